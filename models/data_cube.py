@@ -1,0 +1,87 @@
+"""The data cube: every marginal that given tables imply, rolled up from the smallest ancestor and kept.
+
+The same cube serves a steward, whose one table is the data, and an analyst, whose tables are the published marginals.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.arrays import CountArray, FloatArray
+from models.contingency_table import ContingencyTable, entropy
+from models.domain import Domain, Mask
+from models.errors import DomainMismatchError
+from models.mixed_radix import pack, tally_totals
+
+
+class DataCube:
+    """Tables over one domain with one total, and a cache of what has been rolled up from them.
+
+    Raises DomainMismatchError when there is no table or when the tables' domains or totals differ.
+    """
+
+    def __init__(self, tables: Sequence[ContingencyTable]) -> None:
+        if not tables:
+            raise DomainMismatchError("a data cube needs at least one table")
+        self.domain: Domain = tables[0].domain
+        self.total: int = tables[0].total
+        if any(table.domain != self.domain or table.total != self.total for table in tables):
+            raise DomainMismatchError("the tables of a data cube must share their domain and their number of rows")
+        self._tables: dict[Mask, ContingencyTable] = {}
+        for table in tables:
+            self._tables.setdefault(table.mask, table)
+        self._entropies: dict[Mask, float] = {0: 0.0}
+        self._log_leaves: dict[Mask, float] = {}
+
+    def __repr__(self) -> str:
+        return f"DataCube({self.total} rows, {len(self._tables)} tables, {len(self._entropies)} entropies cached)"
+
+    def holds(self, mask: Mask) -> bool:
+        """Whether some table is at least as fine."""
+        return any(mask & ~held == 0 for held in self._tables)
+
+    def _ancestor(self, mask: Mask) -> ContingencyTable:
+        finer = [table for held, table in self._tables.items() if mask & ~held == 0]
+        if not finer:
+            raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
+        return min(finer, key=len)
+
+    def table(self, mask: Mask) -> ContingencyTable:
+        """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
+        if mask not in self._tables:
+            self._tables[mask] = self._ancestor(mask).rolled_up(self.domain.margin(mask))
+        return self._tables[mask]
+
+    def counts(self, mask: Mask) -> CountArray:
+        """The counts of the nonempty cells of a margin, without the cells."""
+        if mask in self._tables:
+            return self._tables[mask].counts
+        ancestor = self._ancestor(mask)
+        columns, radices = ancestor.columns(self.domain.margin(mask))
+        keys, space = pack(columns, radices, len(ancestor))
+        return tally_totals(keys, space, ancestor.counts)
+
+    def entropy(self, mask: Mask) -> float:
+        """Entropy in nats of the empirical marginal."""
+        known = self._entropies.get(mask)
+        if known is None:
+            known = self._entropies[mask] = entropy(self.counts(mask))
+        return known
+
+    def log_leaves(self, attribute: str, resolution: int) -> float:
+        """Mean over the rows of ln(number of base values under the row's value), nats, at a resolution.
+
+        This is what publishing no finer than that costs in KL divergence if the model is otherwise exact (design 4.2).
+        """
+        hierarchy = self.domain.hierarchy(attribute)
+        level = hierarchy.height - resolution
+        if level == 0:
+            return 0.0
+        if resolution == 0:
+            return float(np.log(hierarchy.size(0)))
+        mask = self.domain.mask({attribute: level})
+        if mask not in self._log_leaves:
+            table = self.table(mask)
+            logs: FloatArray = np.log(hierarchy.leaf_counts(level)[table.codes[0]])
+            self._log_leaves[mask] = float(table.counts @ logs / max(self.total, 1))
+        return self._log_leaves[mask]

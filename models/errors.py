@@ -1,0 +1,21 @@
+"""What the mathematics refuses, as one family of exceptions."""
+
+
+class MarginalsError(Exception):
+    """Root of every error this project raises on purpose; its text is one sentence for the user."""
+
+
+class HierarchyError(MarginalsError, ValueError):
+    """Rows that do not describe nested generalizations of distinct values."""
+
+
+class DomainMismatchError(MarginalsError, ValueError):
+    """An attribute, level or table that does not belong to the domain at hand."""
+
+
+class NotDecomposableError(MarginalsError, ValueError):
+    """A collection of margins that no junction tree can hold."""
+
+
+class ContradictionError(MarginalsError, ValueError):
+    """Marginals that no single table can have."""

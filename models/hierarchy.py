@@ -1,0 +1,173 @@
+"""Generalization hierarchies: how the values of one attribute merge, level by level, until all are `*`."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from models.arrays import CodeArray, CountArray, read_only, smallest_code_dtype
+from models.errors import HierarchyError
+
+SUPPRESSED = "*"
+
+_MAX_GRID = 1_000_000
+"""Integer ranges longer than this are not filled up with the integers that nobody has."""
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Totally ordered generalizations of one attribute.
+
+    `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`.
+    `parents[level][code]` is the code of that value at `level + 1`. Codes follow the order of first appearance.
+    Raises HierarchyError when a level repeats a label, or when a parent is missing.
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    parents: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        if len(self.labels) < 2 or self.labels[-1] != (SUPPRESSED,):
+            raise HierarchyError(f"a hierarchy needs base values and a last level that is all {SUPPRESSED!r}")
+        if len(self.parents) != self.height:
+            raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
+        for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
+            if len(set(children)) != len(children):
+                raise HierarchyError(f"level {level} names a value twice")
+            if len(parents) != len(children) or set(parents) != set(range(len(above))):
+                raise HierarchyError(f"the values of level {level} do not cover those of level {level + 1}")
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[str]]) -> "Hierarchy":
+        """From one row a base value, `value, level1, ..., *`: the content of an ARX hierarchy file.
+
+        Raises HierarchyError naming the number (from 1) of the first row that is ragged, repeated, not nested or not
+        closed by `*`.
+        """
+        ordered = [tuple(row) for row in rows]
+        if not ordered:
+            raise HierarchyError("a hierarchy needs at least one row")
+        width = len(ordered[0])
+        if width < 2:
+            raise HierarchyError(f"row 1 has {width} column; a row is a value, its generalizations, and {SUPPRESSED}")
+        codes: list[dict[str, int]] = [{} for _ in range(width)]
+        parents: list[list[int]] = [[] for _ in range(width - 1)]
+        for number, row in enumerate(ordered, 1):
+            if len(row) != width:
+                raise HierarchyError(f"row {number} has {len(row)} columns where row 1 has {width}")
+            if row[-1] != SUPPRESSED:
+                raise HierarchyError(f"row {number} does not end in {SUPPRESSED}")
+            if row[0] in codes[0]:
+                raise HierarchyError(f"row {number} repeats the base value of an earlier row")
+            path = [known.setdefault(label, len(known)) for known, label in zip(codes, row)]
+            for level, (code, parent) in enumerate(pairwise(path)):
+                if code == len(parents[level]):
+                    parents[level].append(parent)
+                elif parents[level][code] != parent:
+                    raise HierarchyError(
+                        f"row {number} is not nested: its value at level {level} is under another value "
+                        f"of level {level + 1} in an earlier row"
+                    )
+        return cls(tuple(tuple(known) for known in codes), tuple(map(tuple, parents)))
+
+    @classmethod
+    def flat(cls, values: Iterable[str]) -> "Hierarchy":
+        """Publish or suppress: the given distinct values under one `*`."""
+        return cls.from_rows((value, SUPPRESSED) for value in values)
+
+    @classmethod
+    def from_prefixes(cls, values: Iterable[str], lengths: Sequence[int]) -> "Hierarchy":
+        """Strings (postcodes, ICD codes) cut to ever shorter prefixes; what is cut off shows as `*`.
+
+        >>> Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2]).labels[1:3]
+        (('1485*', '1306*'), ('14***', '13***'))
+        """
+        if any(length < 1 for length in lengths) or any(a <= b for a, b in pairwise(lengths)):
+            raise HierarchyError(f"prefix lengths must be positive and fall from level to level, got {list(lengths)}")
+        return cls.from_rows(
+            (value, *(value[:length] + "*" * max(len(value) - length, 0) for length in lengths), SUPPRESSED)
+            for value in values
+        )
+
+    @classmethod
+    def from_intervals(cls, values: Iterable[str], widths: Sequence[int], start: int = 0) -> "Hierarchy":
+        """Whole numbers binned into intervals of growing width, counted from `start`.
+
+        The base values are all whole numbers of the outermost intervals that the given values touch, so that the
+        hierarchy tells no more about the data than those intervals do.
+        Raises HierarchyError when a width does not divide the next or the n-th given value is no whole number.
+
+        >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
+        (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
+        """
+        if not widths or widths[0] < 1 or any(wide % narrow or wide == narrow for narrow, wide in pairwise(widths)):
+            raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
+        numbers = []
+        for position, value in enumerate(values, 1):
+            try:
+                numbers.append(int(value))
+            except ValueError:
+                raise HierarchyError(f"value {position} is not a whole number, which intervals need") from None
+        if not numbers:
+            raise HierarchyError("intervals need at least one value")
+        outer = widths[-1]
+        low = (min(numbers) - start) // outer * outer + start
+        high = ((max(numbers) - start) // outer + 1) * outer + start
+        base = range(low, high) if high - low <= _MAX_GRID else sorted(set(numbers))
+
+        def interval(number: int, width: int) -> str:
+            lower = (number - start) // width * width + start
+            return f"{lower}-{lower + width - 1}" if width > 1 else str(lower)
+
+        return cls.from_rows((str(n), *(interval(n, width) for width in widths), SUPPRESSED) for n in base)
+
+    @property
+    def height(self) -> int:
+        """The level of `*`."""
+        return len(self.labels) - 1
+
+    def size(self, level: int) -> int:
+        """Number of values at a level."""
+        return len(self.labels[level])
+
+    @cached_property
+    def _generalizations(self) -> tuple[CodeArray, ...]:
+        maps: list[CodeArray] = [np.arange(self.size(0), dtype=smallest_code_dtype(self.size(0)))]
+        for level, parents in enumerate(self.parents):
+            step = np.array(parents, dtype=smallest_code_dtype(self.size(level + 1)))
+            maps.append(step[maps[-1]])
+        return tuple(map(read_only, maps))
+
+    def lift(self, fine: int, coarse: int) -> CodeArray:
+        """Codes at level `coarse` of the values at level `fine`: shape (size(fine),), smallest unsigned dtype."""
+        if not 0 <= fine <= coarse <= self.height:
+            raise HierarchyError(f"cannot lift level {fine} to level {coarse} of a hierarchy of height {self.height}")
+        if fine == 0:
+            return self._generalizations[coarse]
+        lifted = np.zeros(self.size(fine), dtype=smallest_code_dtype(self.size(coarse)))
+        lifted[self._generalizations[fine]] = self._generalizations[coarse]
+        return lifted
+
+    def leaf_counts(self, level: int) -> CountArray:
+        """How many base values lie under each value of a level: shape (size(level),)."""
+        return np.bincount(self._generalizations[level], minlength=self.size(level)).astype(np.int64)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """One row a base value, `value, level1, ..., *`: what `from_rows` reads."""
+        paths = [self._generalizations[level].tolist() for level in range(self.height + 1)]
+        return [tuple(self.labels[level][code] for level, code in enumerate(path)) for path in zip(*paths)]
+
+    def restricted_to(self, base_codes: Iterable[int]) -> "Hierarchy":
+        """The hierarchy over some of its base values, in their present order."""
+        rows = self.rows()
+        return Hierarchy.from_rows(rows[code] for code in sorted(set(base_codes)))
+
+    @cached_property
+    def _code_of_label(self) -> tuple[dict[str, int], ...]:
+        return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
+
+    def code(self, label: str, level: int) -> int | None:
+        """The code of a label at a level, or None where the level has no such value."""
+        return self._code_of_label[level].get(label)

@@ -1,0 +1,59 @@
+"""Mixed-radix packing: the codes of a cell as one integer, so that counting is a bincount or a sort."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.arrays import CodeArray, CountArray, IndexArray
+
+_MAX_SPACE = 2**62
+"""Packed keys stay below this, so that int64 never overflows."""
+
+
+def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CountArray, int]:
+    """One integer a row that orders and separates rows as their codes do, and a bound above all of them.
+
+    columns: one array of shape (length,) for each radix, codes below that radix. Where the product of the radices
+    would overflow, the keys so far are replaced by their ranks, which keeps order and identity.
+    """
+    keys: CountArray = np.zeros(length, dtype=np.int64)
+    space = 1
+    for column, radix in zip(columns, radices, strict=True):
+        if space > _MAX_SPACE // radix:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            space = max(len(distinct), 1)
+        if space == 1:
+            keys = column.astype(np.int64)
+        else:
+            keys *= radix
+            keys += column
+        space *= radix
+    return keys, space
+
+
+def _is_dense(space: int, length: int) -> bool:
+    return space <= max(4 * length, 1 << 12)
+
+
+def tally(keys: CountArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
+    """For each distinct key, ascending: the index of one row that has it, and the sum of its rows' weights."""
+    if _is_dense(space, len(keys)):
+        totals = np.bincount(keys, weights, minlength=space)
+        present = np.flatnonzero(totals)
+        row_of = np.empty(space, dtype=np.intp)
+        row_of[keys] = np.arange(len(keys))
+        return row_of[present], totals[present].astype(np.int64)
+    if not len(keys):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    return order[starts], np.add.reduceat(weights[order], starts)
+
+
+def tally_totals(keys: CountArray, space: int, weights: CountArray) -> CountArray:
+    """The summed weights of the distinct keys alone, in ascending order of the keys."""
+    if _is_dense(space, len(keys)):
+        totals = np.bincount(keys, weights, minlength=space)
+        return totals[totals > 0].astype(np.int64)
+    return tally(keys, space, weights)[1]
