@@ -111,7 +111,8 @@ class ContingencyTable:
         wanted = [attribute for attribute in self.domain.attributes if attribute in margin]
         for attribute in wanted:
             if attribute not in self.margin or self.margin[attribute] > margin[attribute]:
-                raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at {margin[attribute]}")
+                level = margin[attribute]
+                raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at level {level}")
         radices = [self.domain.hierarchy(attribute).size(margin[attribute]) for attribute in wanted]
         return [self.column(attribute, margin[attribute]) for attribute in wanted], radices
 

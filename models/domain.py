@@ -1,8 +1,8 @@
 """Domains: the attributes of a table with their hierarchies, and the induced attributes that graphs are drawn on.
 
-KG06 6.1 turns a hierarchy of height h into induced attributes L_1 .. L_h, the steps of the path from `*` down to a base
-value. Inside `models` a set of induced attributes is a *mask*, an integer with one bit for each; an attribute's bits lie
-together, L_1 lowest, so resolution r of an attribute is a run of r bits.
+KG06 6.1 turns a hierarchy of height h into induced attributes L_1 .. L_h, the steps of the path from `*` down to a
+base value. Inside `models` a set of induced attributes is a *mask*, an integer with one bit for each; an attribute's
+bits lie together, L_1 lowest, so resolution r of an attribute is a run of r bits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,8 @@ class Domain:
         if len(set(self.attributes)) != len(self.attributes):
             raise DomainMismatchError("an attribute is named twice in a domain")
         if len(self.attributes) != len(self.hierarchies):
-            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {len(self.hierarchies)} hierarchies")
+            given = len(self.hierarchies)
+            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {given} hierarchies")
 
     @classmethod
     def of(cls, hierarchies: Mapping[str, Hierarchy]) -> "Domain":
@@ -137,3 +138,19 @@ class Domain:
             for attribute, hierarchy in self.items()
             for level in range(hierarchy.height - 1, -1, -1)
         )
+
+    @cached_property
+    def _own_masks(self) -> tuple[Mask, ...]:
+        return tuple(own for own in self.attribute_masks for _ in vertices_of(own))
+
+    def coarser_steps(self, vertex: int) -> Mask:
+        """The steps of the same attribute that come before an induced attribute: L_1 .. L_{i-1} for L_i."""
+        return self._own_masks[vertex] & ((1 << vertex) - 1)
+
+    def finer_steps(self, vertex: int) -> Mask:
+        """The steps of the same attribute that come after an induced attribute: L_{i+1} .. L_h for L_i."""
+        return self._own_masks[vertex] >> (vertex + 1) << (vertex + 1)
+
+    def same_attribute(self, first: int, second: int) -> bool:
+        """Whether two induced attributes refine the same attribute."""
+        return self._own_masks[first] == self._own_masks[second]

@@ -1,6 +1,6 @@
 """Interaction graphs: which induced attributes some margin shows together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import networkx as nx
@@ -29,6 +29,32 @@ class InteractionGraph:
                 neighbors[vertex] |= mask & ~(1 << vertex)
         return cls(domain, vertices, tuple(neighbors))
 
+    def _with_neighbors(self, vertices: Mask, changed: Mapping[int, Mask]) -> "InteractionGraph":
+        neighbors = tuple(changed.get(v, adjacent) for v, adjacent in enumerate(self.neighbors))
+        return InteractionGraph(self.domain, vertices, neighbors)
+
+    def with_vertex(self, vertex: int, joined_to: Mask) -> "InteractionGraph":
+        """The graph with one more vertex, adjacent to the given ones."""
+        bit = 1 << vertex
+        changed = {v: self.neighbors[v] | bit for v in vertices_of(joined_to)} | {vertex: joined_to}
+        return self._with_neighbors(self.vertices | bit, changed)
+
+    def without_vertex(self, vertex: int) -> "InteractionGraph":
+        """The graph without a vertex and its edges."""
+        bit = 1 << vertex
+        changed = {v: self.neighbors[v] & ~bit for v in vertices_of(self.neighbors[vertex])} | {vertex: 0}
+        return self._with_neighbors(self.vertices & ~bit, changed)
+
+    def with_edge(self, first: int, second: int) -> "InteractionGraph":
+        """The graph with one more edge."""
+        a, b = self.neighbors[first] | 1 << second, self.neighbors[second] | 1 << first
+        return self._with_neighbors(self.vertices, {first: a, second: b})
+
+    def without_edge(self, first: int, second: int) -> "InteractionGraph":
+        """The graph without an edge."""
+        a, b = self.neighbors[first] & ~(1 << second), self.neighbors[second] & ~(1 << first)
+        return self._with_neighbors(self.vertices, {first: a, second: b})
+
     def has_edge(self, first: int, second: int) -> bool:
         """Whether two vertices are adjacent."""
         return bool(self.neighbors[first] >> second & 1)
@@ -52,7 +78,8 @@ class InteractionGraph:
 
     def _elimination(self) -> tuple[list[Mask], bool]:
         """Maximum cardinality search (Tarjan and Yannakakis 1984): the earlier neighbours of each vertex with the
-        vertex itself, in search order, and whether all of them are complete, that is, the graph chordal."""
+        vertex itself, in search order, and whether all of them are complete, that is, the graph chordal.
+        """
         closed: list[Mask] = []
         visited, waiting, chordal = 0, set(vertices_of(self.vertices)), True
         while waiting:

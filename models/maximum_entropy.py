@@ -113,7 +113,10 @@ class MaximumEntropy:
         return tuple(map(self.cube.table, self.tree.separators))
 
     def log_probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
-        """ln q of base cells, -inf where q is 0. codes: for each attribute of the domain, base codes of shape (n,)."""
+        """Natural logarithm of q at base cells, -inf where q is 0.
+
+        codes: for each attribute of the domain, base codes of shape (n,).
+        """
         length = len(next(iter(codes.values())))
         result = np.zeros(length)
         for sign, tables in ((1, self.clique_tables), (-1, self.separator_tables)):

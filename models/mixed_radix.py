@@ -57,3 +57,16 @@ def tally_totals(keys: CountArray, space: int, weights: CountArray) -> CountArra
         totals = np.bincount(keys, weights, minlength=space)
         return totals[totals > 0].astype(np.int64)
     return tally(keys, space, weights)[1]
+
+
+def group(keys: CountArray, space: int) -> tuple[IndexArray, IndexArray]:
+    """The index of one row of each distinct key, ascending, and for each row the number of its key among them."""
+    if _is_dense(space, len(keys)):
+        row_of = np.full(space, -1, dtype=np.intp)
+        row_of[keys] = np.arange(len(keys))
+        present = np.flatnonzero(row_of >= 0)
+        number = np.empty(space, dtype=np.intp)
+        number[present] = np.arange(len(present))
+        return row_of[present], number[keys]
+    _, rows, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    return rows, numbers

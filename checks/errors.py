@@ -1,0 +1,7 @@
+"""What the privacy floor refuses. An unsafe table is no error: checks return findings."""
+
+from models.errors import MarginalsError
+
+
+class CriterionError(MarginalsError, ValueError):
+    """A privacy criterion that cannot be read or makes no sense."""

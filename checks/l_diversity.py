@@ -1,0 +1,208 @@
+"""l-diversity: what "l well-represented sensitive values" can mean for one class (MKGV07 section 4, KG06 Def. 2.5).
+
+A criterion looks at vectors, one row a class, one column a sensitive value: counts, or probabilities in any scale.
+`slack` is how far a class is from the boundary, relative to it; near 0 floating point cannot tell, and `decide` does,
+with integers and fractions. Every criterion here is kept by merging passing classes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from checks.errors import CriterionError
+from checks.exact_entropy import entropy_is_at_least
+from models.arrays import BoolArray, FloatArray
+
+BOUNDARY = 1e-9
+"""Relative slack below which a verdict is left to exact arithmetic."""
+
+Vectors = NDArray[Any]
+"""Class by sensitive value, nonnegative, each row with a positive sum."""
+
+
+@runtime_checkable
+class Diversity(Protocol):
+    """A criterion on the distribution of the sensitive values in a class."""
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Positive where the class passes, negative where it fails, relative to the bound: shape (classes,)."""
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """The strongest parameter that the class still satisfies, as the class docstring says: shape (classes,)."""
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+
+
+def _positive(value: Fraction, least: int, spelling: str) -> None:
+    if value < least:
+        raise CriterionError(f"{spelling} needs l of at least {least}, got {_plain(value)}")
+
+
+def _plain(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else repr(float(value))
+
+
+def _descending(vectors: Vectors) -> FloatArray:
+    return -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """At least l different sensitive values. Reached: how many there are."""
+
+    l: int  # noqa: E741
+    name: ClassVar[str] = "distinct"
+
+    def __post_init__(self) -> None:
+        _positive(Fraction(self.l), 1, "distinct:l")
+
+    def __str__(self) -> str:
+        return f"distinct:{self.l}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Never near 0: a half is added to the whole number of values."""
+        return np.asarray((self.reached(vectors) - self.l + 0.5) / self.l, dtype=np.float64)
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Number of values with a positive share."""
+        return np.count_nonzero(vectors, axis=1).astype(np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return sum(v > 0 for v in vector) >= self.l
+
+
+@dataclass(frozen=True)
+class Simple:
+    """No sensitive value has a share above 1/l. Reached: 1 / largest share."""
+
+    l: Fraction  # noqa: E741
+    name: ClassVar[str] = "simple"
+
+    def __post_init__(self) -> None:
+        _positive(self.l, 1, "simple:l")
+
+    def __str__(self) -> str:
+        return f"simple:{_plain(self.l)}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to l."""
+        return self.reached(vectors) / float(self.l) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """1 / largest share."""
+        return np.asarray(vectors.sum(axis=1) / vectors.max(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return max(vector) * self.l <= sum(vector)
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """The entropy of the sensitive values is at least ln l (MKGV07 Def. 4.1). Reached: exp of the entropy."""
+
+    l: Fraction  # noqa: E741
+    name: ClassVar[str] = "entropy"
+
+    def __post_init__(self) -> None:
+        _positive(self.l, 1, "entropy:l")
+
+    def __str__(self) -> str:
+        return f"entropy:{_plain(self.l)}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to l."""
+        return self.reached(vectors) / float(self.l) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Effective number of equally likely values."""
+        shares = vectors / vectors.sum(axis=1, keepdims=True)
+        return np.asarray(np.exp(-xlogy(shares, shares).sum(axis=1)), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return entropy_is_at_least(vector, self.l)
+
+
+@dataclass(frozen=True)
+class Recursive:
+    """The most frequent value is less frequent than c times all values from the l-th on (MKGV07 Def. 4.2).
+
+    With `strict` False, no more frequent than that (KG06 Def. 2.5). Reached: the smallest c at which the class would
+    pass, infinite with fewer than l values.
+    """
+
+    c: Fraction
+    l: int  # noqa: E741
+    strict: bool = True
+    name: ClassVar[str] = "recursive"
+
+    def __post_init__(self) -> None:
+        _positive(Fraction(self.l), 1, "recursive:c,l")
+        if self.c <= 0:
+            raise CriterionError(f"recursive:c,l needs a positive c, got {_plain(self.c)}")
+
+    def __str__(self) -> str:
+        return f"recursive:{_plain(self.c)},{self.l}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to c."""
+        return float(self.c) / self.reached(vectors) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Head over tail."""
+        ordered = _descending(vectors)
+        tail = ordered[:, self.l - 1 :].sum(axis=1)
+        with np.errstate(divide="ignore"):
+            return np.asarray(ordered[:, 0] / tail, dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        ordered = sorted(vector, reverse=True)
+        head, tail = ordered[0], sum(ordered[self.l - 1 :])
+        return head < self.c * tail or (not self.strict and head == self.c * tail)
+
+
+def parse_diversity(text: str) -> Diversity:
+    """The criterion that a policy or a bundle names: `distinct:l`, `simple:l`, `entropy:l` or `recursive:c,l`.
+
+    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. Raises CriterionError.
+    """
+    name, _, numbers = text.partition(":")
+    spellings = "distinct:l, simple:l, entropy:l, recursive:c,l"
+    try:
+        values = [Fraction(number.strip()) for number in numbers.split(",")]
+    except (ValueError, ZeroDivisionError):
+        raise CriterionError(f"the diversity {text!r} is not of the form {spellings}") from None
+    whole = [value.denominator == 1 for value in values]
+    match (name.strip(), values):
+        case ("distinct", [l]) if whole[0]:
+            return Distinct(int(l))
+        case ("simple", [l]):
+            return Simple(l)
+        case ("entropy", [l]):
+            return Entropy(l)
+        case ("recursive", [c, l]) if whole[1]:
+            return Recursive(c, int(l))
+    raise CriterionError(f"the diversity {text!r} is not of the form {spellings}")
+
+
+def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArray:
+    """The exact verdict on each class. counts: class by sensitive value, integers, shape (classes, values)."""
+    if not len(counts):
+        return np.ones(0, dtype=bool)
+    slack = diversity.slack(counts)
+    verdicts = slack > 0
+    close = np.flatnonzero(np.abs(slack) <= BOUNDARY)
+    if len(close):
+        distinct, place = np.unique(counts[close], axis=0, return_inverse=True)
+        decided = np.array([diversity.decide(vector) for vector in distinct.tolist()])
+        verdicts[close] = decided[place.reshape(-1)]
+    return verdicts

@@ -1,0 +1,112 @@
+"""Privacy requirements: what a release must satisfy, as checks of a collection or as the constraint of a search."""
+
+from collections.abc import Callable
+from collections.abc import Collection as AnyCollection
+from dataclasses import dataclass
+
+from checks.equivalence_classes import EquivalenceClasses
+from checks.errors import CriterionError
+from checks.finding import Finding
+from checks.k_anonymity import k_link, nonsensitive_part
+from checks.k_combinatorial import k_combinatorial
+from checks.l_diversity import Diversity, satisfies
+from checks.maxent_diversity import maxent_diversity
+from checks.sensitive_tree import class_source
+from models.collection import Collection
+from models.data_cube import DataCube
+from models.domain import Mask
+from models.search.constraint import Refusal
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """k-link, k-combinatorial and maxent diversity, each optional; diversity holds for every sensitive attribute.
+
+    Raises CriterionError for k below 1, or a diversity without a sensitive attribute.
+    """
+
+    sensitive: tuple[str, ...] = ()
+    k_link: int | None = None
+    k_combinatorial: int | None = None
+    diversity: Diversity | None = None
+
+    def __post_init__(self) -> None:
+        for name, k in (("k_link", self.k_link), ("k_combinatorial", self.k_combinatorial)):
+            if k is not None and k < 1:
+                raise CriterionError(f"{name} must be at least 1, got {k}")
+        if self.diversity is not None and not self.sensitive:
+            raise CriterionError("a diversity needs an attribute whose role is sensitive")
+
+    def findings(self, collection: Collection) -> list[Finding]:
+        """The finding of each requirement on a collection, in the order k-link, k-combinatorial, diversity."""
+        found = []
+        if self.k_link is not None:
+            found.append(k_link(collection, self.sensitive, self.k_link))
+        if self.k_combinatorial is not None:
+            found.append(k_combinatorial(collection, self.sensitive, self.k_combinatorial))
+        if self.diversity is not None:
+            found += [maxent_diversity(collection, attribute, self.diversity) for attribute in self.sensitive]
+        return found
+
+
+class PrivacyConstraint:
+    """Requirements as the constraint of a search over one cube.
+
+    What a margin alone decides is decided first and remembered: k-link, and whether a clique is diverse on its own
+    (KG06 Prop. 7.2). The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is remembered for
+    them.
+    """
+
+    def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
+        self._cube = cube
+        self._requirements = requirements
+        self._max_sensitive_margins = max_sensitive_margins
+        self._first_steps = {
+            attribute: 1 << cube.domain.offsets[cube.domain.index(attribute)] for attribute in requirements.sensitive
+        }
+        self._base_values = {a: cube.domain.mask({a: 0}) for a in requirements.sensitive}
+        self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
+            attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
+        }
+        self._margins: dict[Mask, Refusal | None] = {}
+        self._collections: dict[frozenset[Mask], Refusal | None] = {}
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        """None when the collection with these cliques satisfies the requirements."""
+        for clique in [new] if new else cliques:
+            if refusal := self._margin_refusal(clique):
+                return refusal
+        sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
+        if self._max_sensitive_margins is not None and len(sensitive) > self._max_sensitive_margins:
+            limit = self._max_sensitive_margins
+            return Refusal(f"more than {limit} margins with a sensitive attribute", inherited=False)
+        if sensitive not in self._collections:
+            self._collections[sensitive] = self._collection_refusal(sensitive)
+        return self._collections[sensitive]
+
+    def _margin_refusal(self, clique: Mask) -> Refusal | None:
+        if clique not in self._margins:
+            self._margins[clique] = self._judge_margin(clique)
+        return self._margins[clique]
+
+    def _judge_margin(self, clique: Mask) -> Refusal | None:
+        wanted = self._requirements
+        k = max(wanted.k_link or 1, wanted.k_combinatorial or 1)
+        public = nonsensitive_part(self._cube.domain, clique, wanted.sensitive)
+        counts = self._cube.counts(public)
+        if len(counts) and counts.min() < k:
+            return Refusal(f"a class of fewer than {k} rows", inherited=True)
+        if wanted.diversity is not None:
+            for attribute, base in self._base_values.items():
+                if clique & base == base and not satisfies(wanted.diversity, self._classes[attribute](clique).counts).all():
+                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", inherited=False)
+        return None
+
+    def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
+        if not cliques:
+            return None
+        collection = Collection.of(self._cube, cliques)
+        for finding in self._requirements.findings(collection):
+            if not finding.holds:
+                return Refusal(f"{finding.criterion} {finding.verdict.value} for the margins together", inherited=False)
+        return None
