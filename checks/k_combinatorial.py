@@ -1,7 +1,7 @@
 """k-combinatorial anonymity: no cell that some consistent table can fill must hold fewer than k rows (KG06 Def. 4.2).
 
 U(t) is the largest count that a nonnegative integer table with the given marginals can put on the nonsensitive cell t.
-A collection passes when no t has 0 < U(t) < k. For a decomposable collection with one sensitive attribute C (design 4.5)
+A collection passes when no t has 0 < U(t) < k. For a decomposable one with one sensitive attribute C (design 4.5)
 
     U(t) = min( sum_s min_{i: C in E_i} T_Ei(t, s),  min_{j: C not in E_j} T_Ej(t) ).
 

@@ -71,7 +71,7 @@ class Distinct:
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """Number of values with a positive share."""
-        return np.count_nonzero(vectors, axis=1).astype(np.float64)
+        return np.asarray(np.count_nonzero(vectors, axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""

@@ -4,13 +4,11 @@ from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.equivalence_classes import EquivalenceClasses
 from checks.errors import CriterionError
-from checks.finding import Finding
-from checks.k_anonymity import k_link, nonsensitive_part
-from checks.k_combinatorial import k_combinatorial
+from checks.k_anonymity import nonsensitive_part
 from checks.l_diversity import Diversity, satisfies
-from checks.maxent_diversity import maxent_diversity
 from checks.sensitive_tree import class_source
 from models.collection import Collection
 from models.data_cube import DataCube
@@ -37,16 +35,17 @@ class Requirements:
         if self.diversity is not None and not self.sensitive:
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
 
-    def findings(self, collection: Collection) -> list[Finding]:
-        """The finding of each requirement on a collection, in the order k-link, k-combinatorial, diversity."""
-        found = []
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The requirements one by one, as a release claims them: k-link, k-combinatorial, diversity."""
+        claims: list[Claim] = []
         if self.k_link is not None:
-            found.append(k_link(collection, self.sensitive, self.k_link))
+            claims.append(KLink(self.k_link))
         if self.k_combinatorial is not None:
-            found.append(k_combinatorial(collection, self.sensitive, self.k_combinatorial))
+            claims.append(KCombinatorial(self.k_combinatorial))
         if self.diversity is not None:
-            found += [maxent_diversity(collection, attribute, self.diversity) for attribute in self.sensitive]
-        return found
+            claims += [MaxentDiversity(self.diversity, attribute) for attribute in self.sensitive]
+        return tuple(claims)
 
 
 class PrivacyConstraint:
@@ -98,7 +97,9 @@ class PrivacyConstraint:
             return Refusal(f"a class of fewer than {k} rows", inherited=True)
         if wanted.diversity is not None:
             for attribute, base in self._base_values.items():
-                if clique & base == base and not satisfies(wanted.diversity, self._classes[attribute](clique).counts).all():
+                if clique & base != base:
+                    continue
+                if not satisfies(wanted.diversity, self._classes[attribute](clique).counts).all():
                     return Refusal(f"a class that is not {wanted.diversity} in {attribute}", inherited=False)
         return None
 
@@ -106,7 +107,8 @@ class PrivacyConstraint:
         if not cliques:
             return None
         collection = Collection.of(self._cube, cliques)
-        for finding in self._requirements.findings(collection):
+        for claim in self._requirements.claims:
+            finding = claim.check(collection, self._requirements.sensitive)
             if not finding.holds:
                 return Refusal(f"{finding.criterion} {finding.verdict.value} for the margins together", inherited=False)
         return None

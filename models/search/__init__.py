@@ -1,7 +1,12 @@
 """Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
 
+from collections.abc import Mapping
+
 from models.search.constraint import Constraint, Refusal, Unconstrained
 from models.search.greedy import greedy
 from models.search.result import SearchResult, Step, Strategy
 
-__all__ = ["Constraint", "Refusal", "SearchResult", "Step", "Strategy", "Unconstrained", "greedy"]
+STRATEGIES: Mapping[str, Strategy] = {"greedy": greedy}
+"""The strategies by the names a policy uses."""
+
+__all__ = ["STRATEGIES", "Constraint", "Refusal", "SearchResult", "Step", "Strategy", "Unconstrained", "greedy"]

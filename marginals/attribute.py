@@ -1,0 +1,73 @@
+"""What a user says about a column: its role, and how its values may be generalized."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from marginals.errors import InputError
+from models.errors import HierarchyError
+from models.hierarchy import Hierarchy
+
+
+class Role(Enum):
+    """The part a column plays. Identifiers and ignored columns are never read any further."""
+
+    QUASI_IDENTIFIER = "quasi-identifier"
+    SENSITIVE = "sensitive"
+    IDENTIFIER = "identifier"
+    IGNORED = "ignored"
+
+    @property
+    def is_used(self) -> bool:
+        """Whether columns of this role can be published."""
+        return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A role, and at most one source of generalizations; with none, a value is published or suppressed.
+
+    hierarchy: given in full. intervals: growing widths of bins for whole numbers, counted from `start`. prefixes:
+    falling lengths that strings are cut to. Raises InputError for more than one of them.
+
+    >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
+    'QUASI_IDENTIFIER'
+    """
+
+    role: Role
+    hierarchy: Hierarchy | None = None
+    intervals: tuple[int, ...] = ()
+    start: int = 0
+    prefixes: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        role: Role | str,
+        hierarchy: Hierarchy | None = None,
+        intervals: Iterable[int] = (),
+        start: int = 0,
+        prefixes: Iterable[int] = (),
+    ) -> None:
+        try:
+            known = Role(role)
+        except ValueError:
+            raise InputError(f"the role {role!r} is none of {', '.join(r.value for r in Role)}") from None
+        for name, value in (("role", known), ("hierarchy", hierarchy), ("start", start)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "intervals", tuple(intervals))
+        object.__setattr__(self, "prefixes", tuple(prefixes))
+        if (hierarchy is not None) + bool(self.intervals) + bool(self.prefixes) > 1:
+            raise InputError("an attribute takes one of hierarchy, intervals and prefixes, not several")
+
+    def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
+        """The hierarchy for a column that holds these distinct values. Raises HierarchyError where none fits."""
+        if self.hierarchy is not None:
+            return self.hierarchy
+        ordered = sorted(values)
+        if self.intervals:
+            return Hierarchy.from_intervals(ordered, self.intervals, self.start)
+        if self.prefixes:
+            return Hierarchy.from_prefixes(ordered, self.prefixes)
+        if not ordered:
+            raise HierarchyError("it has no values")
+        return Hierarchy.flat(ordered)

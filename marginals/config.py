@@ -1,0 +1,137 @@
+"""The config file of a release, `release.toml` (design 5.1): read strictly, every complaint naming file and key."""
+
+import csv
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from marginals.attribute import Attribute
+from marginals.errors import InputError
+from marginals.policy import Policy
+from marginals.table import Table, read_table
+from models.errors import HierarchyError, MarginalsError
+from models.hierarchy import Hierarchy
+
+_SECTIONS = ("data", "attributes", "privacy", "base", "search")
+
+
+@dataclass(frozen=True)
+class Config:
+    """A release as configured: where the table is, what its columns are, and the policy."""
+
+    path: Path
+    data: Path
+    attributes: Mapping[str, Attribute]
+    missing: tuple[str, ...]
+    domain: str
+    policy: Policy
+
+    def read_table(self) -> Table:
+        """The table that the config names. Raises InputError."""
+        return read_table(self.data, self.attributes, self.missing, self.domain)
+
+
+def read_config(path: str | Path) -> Config:
+    """The config in a TOML file. Raises InputError naming the file and the key at fault."""
+    path = Path(path)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no config file {path}") from None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path} cannot be read as UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    try:
+        return _config(path, content)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+    except MarginalsError as error:
+        raise InputError(f"{path.name}: {error}") from error
+
+
+def _config(path: Path, content: Mapping[str, Any]) -> Config:
+    _known(content, _SECTIONS, "")
+    data = _section(content, "data", ("path", "missing", "domain"))
+    if not isinstance(data.get("path"), str):
+        raise InputError("the key data.path must name the table")
+    missing = data.get("missing", [""])
+    if not isinstance(missing, list) or not all(isinstance(value, str) for value in missing):
+        raise InputError("the key data.missing must be a list of texts")
+    if data.get("domain", "declared") not in ("declared", "observed"):
+        raise InputError('the key data.domain must be "declared" or "observed"')
+    privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
+    base = _section(content, "base", ("table",))
+    search = _section(content, "search", ("strategy", "seed", "max_sensitive_margins", "time_limit"))
+    table = base.get("table", "best")
+    if not isinstance(table, str | dict):
+        raise InputError('the key base.table must be "best", "none" or a table of levels')
+    attributes = content.get("attributes", {})
+    if not isinstance(attributes, dict) or not attributes:
+        raise InputError("there is no section [attributes.NAME], so no column has a role")
+    return Config(
+        path,
+        path.parent / data["path"],
+        {name: _attribute(path.parent, name, given) for name, given in attributes.items()},
+        tuple(missing),
+        data.get("domain", "declared"),
+        Policy(**privacy, base=table, **search),
+    )
+
+
+def _known(given: Mapping[str, Any], known: Iterable[str], section: str) -> None:
+    for key in given:
+        if key not in known:
+            raise InputError(f"unknown key {section}{key}; known are {', '.join(section + k for k in known)}")
+
+
+def _section(content: Mapping[str, Any], name: str, keys: Iterable[str]) -> Mapping[str, Any]:
+    section = content.get(name, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{name} must be a section [{name}]")
+    _known(section, keys, f"{name}.")
+    return section
+
+
+def _attribute(folder: Path, name: str, given: object) -> Attribute:
+    where = f"attributes.{name}"
+    if not isinstance(given, dict):
+        raise InputError(f"{where} must be a section [{where}]")
+    _known(given, ("role", "hierarchy", "intervals", "start", "prefixes"), f"{where}.")
+    if "role" not in given:
+        raise InputError(f"the key {where}.role is missing")
+    for key in ("intervals", "prefixes"):
+        if not _is_whole_numbers(given.get(key, [])):
+            raise InputError(f"the key {where}.{key} must be a list of whole numbers")
+    if not _is_whole_numbers([given.get("start", 0)]):
+        raise InputError(f"the key {where}.start must be a whole number")
+    file = given.get("hierarchy")
+    if file is not None and not isinstance(file, str):
+        raise InputError(f"the key {where}.hierarchy must name a file")
+    try:
+        hierarchy = None if file is None else read_hierarchy(folder / file)
+        return Attribute(**{**given, "hierarchy": hierarchy})
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _is_whole_numbers(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+
+
+def read_hierarchy(path: Path) -> Hierarchy:
+    """A hierarchy file as ARX writes it: semicolons, no header, one row a base value, `value;level1;...;*`.
+
+    Raises InputError naming the file and the row at fault.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            return Hierarchy.from_rows(row for row in csv.reader(lines, delimiter=";") if row)
+    except FileNotFoundError:
+        raise InputError(f"there is no hierarchy file {path}") from None
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise InputError(f"the hierarchy file {path.name} cannot be read as UTF-8 text with semicolons") from None
+    except HierarchyError as error:
+        raise InputError(f"the hierarchy file {path.name}: {error}") from None

@@ -1,0 +1,23 @@
+"""What the front door refuses; each message is one sentence for the person at it, without any value from the data."""
+
+from models.errors import MarginalsError
+
+
+class InputError(MarginalsError, ValueError):
+    """A file, key or argument that cannot be used as it is. The command line answers with exit status 2."""
+
+
+class NothingPublishableError(MarginalsError):
+    """No collection satisfies the policy. The command line answers with exit status 1."""
+
+
+class BundleError(InputError):
+    """A bundle that does not hold what it says, or not what can be trusted.
+
+    file: the file of the bundle that is at fault, relative to it.
+    """
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(f"{file}: {problem}")
+        self.file = file
+        self.problem = problem
