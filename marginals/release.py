@@ -1,7 +1,7 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import Claim
-from checks.finding import Finding
-from marginals.attribute import Role
+from marginals.bundle import read_bundle, write_bundle
 from marginals.errors import InputError
+from marginals.published import Published, Verification
 from models.arrays import FloatArray
 from models.collection import Collection
 from models.domain import Domain, InducedAttribute
@@ -23,64 +23,30 @@ from models.maximum_entropy import MaximumEntropy
 from models.search import SearchResult
 
 
-@dataclass(frozen=True)
-class Verification:
-    """The findings on the claims of a release."""
-
-    checks: tuple[Finding, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every check is proven to hold."""
-        return all(finding.holds for finding in self.checks)
-
-    def as_json(self) -> dict[str, Any]:
-        """The verification as plain values (design 5.2)."""
-        return {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.checks))
-
-
-@dataclass(frozen=True)
-class Utility:
-    """What is left of the data, as KL divergence to it in nats: of the release, of the table with all quasi-identifiers
-    suppressed, and of the best single table when one was looked for. Smaller is better.
-    """
-
-    kl_divergence: float
-    kl_suppressed: float
-    kl_best_table: float | None = None
-
-    def as_json(self) -> dict[str, float]:
-        """The measures that are known."""
-        known = {"kl_divergence": self.kl_divergence, "kl_suppressed": self.kl_suppressed}
-        return known | ({} if self.kl_best_table is None else {"kl_best_table": self.kl_best_table})
-
-
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Marginals that are published together.
+    """Marginals that are published together, ready to be analysed.
 
-    collection: over a cube of the published marginals alone. roles: of the attributes of its domain. claims: what is
-    said about its privacy. path: where it was read from or written to. search: how it was found, when it was just made.
+    published: the content. path: the folder it was read from or written to. search: how it was found, when just made.
     """
 
-    collection: Collection
-    roles: Mapping[str, Role]
-    claims: tuple[Claim, ...]
-    utility: Utility | None = None
+    published: Published
     path: Path | None = None
-    search: SearchResult | None = field(default=None)
+    search: SearchResult | None = None
 
     def __repr__(self) -> str:
-        kl = "" if self.utility is None else f", KL divergence {self.utility.kl_divergence:.4g} nats"
+        kl = "" if self.kl_divergence is None else f", KL divergence {self.kl_divergence:.4g} nats"
         return f"Release({self.rows} rows{kl}; {'; '.join(map(str, self.margins))})"
+
+    @property
+    def collection(self) -> Collection:
+        """The published marginals."""
+        return self.published.collection
 
     @property
     def domain(self) -> Domain:
         """The attributes with their hierarchies."""
-        return self.collection.domain
+        return self.published.domain
 
     @property
     def rows(self) -> int:
@@ -93,14 +59,14 @@ class Release:
         return self.collection.margins
 
     @property
-    def sensitive(self) -> tuple[str, ...]:
-        """The sensitive attributes."""
-        return tuple(a for a in self.domain.attributes if self.roles[a] is Role.SENSITIVE)
+    def claims(self) -> tuple[Claim, ...]:
+        """What is claimed of the release's privacy."""
+        return self.published.claims
 
     @property
     def kl_divergence(self) -> float | None:
         """KL divergence from the data to the maxent distribution of the release, nats, as its publisher states it."""
-        return None if self.utility is None else self.utility.kl_divergence
+        return None if self.published.utility is None else self.published.utility.kl_divergence
 
     @cached_property
     def maximum_entropy(self) -> MaximumEntropy:
@@ -135,7 +101,8 @@ class Release:
             return pd.Series(values, name=name)
         columns = [np.array(self.domain.hierarchy(a).labels[shown[a]], dtype=object)[codes[a]] for a in order]
         ranks = np.lexsort([codes[a] for a in reversed(order)])
-        index = pd.MultiIndex.from_arrays(columns, names=order) if len(order) > 1 else pd.Index(columns[0], name=order[0])
+        many = len(order) > 1
+        index = pd.MultiIndex.from_arrays(columns, names=order) if many else pd.Index(columns[0], name=order[0])
         return pd.Series(values, index=index, name=name).iloc[ranks]
 
     def expected_count(self, cell: Mapping[str, str]) -> float:
@@ -157,11 +124,16 @@ class Release:
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
         """Check the claims of the release, or others, on its marginals alone."""
-        checked = self.claims if claims is None else claims
-        return Verification(tuple(claim.check(self.collection, self.sensitive) for claim in checked))
+        return self.published.verify(claims)
 
-    def write(self, path: str | Path) -> Path:
-        """Write the release as a bundle (design 5.3): all of it or nothing. Returns the folder."""
-        from marginals.bundle import write_bundle
+    def write(self, path: str | Path) -> "Release":
+        """Write the release as a bundle (design 5.3): all of it or nothing. Returns the release with its folder."""
+        folder = Path(path)
+        write_bundle(self.published, folder)
+        return replace(self, path=folder)
 
-        return write_bundle(self, Path(path))
+
+def open_release(path: str | Path) -> Release:
+    """The release in a bundle. Raises InputError where there is none, BundleError where it cannot be trusted."""
+    folder = Path(path)
+    return Release(read_bundle(folder), folder)

@@ -1,0 +1,35 @@
+# One word each; VENV and DEMO may be set from outside.
+VENV ?= .venv
+DEMO ?= demo
+PYTHON ?= python3
+BIN = $(VENV)/bin
+
+.PHONY: demo setup lint test bench
+
+demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
+	rm -rf "$(DEMO)"
+	$(BIN)/marginals demo "$(DEMO)"
+	$(BIN)/marginals verify "$(DEMO)/release"
+
+setup: $(VENV)/.ready  ## everything a developer needs
+
+lint: $(VENV)/.ready  ## format, style, types, floors
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint  ## lint, then all tests
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.ready  ## measurements as JSON lines; not part of the tests' verdict
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+$(VENV)/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.ready: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@

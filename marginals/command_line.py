@@ -1,0 +1,274 @@
+"""The command line: `marginals demo | anonymize | publish | verify` (design 5.2).
+
+Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from tqdm import tqdm
+
+import marginals
+from checks.finding import Finding, Verdict
+from marginals.atomic_folder import replace_folder
+from marginals.errors import InputError, NothingPublishableError
+from marginals.lattice import LatticeResult
+from marginals.publishing import Progress, no_progress
+from marginals.release import Release
+from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
+from models.errors import MarginalsError
+from models.margin import Margin
+
+FAILED, UNUSABLE = 1, 2
+"""Exit status of a failed check, and of bad input."""
+
+
+class _FailedError(click.ClickException):
+    exit_code = FAILED
+
+
+class _UnusableError(click.ClickException):
+    exit_code = UNUSABLE
+
+
+class _Commands(click.Group):
+    """Commands whose errors are one sentence on standard error, and a JSON object besides where JSON was asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except MarginalsError as error:
+            if "--json" in ctx.obj:
+                _print_json({"error": str(error)})
+            raise (_FailedError if isinstance(error, NothingPublishableError) else _UnusableError)(str(error)) from None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Remember the arguments: whether JSON was asked for is known to the command alone, which may have failed."""
+        ctx.obj = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(marginals.__version__, prog_name="marginals")
+def main() -> None:
+    """Publish small generalized tables of counts over data about people, private even when put together.
+
+    \b
+    Examples:
+      marginals demo trial                  simulate a table, publish it, say what was gained
+      marginals anonymize release.toml      all minimal single tables
+      marginals publish release.toml --out release
+      marginals verify release
+    """
+
+
+def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")(command)
+
+
+_CONFIG = click.argument("config", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@main.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--rows", default=24_000, show_default=True, type=click.IntRange(1000, 10_000_000), help="Table size.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Same seed, same table.")
+@_json_option
+def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
+    """Simulate a census in DIR and publish it, without network or data.
+
+    Writes census.csv, its hierarchies, a commented release.toml to edit for a table of your own, and the release.
+
+    \b
+    Example:
+      marginals demo trial
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty; choose a new folder")
+    with _Progress(not as_json) as progress:
+        progress("simulating", 0, 0)
+        census = simulate_census(np.random.default_rng(seed), rows)
+        files = {"census.csv": census.to_csv(index=False, lineterminator="\n"), "release.toml": CENSUS_CONFIG}
+        for attribute, values in census_hierarchies().items():
+            files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
+        try:
+            replace_folder(folder, {path: text.encode() for path, text in files.items()})
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+        config = marginals.read_config(folder / "release.toml")
+        release = marginals.publish(config.read_table(), config.policy, progress).write(folder / "release")
+    _report_release(release, as_json)
+    if not as_json:
+        click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
+        click.echo(f"  marginals verify {folder / 'release'}")
+
+
+@main.command()
+@_CONFIG
+@_json_option
+def anonymize(config: Path, as_json: bool) -> None:
+    """List all minimal single tables that satisfy the policy of CONFIG.
+
+    A table is minimal when no finer one satisfies the policy. k_link is asked of it as k-anonymity, with the diversity.
+
+    \b
+    Example:
+      marginals anonymize release.toml
+    """
+    with _Progress(not as_json) as progress:
+        configured = marginals.read_config(config)
+        result = marginals.anonymize(configured.read_table(), configured.policy, progress)
+    if as_json:
+        _print_json({"nodes": result.nodes, "minimal": [table.as_json() for table in result.minimal]})
+    else:
+        _print_tables(result)
+    if not result.minimal:
+        raise NothingPublishableError("no single table satisfies the policy, not even one with everything suppressed")
+
+
+@main.command()
+@_CONFIG
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the release; replaces one.")
+@_json_option
+def publish(config: Path, out: Path, as_json: bool) -> None:
+    """Choose marginals by the policy of CONFIG and write them as a bundle.
+
+    \b
+    Example:
+      marginals publish release.toml --out release
+    """
+    with _Progress(not as_json) as progress:
+        configured = marginals.read_config(config)
+        table = configured.read_table()
+        if not as_json:
+            click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
+        release = marginals.publish(table, configured.policy, progress).write(out)
+    _report_release(release, as_json)
+
+
+@main.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--check",
+    "demands",
+    multiple=True,
+    metavar="CHECK",
+    help="Check this instead of what the release claims: k-link=K, k-combinatorial=K or diversity=CRITERION.",
+)
+@_json_option
+def verify(folder: Path, demands: Sequence[str], as_json: bool) -> None:
+    """Check the release in DIR from its files alone.
+
+    \b
+    Examples:
+      marginals verify release
+      marginals verify release --check k-link=10 --check diversity=recursive:3,4
+    """
+    verification = marginals.verify(folder, demands)
+    if as_json:
+        _print_json(verification.as_json())
+    else:
+        for finding in verification.checks:
+            _print_finding(finding)
+    if not verification.ok:
+        click.get_current_context().exit(FAILED)
+
+
+class _Progress:
+    """Bars on standard error while it is a terminal and nobody reads the output by program."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._shown = wanted and sys.stderr.isatty()
+        self._bar: "tqdm[Any] | None" = None
+
+    def __enter__(self) -> Progress:
+        return self._advance if self._shown else no_progress
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _advance(self, task: str, done: int, total: int) -> None:
+        if self._bar is None or self._bar.desc != task:
+            self._close()
+            self._bar = tqdm(desc=task, total=total or None, leave=False, file=sys.stderr)
+            self._bar.desc = task
+        self._bar.update(done - self._bar.n)
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
+
+
+def _levels(margins: Iterable[Margin]) -> list[str]:
+    return [", ".join(f"{attribute} at level {level}" for attribute, level in margin.items()) for margin in margins]
+
+
+def _print_tables(result: LatticeResult) -> None:
+    click.echo(f"{len(result.minimal)} minimal tables among {result.nodes}, best first:")
+    for table in result.minimal:
+        shown = ", ".join(f"{attribute} {level}" for attribute, level in table.levels.items())
+        click.echo(
+            f"  levels {shown or '(none)'}: KL divergence {table.kl_divergence:.4f}, {table.classes} classes of "
+            f"{table.average_class_size:.1f} rows on average, height {table.height}, "
+            f"discernibility {table.discernibility}"
+        )
+
+
+def _report_release(release: Release, as_json: bool) -> None:
+    """What was published, how private it is, and how much utility was gained."""
+    verification, utility, search = release.verify(), release.published.utility, release.search
+    if utility is None or search is None:
+        raise ValueError("a release that was just made knows its utility and its search")
+    if as_json:
+        _print_json({
+            "out": str(release.path),
+            "kl_divergence": utility.kl_divergence,
+            "kl_suppressed": utility.kl_suppressed,
+            "margins": [dict(margin) for margin in release.margins],
+            "checks": verification.as_json()["checks"],
+            "search": {"strategy": search.strategy, "evaluated": search.evaluated, "optimal": search.optimal},
+        })
+    else:
+        click.echo(f"Published {len(release.margins)} marginals of {release.rows} rows in {release.path}:")
+        for line in _levels(release.margins):
+            click.echo(f"  {line}")
+        for finding in verification.checks:
+            _print_finding(finding)
+        click.echo(f"KL divergence to the data: {utility.kl_divergence:.3f} nats (0 would be the data itself).")
+        click.echo(f"  {utility.kl_suppressed:.3f} with all quasi-identifiers suppressed.")
+        if utility.kl_best_table is not None:
+            click.echo(f"  {utility.kl_best_table:.3f} for the best single table.")
+            told, told_by_best = (utility.kl_suppressed - kl for kl in (utility.kl_divergence, utility.kl_best_table))
+            if told_by_best > 0:
+                click.echo(f"So the release tells {told / told_by_best:.1f} times as much as the best single table.")
+    if not verification.ok:
+        raise NothingPublishableError("the release does not keep its claims; do not use it")
+
+
+def _print_finding(finding: Finding) -> None:
+    colour = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}[finding.verdict]
+    demanded = ", ".join(f"{name} = {value}" for name, value in finding.parameters.items())
+    click.echo(click.style(f"{finding.verdict.value:>9}", fg=colour) + f"  {finding.criterion} {demanded}".rstrip())
+    if finding.worst is None:
+        return
+    worst = {name: value for name, value in finding.worst.items() if name not in ("margins", "counts", "distribution")}
+    lead = "nearest to failing" if finding.holds else "worst"
+    shown = "; ".join(f"{name} {_plain(value)}" for name, value in worst.items())
+    click.echo(f"           {lead}: {shown}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={held}" for key, held in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,76 @@
+"""What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checks.claims import Claim
+from checks.finding import Finding
+from marginals.attribute import Role
+from models.collection import Collection
+from models.domain import Domain
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What is lost of the data, as KL divergence to it in nats; smaller is better.
+
+    Of the release, of the table with all quasi-identifiers suppressed, and of the best single table if one was looked
+    for.
+    """
+
+    kl_divergence: float
+    kl_suppressed: float
+    kl_best_table: float | None = None
+
+    def as_json(self) -> dict[str, float]:
+        """The measures that are known."""
+        known = {"kl_divergence": self.kl_divergence, "kl_suppressed": self.kl_suppressed}
+        return known | ({} if self.kl_best_table is None else {"kl_best_table": self.kl_best_table})
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The findings on some claims."""
+
+    checks: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check is proven to hold."""
+        return all(finding.holds for finding in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The verification as plain values (design 5.2)."""
+        return {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.checks))
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """The content of a bundle.
+
+    collection: over a cube of the published marginals alone. roles: of the attributes of its domain.
+    """
+
+    collection: Collection
+    roles: Mapping[str, Role]
+    claims: tuple[Claim, ...] = ()
+    utility: Utility | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.collection.domain
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attributes, in the domain's order."""
+        return tuple(a for a in self.domain.attributes if self.roles[a] is Role.SENSITIVE)
+
+    def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
+        """Check the claims made, or others, on the marginals alone."""
+        checked = self.claims if claims is None else claims
+        return Verification(tuple(claim.check(self.collection, self.sensitive) for claim in checked))

@@ -1,0 +1,100 @@
+"""Publishing: from a table and a policy to the release that keeps the most of the data."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from checks.requirements import PrivacyConstraint, Requirements
+from marginals.errors import InputError, NothingPublishableError
+from marginals.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
+from marginals.policy import Policy
+from marginals.published import Published, Utility
+from marginals.release import Release
+from marginals.table import Table
+from models.collection import Collection
+from models.data_cube import DataCube
+from models.maximum_entropy import MaximumEntropy
+from models.search import STRATEGIES
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is (0: unknown)."""
+
+
+def no_progress(task: str, done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+def anonymize(table: Table, policy: Policy, progress: Progress = no_progress) -> LatticeResult:
+    """All minimal single tables that satisfy a policy, best KL divergence first."""
+    return minimal_tables(
+        table.cube,
+        table.quasi_identifiers,
+        policy.requirements(table.sensitive),
+        lambda done, nodes: progress("minimal tables", done, nodes),
+    )
+
+
+@dataclass(frozen=True)
+class _Base:
+    """The table that the collection must contain, and the best single table if one was looked for."""
+
+    required: SingleTable | None
+    best: SingleTable | None
+
+
+def _base(table: Table, policy: Policy, requirements: Requirements, progress: Progress) -> _Base:
+    if policy.base == "none":
+        return _Base(None, None)
+    if not isinstance(policy.base, str):
+        for attribute in policy.base:
+            if attribute not in table.quasi_identifiers:
+                raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
+        levels = {a: policy.base.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
+        given = single_table(table.cube, levels, table.sensitive)
+        if not table_satisfies(table.cube, given.mask, requirements):
+            raise NothingPublishableError("the base table that the policy gives does not satisfy the policy itself")
+        return _Base(given, None)
+    minimal = anonymize(table, policy, progress).minimal
+    if not minimal:
+        raise NothingPublishableError(
+            'no single table satisfies the policy, not even one with all quasi-identifiers suppressed; '
+            'weaken it, or look for a release without a base table (base "none")'
+        )
+    return _Base(minimal[0], minimal[0])
+
+
+def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> Release:
+    """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
+
+    Raises NothingPublishableError when no collection satisfies the policy, InputError when the policy does not fit the
+    table.
+    """
+    requirements = policy.requirements(table.sensitive)
+    cube = table.cube
+    base = _base(table, policy, requirements, progress)
+    start = [base.required.mask] if base.required and base.required.mask else []
+    constraint = PrivacyConstraint(cube, requirements, policy.max_sensitive_margins)
+    if refusal := constraint(start, 0):
+        raise NothingPublishableError(f"the base table cannot be published: {refusal.reason}")
+    deadline = time.monotonic() + policy.time_limit
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        progress("collections", asked, 0)
+        return time.monotonic() > deadline
+
+    found = STRATEGIES[policy.strategy](cube, start, constraint, stop)
+    if not found.cliques:
+        raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
+    suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
+    utility = Utility(
+        found.kl_divergence,
+        MaximumEntropy(suppressed).kl_divergence,
+        base.best.kl_divergence if base.best else None,
+    )
+    # A cube of the published marginals alone: a release must not carry the data along.
+    marginals = DataCube([cube.table(clique) for clique in found.cliques])
+    published = Published(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility)
+    return Release(published, search=found)

@@ -1,0 +1,35 @@
+"""Where tests find the real tables and published vectors, and how Hypothesis runs."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("local", deadline=None, max_examples=100)
+settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _data_folder() -> Path:
+    return Path(os.environ.get("MARGINALS_DATA") or ROOT / ".." / "shared" / "data").resolve()
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of the real tables (Adult, Nursery): MARGINALS_DATA, or ../shared/data."""
+    folder = _data_folder()
+    if not folder.is_dir():
+        pytest.skip("the real tables are not here: neither MARGINALS_DATA nor ../shared/data is a folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared_vectors() -> Path:
+    """The folder of published tables and other tools' answers: `vectors`, next to the folder of the real tables."""
+    folder = _data_folder().parent / "vectors"
+    if not folder.is_dir():
+        pytest.skip("the published vectors are not here: there is no folder vectors next to that of the real tables")
+    return folder
