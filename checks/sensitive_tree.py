@@ -141,9 +141,7 @@ class SensitiveTree:
             ways[self.tree.parents[clique]] *= arriving[self.outward[clique]]
         return int(ways[0].sum()) if ways else 0
 
-    def combinations(
-        self, factors: Sequence[FloatArray], combine: Combine
-    ) -> Iterator[tuple[IndexArray, FloatArray]]:
+    def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
         """All class combinations in blocks: the class of each clique, shape (n, cliques), and the combined vectors.
 
         factors: for each clique a vector for each class. Combinations whose vector has become zero are left out.
@@ -168,10 +166,12 @@ class SensitiveTree:
             rows = np.repeat(np.arange(len(chosen)), size)
             within = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
             joined = order[np.repeat(starts[separator], size) + within]
-            pending.append((
-                np.column_stack((chosen[rows], joined)),
-                combine(vectors[rows], factors[clique][joined]),
-            ))
+            pending.append(
+                (
+                    np.column_stack((chosen[rows], joined)),
+                    combine(vectors[rows], factors[clique][joined]),
+                )
+            )
 
     def cell(self, combination: Sequence[int]) -> dict[str, str]:
         """The published labels of a class combination, each attribute at the finest level some clique shows."""

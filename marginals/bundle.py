@@ -347,4 +347,3 @@ def _utility(release: Mapping[str, Any]) -> Utility | None:
         return None
     best = float(values[2]) if isinstance(values[2], int | float) else None
     return Utility(float(values[0] or 0), float(values[1] or 0), best)
-

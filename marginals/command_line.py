@@ -231,14 +231,16 @@ def _report_release(release: Release, as_json: bool) -> None:
     if utility is None or search is None:
         raise ValueError("a release that was just made knows its utility and its search")
     if as_json:
-        _print_json({
-            "out": str(release.path),
-            "kl_divergence": utility.kl_divergence,
-            "kl_suppressed": utility.kl_suppressed,
-            "margins": [dict(margin) for margin in release.margins],
-            "checks": verification.as_json()["checks"],
-            "search": {"strategy": search.strategy, "evaluated": search.evaluated, "optimal": search.optimal},
-        })
+        _print_json(
+            {
+                "out": str(release.path),
+                "kl_divergence": utility.kl_divergence,
+                "kl_suppressed": utility.kl_suppressed,
+                "margins": [dict(margin) for margin in release.margins],
+                "checks": verification.as_json()["checks"],
+                "search": {"strategy": search.strategy, "evaluated": search.evaluated, "optimal": search.optimal},
+            }
+        )
     else:
         click.echo(f"Published {len(release.margins)} marginals of {release.rows} rows in {release.path}:")
         for line in _levels(release.margins):

@@ -63,9 +63,7 @@ class LatticeResult:
     minimal: tuple[SingleTable, ...]
 
 
-def single_table(
-    cube: DataCube, levels: Mapping[str, int], sensitive: Iterable[str]
-) -> SingleTable:
+def single_table(cube: DataCube, levels: Mapping[str, int], sensitive: Iterable[str]) -> SingleTable:
     """The table that shows the quasi-identifiers at these levels and the sensitive attributes as they are."""
     public = cube.domain.mask(levels)
     mask = public | cube.domain.mask(dict.fromkeys(sensitive, 0))
@@ -178,8 +176,6 @@ def minimal_tables(
             for axes in combinations(range(len(attributes)), size):
                 search(axes)
     search(tuple(range(len(attributes))))
-    found = [
-        single_table(cube, dict(zip(attributes, node)), requirements.sensitive) for node in lattice.minimal()
-    ]
+    found = [single_table(cube, dict(zip(attributes, node)), requirements.sensitive) for node in lattice.minimal()]
     found.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
     return LatticeResult(nodes, evaluated, tuple(found))

@@ -57,7 +57,7 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
     minimal = anonymize(table, policy, progress).minimal
     if not minimal:
         raise NothingPublishableError(
-            'no single table satisfies the policy, not even one with all quasi-identifiers suppressed; '
+            "no single table satisfies the policy, not even one with all quasi-identifiers suppressed; "
             'weaken it, or look for a release without a base table (base "none")'
         )
     return _Base(minimal[0], minimal[0])

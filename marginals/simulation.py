@@ -355,8 +355,6 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #   "entropy:4"         as uncertain as 4 equally likely ones
                              #   "recursive:3,4"     the likeliest is less than 3 times as likely as the 4th, 5th, ...
                              #                       likeliest taken together
-                             #   "functional:0.5,4"  the likeliest has a share of at most 0.5, the likeliest 2, 3 and 4
-                             #                       together at most 0.67, 0.83 and 1
 
 # One table with all the columns, each coarsened as far as it must be, can be part of the release.
 [base]
@@ -366,8 +364,6 @@ table = "best"               # the most informative such table, found by the pro
 
 [search]
 strategy = "greedy"          # improves the release step by step and stops when no step helps
-                             # "anneal" and "genetic" try more and take longer
-                             # "exact" tries everything: for a few columns only
 seed = 0                     # the same seed gives the same release
 max_sensitive_margins = 3    # at most so many published tables hold the sensitive column; more are slower to check
 time_limit = 60.0            # seconds; then the best release found so far is taken

@@ -120,9 +120,7 @@ class Domain:
     @cached_property
     def attribute_masks(self) -> tuple[Mask, ...]:
         """All induced attributes of each attribute."""
-        return tuple(
-            ((1 << h.height) - 1) << offset for h, offset in zip(self.hierarchies, self.offsets)
-        )
+        return tuple(((1 << h.height) - 1) << offset for h, offset in zip(self.hierarchies, self.offsets))
 
     def resolutions(self, mask: Mask) -> Iterator[tuple[str, int]]:
         """Pairs of attribute and resolution (number of induced attributes) for the attributes a mask holds."""

@@ -30,7 +30,7 @@ def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
     if not cliques:
         return [], []
     order, parents = [0], [-1]
-    nearest = {i: (( clique & cliques[0]).bit_count(), 0) for i, clique in enumerate(cliques) if i}
+    nearest = {i: ((clique & cliques[0]).bit_count(), 0) for i, clique in enumerate(cliques) if i}
     while nearest:
         chosen = max(nearest, key=lambda i: (nearest[i][0], -i))
         weight, parent = nearest.pop(chosen)

@@ -121,9 +121,7 @@ class MaximumEntropy:
         result = np.zeros(length)
         for sign, tables in ((1, self.clique_tables), (-1, self.separator_tables)):
             for table in tables:
-                columns = [
-                    self.domain.hierarchy(a).lift(0, table.margin[a])[codes[a]] for a in table.attributes
-                ]
+                columns = [self.domain.hierarchy(a).lift(0, table.margin[a])[codes[a]] for a in table.attributes]
                 looked_up = table.counts_of(dict(zip(table.attributes, columns)) if columns else codes)
                 with np.errstate(divide="ignore"):
                     logs = np.log(looked_up / max(self.cube.total, 1))

@@ -41,7 +41,5 @@ class SearchResult:
 class Strategy(Protocol):
     """Any search of this shape."""
 
-    def __call__(
-        self, cube: DataCube, start: Sequence[Mask], constraint: Constraint, stop: Stop
-    ) -> SearchResult:
+    def __call__(self, cube: DataCube, start: Sequence[Mask], constraint: Constraint, stop: Stop) -> SearchResult:
         """Search from the collection `start`, which the constraint allows, and never show less than it does."""

@@ -4,11 +4,11 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, data_cubes, margins, shape_cube
 
 from models.collection import Collection
 from models.contingency_table import equal_cells
 from models.errors import DomainMismatchError, NotDecomposableError
+from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, data_cubes, margins, shape_cube
 
 
 @given(data_cubes(), st.data())

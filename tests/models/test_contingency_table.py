@@ -4,17 +4,17 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from brute_force import dense_marginal, entropy, joint_array, lifted
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import coarser_margins, contingency_tables, domains, margins
 
+from brute_force import dense_marginal, entropy, joint_array, lifted
 from models import contingency_table
 from models.contingency_table import ContingencyTable, equal_cells
 from models.domain import Domain
 from models.errors import ContradictionError, DomainMismatchError
 from models.hierarchy import Hierarchy
 from models.margin import Margin
+from strategies import coarser_margins, contingency_tables, domains, margins
 
 DOMAIN = Domain.of(
     {

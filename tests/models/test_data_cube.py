@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from brute_force import dense_marginal, entropy, joint_array, lifted
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import contingency_tables, data_cubes, decomposable_collections, domains, margins
 
+from brute_force import dense_marginal, entropy, joint_array, lifted
 from models.contingency_table import ContingencyTable, equal_cells
 from models.data_cube import DataCube
 from models.domain import Domain
 from models.errors import DomainMismatchError
 from models.hierarchy import Hierarchy
+from strategies import contingency_tables, data_cubes, decomposable_collections, domains, margins
 
 AGE = Hierarchy.from_rows([("1", "young", "*"), ("2", "young", "*"), ("3", "old", "*")])
 

@@ -1,14 +1,14 @@
 """Domains: masks and margins say the same, containment of masks is coarsening, and strangers are refused by name."""
 
 import pytest
-from brute_force import lifted
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import coarser_margins, domains, hierarchies, margins
 
+from brute_force import lifted
 from models.domain import Domain, InducedAttribute, vertices_of
 from models.errors import DomainMismatchError
 from models.hierarchy import Hierarchy
+from strategies import coarser_margins, domains, hierarchies, margins
 
 DOMAIN = Domain.of(
     {

@@ -5,13 +5,13 @@ from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 import pytest
-from brute_force import lifted
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import hierarchies
 
+from brute_force import lifted
 from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import SUPPRESSED, Hierarchy
+from strategies import hierarchies
 
 SECRET = "unspeakable"
 """Stands for a value of the data, which no message may repeat."""

@@ -4,12 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
 
+from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
@@ -18,6 +17,7 @@ from models.errors import DomainMismatchError
 from models.hierarchy import Hierarchy
 from models.inference import expectation, expected_marginal
 from models.maximum_entropy import MaximumEntropy
+from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
 
 DECOMPOSABLE = [shape for shape in SHAPES if shape not in NOT_DECOMPOSABLE]
 

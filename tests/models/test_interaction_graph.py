@@ -6,11 +6,11 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
 
 from models.domain import Domain, InducedAttribute
 from models.hierarchy import Hierarchy
 from models.interaction_graph import InteractionGraph
+from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
 
 VERTEX_COUNT = 8
 PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(VERTEX_COUNT)})

@@ -9,12 +9,12 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
 
 from models.domain import Domain
 from models.errors import NotDecomposableError
 from models.hierarchy import Hierarchy
 from models.junction_tree import JunctionTree, maximal_masks
+from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
 
 PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(7)})
 

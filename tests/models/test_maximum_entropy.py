@@ -5,6 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
 from brute_force import (
     base_cells,
     dense_marginal,
@@ -14,8 +17,13 @@ from brute_force import (
     kl_divergence,
     places,
 )
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain
+from models.errors import DomainMismatchError, NotDecomposableError
+from models.hierarchy import Hierarchy
+from models.maximum_entropy import MaximumEntropy
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,
@@ -26,14 +34,6 @@ from strategies import (
     margins,
     shape_cube,
 )
-
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.errors import DomainMismatchError, NotDecomposableError
-from models.hierarchy import Hierarchy
-from models.maximum_entropy import MaximumEntropy
 
 DECOMPOSABLE = [shape for shape in SHAPES if shape not in NOT_DECOMPOSABLE]
 

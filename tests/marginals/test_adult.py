@@ -1,0 +1,84 @@
+"""The main job on the real Adult table: published numbers of the papers (design section 6)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from marginals.command_line import main
+
+pytestmark = pytest.mark.data
+
+QUASI_IDENTIFIERS = ("race", "sex", "age", "marital-status")
+
+
+def write_config(
+    folder: Path, adult: Path, hierarchies: str, names: tuple[str, ...], privacy: str, more: str = ""
+) -> Path:
+    text = f'[data]\npath = "{adult / "adult.csv"}"\nmissing = ["?", ""]\ndomain = "observed"\n'
+    for name in names:
+        file = adult / hierarchies / f"{name}.csv"
+        text += f'[attributes.{name}]\nrole = "quasi-identifier"\nhierarchy = "{file}"\n'
+    path = folder / "release.toml"
+    path.write_text(f"{text}{more}[privacy]\n{privacy}\n")
+    return path
+
+
+@pytest.fixture
+def policy(tmp_path: Path, shared_data: Path) -> Path:
+    sensitive = '[attributes.occupation]\nrole = "sensitive"\n'
+    privacy = 'k_link = 6\nk_combinatorial = 6\ndiversity = "entropy:6"'
+    return write_config(tmp_path, shared_data / "adult", "hierarchies", QUASI_IDENTIFIERS, privacy, sensitive)
+
+
+def run(*arguments: object) -> dict[str, object]:
+    result = CliRunner().invoke(main, [*map(str, arguments), "--json"])
+    assert result.exit_code == 0, result.output
+    answer: dict[str, object] = json.loads(result.stdout)
+    return answer
+
+
+def test_three_minimal_tables_are_6_anonymous_and_entropy_6_diverse(policy: Path) -> None:
+    """KG06 section 8."""
+    answer = run("anonymize", policy)
+    assert answer["nodes"] == 60
+    assert [table["levels"] for table in answer["minimal"]] == [  # type: ignore[attr-defined]
+        {"age": 4, "marital-status": 1, "race": 0, "sex": 0},
+        {"age": 4, "marital-status": 0, "race": 1, "sex": 1},
+        {"age": 1, "marital-status": 1, "race": 1, "sex": 1},
+    ]
+
+
+@pytest.mark.parametrize(("k", "number"), [(2, 8), (5, 12), (10, 12), (15, 8), (20, 10), (30, 10), (50, 5)])
+def test_the_minimal_k_anonymous_tables_are_as_many_as_published(
+    tmp_path: Path, shared_data: Path, k: int, number: int
+) -> None:
+    """MKGV07 Fig. 9."""
+    names = ("age", "sex", "race", "marital-status", "education")
+    config = write_config(tmp_path, shared_data / "adult", "hierarchies-incognito", names, f"k_link = {k}")
+    assert len(run("anonymize", config)["minimal"]) == number  # type: ignore[arg-type]
+
+
+def test_the_release_is_three_times_closer_than_the_best_single_table_and_verifies(
+    policy: Path, tmp_path: Path
+) -> None:
+    best = run("anonymize", policy)["minimal"][0]["kl_divergence"]  # type: ignore[index]
+    answer = run("publish", policy, "--out", tmp_path / "out")
+    assert answer["kl_suppressed"] == pytest.approx(2.954, abs=1e-3)
+    assert answer["kl_divergence"] * 3 <= best  # type: ignore[operator]
+    assert run("verify", tmp_path / "out")["ok"] is True
+    release = marginals.open_release(tmp_path / "out")
+    assert release.rows == 45222
+    assert {"age", "marital-status"} <= {node.attribute for node in release.interaction_graph()}
+    assert len(release.junction_tree()) == len(release.margins)
+
+
+def test_facts_of_the_table(policy: Path) -> None:
+    """Design section 6: ages 31-40 are 12,291 rows, 81-90 are 114."""
+    table = marginals.read_config(policy).read_table()
+    by_age = dict(table.counts.rolled_up({"age": 0}).cells())
+    assert sum(count for (age,), count in by_age.items() if 31 <= int(age) <= 40) == 12_291
+    assert sum(count for (age,), count in by_age.items() if 81 <= int(age) <= 90) == 114
+    assert len(by_age) == 74

@@ -1,0 +1,202 @@
+"""Oracles for privacy that walk over every published cell; exact where a verdict could hang on rounding.
+
+Published cells are those of the joint table at the finest level that some margin shows of each attribute. Arrays have
+one axis an attribute of the domain, of length 1 where no margin shows it.
+"""
+
+from collections.abc import Collection as AnyCollection
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import exp, inf, lcm, log, prod
+
+import numpy as np
+from brute_force import Array, dense_marginal, joint_array, lifted
+from numpy.typing import NDArray
+from scipy.optimize import LinearConstraint, milp
+
+from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain
+from models.margin import Margin
+
+Levels = Mapping[str, int]
+Index = tuple[NDArray[np.intp], ...]
+Cell = tuple[int, ...]
+
+
+def base_table(cube: DataCube) -> ContingencyTable:
+    """The rows themselves."""
+    return cube.table(sum(cube.domain.attribute_masks))
+
+
+def without(margin: Levels, attributes: AnyCollection[str]) -> Margin:
+    """A margin without some of its attributes."""
+    return Margin({a: level for a, level in margin.items() if a not in attributes})
+
+
+def finest(margins: Sequence[Levels]) -> Margin:
+    """For each attribute that some margin shows the lowest level among them."""
+    shown = {attribute for margin in margins for attribute in margin}
+    return Margin({a: min(margin[a] for margin in margins if a in margin) for a in shown})
+
+
+def places_within(domain: Domain, fine: Levels, coarse: Levels) -> Index:
+    """Index that sends each cell of a margin to its cell in a coarser one."""
+    return np.ix_(*(lifted(h, fine.get(a, -1), coarse.get(a, -1)) for a, h in domain.items()))
+
+
+def summed(array: NDArray, index: Index) -> NDArray:
+    """The entries of an array added up where the index sends them."""
+    result = np.zeros([axis.max() + 1 for axis in index], dtype=array.dtype)
+    np.add.at(result, index, array)
+    return result
+
+
+def cell_of(domain: Domain, margin: Levels, labels: Mapping[str, str]) -> Cell:
+    """Position in a dense marginal of the cell with these labels."""
+    at = {a: list(dict.fromkeys(row[level] for row in domain.hierarchy(a).rows())) for a, level in margin.items()}
+    return tuple(at[a].index(labels[a]) if a in margin else 0 for a in domain.attributes)
+
+
+def marginal(collection: Collection, margin: Levels) -> Array:
+    """A marginal of the rows, dense."""
+    return dense_marginal(joint_array(base_table(collection.cube)), collection.domain, margin)
+
+
+def class_sizes(collection: Collection, sensitive: AnyCollection[str]) -> list[int]:
+    """Rows of every class that is not empty in every marginal, the sensitive attributes summed out."""
+    tables = [marginal(collection, without(margin, sensitive)) for margin in collection.margins]
+    return [int(count) for table in tables for count in table.ravel() if count]
+
+
+def possible_cells(collection: Collection) -> NDArray[np.bool_]:
+    """The published cells that no marginal shows to be empty."""
+    domain, fine = collection.domain, finest(collection.margins)
+    possible = np.ones([len(lifted(h, fine.get(a, -1), -1)) for a, h in domain.items()], dtype=bool)
+    for margin in collection.margins:
+        possible &= marginal(collection, margin)[places_within(domain, fine, margin)] > 0
+    return possible
+
+
+def largest_counts(collection: Collection, sensitive: AnyCollection[str]) -> NDArray[np.int64]:
+    """U(t) for every published nonsensitive cell t: the most rows that a nonnegative integer table with the given
+    marginals can have there, by integer programming over the published cells (KG06 Def. 4.2).
+
+    The axes of the sensitive attributes have length 1. The collection must not be empty.
+    """
+    domain, fine = collection.domain, finest(collection.margins)
+    possible = possible_cells(collection)
+    rows, totals = [], []
+    for margin in collection.margins:
+        table = marginal(collection, margin)
+        where = np.arange(table.size).reshape(table.shape)[places_within(domain, fine, margin)][possible]
+        positive = np.flatnonzero(table)
+        rows.append(where == positive[:, None])
+        totals.append(table.ravel()[positive])
+    published = LinearConstraint(np.vstack(rows).astype(float), np.concatenate(totals), np.concatenate(totals))
+    index = places_within(domain, fine, without(fine, sensitive))
+    bounds = np.zeros([axis.max() + 1 for axis in index], dtype=np.int64)
+    number = np.arange(bounds.size).reshape(bounds.shape)[index][possible]
+    for cell in np.unique(number):
+        best = milp(-(number == cell).astype(float), integrality=1, constraints=published)
+        assert best.status == 0, best.message
+        bounds.ravel()[cell] = round(-best.fun)
+    return bounds
+
+
+def is_k_combinatorial(bounds: NDArray[np.int64], k: int) -> bool:
+    """Whether no nonsensitive cell can be filled and must then hold fewer than k rows."""
+    return not ((bounds > 0) & (bounds < k)).any()
+
+
+def maximum_entropy(collection: Collection) -> NDArray[np.object_]:
+    """Expected counts of the maxent distribution at the published cells, as fractions.
+
+    Iterative proportional fitting, which for a decomposable collection arrives exactly after a few sweeps.
+    """
+    domain, fine = collection.domain, finest(collection.margins)
+    possible = possible_cells(collection)
+    q = np.where(possible, Fraction(1), Fraction(0))
+    constraints = [
+        (places_within(domain, fine, margin), marginal(collection, margin).astype(int).astype(object))
+        for margin in collection.margins
+    ]
+    for _ in range(10):
+        before = q
+        for index, target in constraints:
+            current = summed(q, index)
+            ratio = np.array([Fraction(t) / c if c else c for t, c in zip(target.ravel(), current.ravel())], object)
+            q = q * ratio.reshape(target.shape)[index]
+        if (q == before).all():
+            return q
+    raise AssertionError("fitting does not end: the collection is not decomposable")
+
+
+def conditionals(collection: Collection, sensitive: str) -> dict[Cell, list[Fraction]]:
+    """For every published cell of all other attributes of positive probability what the maxent distribution says about
+    the sensitive value, in the scale of counts: one entry a published value, in the order of the hierarchy's codes.
+    """
+    axis = collection.domain.attributes.index(sensitive)
+    vectors = np.moveaxis(maximum_entropy(collection), axis, -1)
+    cells = {(*cell[:axis], 0, *cell[axis:]): list(vectors[cell]) for cell in np.ndindex(vectors.shape[:-1])}
+    return {cell: vector for cell, vector in cells.items() if any(vector)}
+
+
+def whole_numbers(vector: Sequence[Fraction | int]) -> list[int]:
+    """The positive entries in the smallest scale in which all are whole."""
+    positive = [Fraction(v) for v in vector if v > 0]
+    scaled = [int(v * lcm(*(v.denominator for v in positive))) for v in positive]
+    return [v // int(np.gcd.reduce(scaled)) for v in scaled]
+
+
+def entropy_reaches(vector: Sequence[Fraction | int], effective: Fraction) -> bool:
+    """Whether the entropy is at least ln(effective): n^n >= l^n * prod n_i^n_i in whole numbers.
+
+    Where these would have millions of digits, by 80 digits; what agrees so far counts as equal.
+    """
+    counts = whole_numbers(vector)
+    total = sum(counts)
+    if total < 2000:
+        return (total * effective.denominator) ** total >= effective.numerator**total * prod(n**n for n in counts)
+    with localcontext() as context:
+        context.prec = 80
+        shares = [Decimal(n) / total for n in counts]
+        excess = -sum(p * p.ln() for p in shares) - (Decimal(effective.numerator) / effective.denominator).ln()
+        return excess > Decimal(10) ** -60 or abs(excess) <= Decimal(10) ** -60
+
+
+def is_diverse(diversity: Diversity, vector: Sequence[Fraction | int]) -> bool:
+    """The exact verdict on one class, read off MKGV07 Defs. 4.1 and 4.2 and KG06 Def. 2.5."""
+    counts = sorted(map(Fraction, vector), reverse=True)
+    match diversity:
+        case Distinct(l):
+            return len([n for n in counts if n > 0]) >= l
+        case Simple(l):
+            return all(n / sum(counts) <= 1 / Fraction(l) for n in counts)
+        case Entropy(l):
+            return entropy_reaches(counts, Fraction(l))
+        case Recursive(c, l, strict=True):
+            return counts[0] < c * sum(counts[l - 1 :])
+        case Recursive(c, l, strict=False):
+            return counts[0] <= c * sum(counts[l - 1 :])
+    raise AssertionError(f"no definition of {diversity}")
+
+
+def reached(diversity: Diversity, vector: Sequence[Fraction | int]) -> float:
+    """The parameter at which one class is on the boundary: an l, or the c of recursive diversity."""
+    counts = sorted(map(Fraction, vector), reverse=True)
+    shares = [float(n / sum(counts)) for n in counts if n > 0]
+    match diversity:
+        case Distinct():
+            return len(shares)
+        case Simple():
+            return 1 / max(shares)
+        case Entropy():
+            return exp(-sum(p * log(p) for p in shares))
+        case Recursive(_, l):
+            tail = sum(counts[l - 1 :])
+            return float(counts[0] / tail) if tail else inf
+    raise AssertionError(f"no definition of {diversity}")

@@ -1,0 +1,96 @@
+"""Hypothesis strategies for privacy: criteria, classes, and collections with a sensitive attribute."""
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from hypothesis import strategies as st
+from strategies import decomposable_masks, domains, hierarchies
+
+from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain, Mask, vertices_of
+
+
+def numbers(least: int | Fraction, most: int) -> st.SearchStrategy[Fraction]:
+    """Parameters as users write them: whole numbers, decimals, and fractions that no decimal can say."""
+    return st.integers(-(-least // 1), most).map(Fraction) | st.fractions(least, most, max_denominator=12)
+
+
+def diversities(most: int = 6) -> st.SearchStrategy[Diversity]:
+    """Any criterion with l of at most `most`.
+
+    distinct:3      simple:2.5      entropy:10/3      recursive:0.75,2
+    """
+    above_one = st.integers(2, most)
+    return st.one_of(
+        st.builds(Distinct, st.integers(1, most)),
+        st.builds(Simple, numbers(1, most)),
+        st.builds(Entropy, numbers(1, most)),
+        st.builds(Recursive, numbers(Fraction(1, 12), 4), above_one, st.booleans()),
+    )
+
+
+def classes(max_values: int = 6, max_count: int = 8) -> st.SearchStrategy[list[int]]:
+    """Counts of 1 .. 6 sensitive values in one class, many of them 0, not all."""
+    count = st.just(0) | st.integers(0, max_count)
+    return st.integers(1, max_values).flatmap(lambda m: st.lists(count, min_size=m, max_size=m)).filter(any)
+
+
+def dense_tables(domain: Domain) -> st.SearchStrategy[ContingencyTable]:
+    """A table over the base values in which about half the cells are filled, so that classes have several rows."""
+    shape = [len(hierarchy.rows()) for hierarchy in domain.hierarchies]
+    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+    counts = st.lists(st.sampled_from([0, 0, 0, 1, 2, 3, 5]), min_size=prod(shape), max_size=prod(shape)).filter(any)
+    levels = dict.fromkeys(domain.attributes, 0)
+    return counts.map(lambda drawn: ContingencyTable.from_cells(domain, levels, codes, np.array(drawn)))
+
+
+@st.composite
+def sensitive_masks(draw: st.DrawFn, domain: Domain, sensitive: str) -> tuple[Mask, ...]:
+    """The maximal margins of a decomposable collection, of which often several show the sensitive attribute.
+
+    Any collection at all; or one over the other attributes with steps of the sensitive attribute added, each of them to
+    a connected part of its junction tree. As margins, s being the sensitive attribute, of height 2:
+
+        {a: 0, s: 1}, {b: 0, s: 1}, {a: 1, c: 0, s: 0}          {a: 0, b: 0}, {b: 0, s: 0}, {b: 1, c: 0, s: 0}
+    """
+    if draw(st.integers(0, 3)) == 0:
+        return draw(decomposable_masks(domain))
+    own = domain.attribute_masks[domain.index(sensitive)]
+    others = {0} | {mask & ~own for mask in draw(decomposable_masks(domain))}
+    cliques = sorted(mask for mask in others if not any(mask != other and mask & ~other == 0 for other in others))
+    subtree = list(range(len(cliques)))
+    for step in vertices_of(own):
+        if draw(st.integers(0, 2)) == 0:
+            holding = draw(st.sampled_from([v for i in subtree for v in vertices_of(cliques[i])] or [step]))
+            subtree = [i for i in subtree if cliques[i] >> holding & 1] or subtree
+        for i in subtree:
+            cliques[i] |= 1 << step
+        if draw(st.integers(0, 3)) == 0:
+            break
+    return tuple(cliques)
+
+
+@st.composite
+def sensitive_domains(draw: st.DrawFn, max_cells: int, max_values: int) -> tuple[Domain, str]:
+    """A domain of 2 .. 4 attributes with the name of one of 2 .. max_values base values."""
+    size = draw(st.integers(2, max_values))
+    own = draw(hierarchies(size, 3).filter(lambda h: len(h.rows()) > 1))
+    others = draw(domains(1, 3, 3, 3, max_cells // len(own.rows())))
+    place = draw(st.integers(0, len(others.attributes)))
+    pairs = list(others.items())
+    return Domain.of(dict([*pairs[:place], ("s", own), *pairs[place:]])), "s"
+
+
+@st.composite
+def sensitive_collections(draw: st.DrawFn, max_cells: int = 48, max_values: int = 6) -> tuple[Collection, str]:
+    """A valid decomposable collection over a well filled random table, and the name of its sensitive attribute.
+
+    (Collection(a:1, s:0; b:0, s:0), "s")
+    """
+    domain, sensitive = draw(sensitive_domains(max_cells, max_values))
+    cube = DataCube([draw(dense_tables(domain))])
+    return Collection.of(cube, draw(sensitive_masks(domain, sensitive))), sensitive
