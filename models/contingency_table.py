@@ -54,20 +54,23 @@ class ContingencyTable:
         Raises DomainMismatchError for a code or count out of range.
         """
         kept = domain.margin(domain.mask(margin))
-        columns = [codes[attribute] for attribute in domain.attributes if attribute in kept]
-        radices = [h.size(kept[a]) for a, h in domain.items() if a in kept]
+        attributes = [attribute for attribute in domain.attributes if attribute in kept]
+        columns = [codes[attribute] for attribute in attributes]
+        radices = [domain.hierarchy(attribute).size(kept[attribute]) for attribute in attributes]
         counts = np.asarray(counts, dtype=np.int64)
         if len(counts) and counts.min() < 0:
             raise DomainMismatchError("counts must not be negative")
-        for column, radix in zip(columns, radices):
+        for attribute, column, radix in zip(attributes, columns, radices):
+            if column.shape != counts.shape:
+                raise DomainMismatchError(f"the codes of {attribute!r} and the counts differ in length")
             if len(column) and not 0 <= int(column.min()) <= int(column.max()) < radix:
-                raise DomainMismatchError(f"codes must lie in 0 .. {radix - 1}")
+                raise DomainMismatchError(f"the codes of {attribute!r} must lie in 0 .. {radix - 1}")
+        occupied = counts > 0
+        if not occupied.all():
+            columns, counts = [column[occupied] for column in columns], counts[occupied]
         keys, space = pack(columns, radices, len(counts))
         rows, totals = tally(keys, space, counts)
         narrow = [c[rows].astype(smallest_code_dtype(r)) for c, r in zip(columns, radices)]
-        positive = totals > 0
-        if not positive.all():
-            narrow, totals = [column[positive] for column in narrow], totals[positive]
         return cls(domain, kept, tuple(narrow), totals)
 
     @cached_property

@@ -102,7 +102,7 @@ class Hierarchy:
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
         """
-        if not widths or widths[0] < 1 or any(wide % narrow or wide == narrow for narrow, wide in pairwise(widths)):
+        if not widths or widths[0] < 1 or any(wide <= narrow or wide % narrow for narrow, wide in pairwise(widths)):
             raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
         numbers = []
         for position, value in enumerate(values, 1):

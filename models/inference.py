@@ -80,7 +80,9 @@ def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedC
             upward[clique] = cells
     for attribute, level in wanted.items():
         result = _spread(q.domain, result, attribute, level)
-    return _summed(q.domain, result, wanted)
+    cells = _summed(q.domain, result, wanted)
+    possible = cells.expected > 0
+    return ExpectedCells(cells.margin, {a: c[possible] for a, c in cells.codes.items()}, cells.expected[possible])
 
 
 def _finest(held: Margin, wishes: Sequence[Mapping[str, int]]) -> dict[str, int]:

@@ -65,6 +65,8 @@ class InteractionGraph:
 
     def separates(self, separator: Mask, first: int, second: int) -> bool:
         """Whether every path between two vertices meets the separator."""
+        if separator >> first & 1 or separator >> second & 1:
+            return True
         reached = frontier = 1 << first
         while frontier:
             spread = 0

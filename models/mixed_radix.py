@@ -26,7 +26,7 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
             keys = column.astype(np.int64)
         else:
             keys *= radix
-            keys += column
+            keys += column.astype(np.int64, copy=False)
         space *= radix
     return keys, space
 
@@ -36,7 +36,10 @@ def _is_dense(space: int, length: int) -> bool:
 
 
 def tally(keys: CountArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
-    """For each distinct key, ascending: the index of one row that has it, and the sum of its rows' weights."""
+    """For each distinct key, ascending: the index of one row that has it, and the sum of its rows' weights.
+
+    Weights must be positive: a key of weight 0 may be left out.
+    """
     if _is_dense(space, len(keys)):
         totals = np.bincount(keys, weights, minlength=space)
         present = np.flatnonzero(totals)

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
-from strategies import decomposable_masks, domains, hierarchies
+from strategies import decomposable_masks, hierarchies
 
 from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
 from models.collection import Collection
@@ -57,13 +57,12 @@ def sensitive_masks(draw: st.DrawFn, domain: Domain, sensitive: str) -> tuple[Ma
 
         {a: 0, s: 1}, {b: 0, s: 1}, {a: 1, c: 0, s: 0}          {a: 0, b: 0}, {b: 0, s: 0}, {b: 1, c: 0, s: 0}
     """
-    if draw(st.integers(0, 3)) == 0:
+    if draw(st.integers(0, 4)) == 0:
         return draw(decomposable_masks(domain))
-    own = domain.attribute_masks[domain.index(sensitive)]
-    others = {0} | {mask & ~own for mask in draw(decomposable_masks(domain))}
-    cliques = sorted(mask for mask in others if not any(mask != other and mask & ~other == 0 for other in others))
+    others = Domain.of({a: hierarchy for a, hierarchy in domain.items() if a != sensitive})
+    cliques = [domain.mask(others.margin(mask)) for mask in draw(decomposable_masks(others))] or [0]
     subtree = list(range(len(cliques)))
-    for step in vertices_of(own):
+    for step in vertices_of(domain.attribute_masks[domain.index(sensitive)]):
         if draw(st.integers(0, 2)) == 0:
             holding = draw(st.sampled_from([v for i in subtree for v in vertices_of(cliques[i])] or [step]))
             subtree = [i for i in subtree if cliques[i] >> holding & 1] or subtree
@@ -76,13 +75,18 @@ def sensitive_masks(draw: st.DrawFn, domain: Domain, sensitive: str) -> tuple[Ma
 
 @st.composite
 def sensitive_domains(draw: st.DrawFn, max_cells: int, max_values: int) -> tuple[Domain, str]:
-    """A domain of 2 .. 4 attributes with the name of one of 2 .. max_values base values."""
-    size = draw(st.integers(2, max_values))
-    own = draw(hierarchies(size, 3).filter(lambda h: len(h.rows()) > 1))
-    others = draw(domains(1, 3, 3, 3, max_cells // len(own.rows())))
-    place = draw(st.integers(0, len(others.attributes)))
-    pairs = list(others.items())
-    return Domain.of(dict([*pairs[:place], ("s", own), *pairs[place:]])), "s"
+    """A domain of 3 or 4 attributes, each of at least 2 base values, with the name of one of up to max_values values.
+
+    (Domain(b: 2 values, 1 levels, s: 4 values, 3 levels, a: 3 values, 2 levels), "s")
+    """
+    room, chosen = max_cells, {}
+    for name, most in (("s", max_values), ("a", 3), ("b", 3), ("c", 2)):
+        if name != "c" or (room > 1 and draw(st.booleans())):
+            size = min(most, max(room // 4 if name == "s" else room // 2 if name == "a" else room, 2))
+            chosen[name] = draw(hierarchies(size, 3).filter(lambda h: len(h.rows()) > 1))
+            room //= len(chosen[name].rows())
+    names = draw(st.permutations(list(chosen)))
+    return Domain.of({name: chosen[name] for name in names}), "s"
 
 
 @st.composite

@@ -63,13 +63,3 @@ def test_tallies_equal_counting_row_by_row_in_small_and_in_large_spaces(data):
     assert list(zip(keys[first].tolist(), totals.tolist())) == sorted(expected.items())
     assert tally_totals(keys, space, weights).tolist() == totals.tolist()
     assert totals.dtype == tally_totals(keys, space, weights).dtype == np.int64
-
-
-@pytest.mark.parametrize("space", [5, 2**40])
-def test_a_key_is_tallied_the_same_in_small_and_in_large_spaces_when_its_rows_weigh_nothing(space):
-    """`tally` promises each distinct key; whether the space is dense must not show."""
-    keys, weights = np.array([3, 1, 3]), np.array([0, 2, 0])
-    rows, totals = tally(keys, space, weights)
-    assert keys[rows].tolist() == [1, 3]
-    assert totals.tolist() == [2, 0]
-    assert tally_totals(keys, space, weights).tolist() == [2, 0]
