@@ -11,44 +11,57 @@ anonymity, and only when there are two of them at least.
 """
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from checks.finding import Finding, Verdict, verdict_of
+from checks.finding import Finding, Verdict
 from checks.k_anonymity import k_link
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
-from models.arrays import FloatArray
+from checks.vector_sets import (
+    TooManyVectorsError,
+    distinct_positions,
+    groups,
+    minimal_positions,
+    work_up,
+)
+from models.arrays import BoolArray, FloatArray, IndexArray
 from models.collection import Collection
 
-COMBINATION_LIMIT = 20_000_000
-"""Class combinations that are enumerated before the check gives up as undecided."""
+VECTOR_LIMIT = 500_000
+"""Vectors that one step of the recursion may make before the check gives up as undecided."""
+
+SEARCH_BUDGET = 1_000_000
+"""Partial class combinations that the search looks at before the recursion takes over."""
 
 
-def slice_factors(tree: SensitiveTree) -> tuple[FloatArray, ...]:
-    """For each clique a vector for each class: its counts in the block of its own level, infinite in the other blocks.
+def _published_levels(tree: SensitiveTree) -> list[int]:
+    return sorted({classes.level for classes in tree.classes})
+
+
+def slice_factors(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray, ...]:
+    """For each clique a vector for each class: its counts, at most `cap`, in its own level's block; `cap` elsewhere.
 
     Blocks are the published levels of the sensitive attribute, finest first.
     """
-    levels = sorted({classes.level for classes in tree.classes})
-    hierarchy = tree.domain.hierarchy(tree.sensitive)
-    width = [hierarchy.size(level) for level in levels]
+    levels = _published_levels(tree)
+    width = [tree.domain.hierarchy(tree.sensitive).size(level) for level in levels]
     begin = dict(zip(levels, np.cumsum([0, *width]).tolist()))
     factors = []
     for classes in tree.classes:
-        factor = np.full((len(classes), sum(width)), np.inf)
-        factor[:, begin[classes.level] : begin[classes.level] + classes.counts.shape[1]] = classes.counts
+        factor = np.full((len(classes), sum(width)), cap)
+        own = slice(begin[classes.level], begin[classes.level] + classes.counts.shape[1])
+        factor[:, own] = np.minimum(classes.counts, cap)
         factors.append(factor)
     return tuple(factors)
 
 
 def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
     """U of class combinations, from the componentwise minima of their `slice_factors`: shape (n,)."""
-    levels = sorted({classes.level for classes in tree.classes})
+    levels = _published_levels(tree)
     hierarchy = tree.domain.hierarchy(tree.sensitive)
-    allowed = vectors[:, : hierarchy.size(levels[0])]
     begin = hierarchy.size(levels[0])
+    allowed = vectors[:, :begin]
     for fine, coarse in zip(levels, levels[1:]):
         parents = hierarchy.lift(fine, coarse)
         sums = allowed @ np.eye(hierarchy.size(coarse))[parents]
@@ -57,14 +70,143 @@ def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
     return np.asarray(allowed.sum(axis=1), dtype=np.float64)
 
 
-def _worst(tree: SensitiveTree, combination: Sequence[int], bound: float) -> dict[str, Any]:
-    return tree.describe(combination) | {"upper_bound": int(bound)}
+def _minimal_of_equal_support(vectors: FloatArray, block: IndexArray) -> IndexArray:
+    """Of the vectors of a block with the same support, those that no other is at most, everywhere.
+
+    A smaller vector of another support may end as U = 0, which is no finding, where the larger one ends below k.
+    """
+    distinct = distinct_positions(vectors, block)
+    alike = groups(block[distinct], np.unique(vectors[distinct] > 0, axis=0, return_inverse=True)[1].reshape(-1))
+    kept = [distinct[g] if len(g) == 1 else distinct[g[minimal_positions(vectors[distinct[g]])]] for g in alike]
+    return np.sort(np.concatenate(kept)) if kept else distinct
+
+
+def _outside_minima(tree: SensitiveTree, factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+    """For each clique and separator class the componentwise minimum over all that the rest of the tree can be."""
+    cliques = len(tree.classes)
+    arriving = _inside_minima(tree, factors)
+    outside: list[FloatArray] = [np.full((len(tree.separators[0]), factors[0].shape[1]), np.inf)] + [
+        np.zeros((0, 0))
+    ] * (cliques - 1)
+    for clique in range(cliques):
+        children = tree.tree.children[clique]
+        for child in children:
+            seen = np.minimum(factors[clique], outside[clique][tree.inward[clique]])
+            for sibling in children:
+                if sibling != child:
+                    seen = np.minimum(seen, arriving[sibling][tree.outward[sibling]])
+            outside[child] = _segment_min(seen, tree.outward[child], len(tree.separators[child]))
+    return tuple(outside)
+
+
+def _inside_minima(tree: SensitiveTree, factors: tuple[FloatArray, ...]) -> list[FloatArray]:
+    """For each clique and separator class the componentwise minimum over all that its subtree can be."""
+    inside: list[FloatArray] = list(factors)
+    arriving: list[FloatArray] = [np.zeros((0, 0))] * len(factors)
+    for clique in reversed(range(len(factors))):
+        for child in tree.tree.children[clique]:
+            inside[clique] = np.minimum(inside[clique], arriving[child][tree.outward[child]])
+        arriving[clique] = _segment_min(inside[clique], tree.inward[clique], len(tree.separators[clique]))
+    return arriving
+
+
+def _segment_min(rows: FloatArray, segment: IndexArray, segments: int) -> FloatArray:
+    """Componentwise minimum of the rows of each segment, infinite where it has none."""
+    result = np.full((segments, rows.shape[1]), np.inf)
+    order = np.argsort(segment, kind="stable")
+    ordered = segment[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
+    if len(starts):
+        result[ordered[starts]] = np.minimum.reduceat(rows[order], starts, axis=0)
+    return result
+
+
+def by_search(tree: SensitiveTree, k: int, budget: int = SEARCH_BUDGET) -> Finding:
+    """Look for a class combination with 0 < U < k, clique by clique, the smallest U first.
+
+    A partial combination is dropped when its U is 0, or when no completion can bring it below k. Undecided when more than
+    `budget` partial combinations would have to be looked at.
+    """
+    factors = slice_factors(tree, cap=float(k))
+    arriving = _inside_minima(tree, factors)
+    examined = 0
+
+    def screen(chosen: IndexArray, vectors: FloatArray) -> IndexArray:
+        nonlocal examined
+        examined += len(chosen)
+        if examined > budget:
+            raise TooManyVectorsError
+        upper = upper_bounds(tree, vectors)
+        lowest = vectors
+        for clique in range(chosen.shape[1], len(factors)):
+            parent = tree.tree.parents[clique]
+            if parent < chosen.shape[1]:
+                lowest = np.minimum(lowest, arriving[clique][tree.outward[clique][chosen[:, parent]]])
+        possible = np.flatnonzero((upper > 0) & (upper_bounds(tree, lowest) < k))
+        return np.asarray(possible[np.argsort(upper[possible], kind="stable")], dtype=np.intp)
+
+    try:
+        for chosen, vectors in tree.depth_first(factors, np.minimum, screen):
+            worst = _described(tree, chosen[0], float(upper_bounds(tree, vectors[:1])[0]))
+            return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, "branch and bound", examined)
+    except TooManyVectorsError:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "branch and bound", examined)
+    return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, "branch and bound", examined)
+
+
+def by_vector_sets(tree: SensitiveTree, k: int, limit: int = VECTOR_LIMIT) -> Finding:
+    """The recursion of design 4.5: vectors capped at k, worked up the tree, never the join.
+
+    Besides dominance, a vector is dropped when what the rest of the tree can be leaves at least k on its cell: the
+    values that nothing outside can empty already sum to k. Undecided when a step would make more than `limit` vectors.
+    """
+    factors = slice_factors(tree, cap=float(k))
+    outside = _outside_minima(tree, factors)
+
+    def safe(clique: int, vectors: FloatArray, block: IndexArray) -> BoolArray:
+        return upper_bounds(tree, np.minimum(vectors, outside[clique][block])) >= k
+
+    try:
+        found = work_up(tree, factors, np.minimum, _minimal_of_equal_support, safe, limit)
+    except TooManyVectorsError:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "vector sets", limit)
+    bounds = upper_bounds(tree, found.vectors)
+    broken = np.flatnonzero((bounds > 0) & (bounds < k))
+    if not len(broken):
+        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, "vector sets", found.examined)
+    lowest = int(broken[bounds[broken].argmin()])
+    worst = _described(tree, found.chosen[lowest], float(bounds[lowest]))
+    return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, "vector sets", found.examined)
+
+
+def by_join(tree: SensitiveTree, k: int, limit: int = 20_000_000) -> Finding:
+    """The reference: U of every class combination. Undecided when there are more than `limit`."""
+    if tree.combination_count > limit:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "join", 0)
+    worst: tuple[float, IndexArray] | None = None
+    examined = 0
+    for combinations, vectors in tree.combinations(slice_factors(tree), np.minimum):
+        bounds = upper_bounds(tree, vectors)
+        possible = bounds > 0
+        examined += int(possible.sum())
+        if possible.any():
+            lowest = int(np.where(possible, bounds, np.inf).argmin())
+            if worst is None or bounds[lowest] < worst[0]:
+                worst = float(bounds[lowest]), combinations[lowest]
+    verdict = Verdict.FAILS if worst is not None and worst[0] < k else Verdict.HOLDS
+    described = _described(tree, worst[1], worst[0]) if worst else None
+    return Finding("k-combinatorial", verdict, {"k": k}, described, "join", examined)
+
+
+def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> dict[str, Any]:
+    return tree.describe(combination.tolist()) | {"upper_bound": int(bound)}
 
 
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
     """Whether a decomposable collection is k-combinatorially anonymous.
 
-    Undecided with two cliques of different sensitive attributes, or when there are too many class combinations.
+    One class combination below k is shown where there is one. Undecided with two cliques of different sensitive
+    attributes, or when neither the search nor the vector sets come to an end within their limits.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -75,19 +217,11 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     cliques = {clique for tree in trees for clique in tree.tree.cliques}
     if len(cliques) <= 1:
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, "k-link", link.examined)
-    if len(trees) > 1 or trees[0].combination_count > COMBINATION_LIMIT:
+    if len(trees) > 1:
         return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, "closed form", 0)
-    tree = trees[0]
-    worst: tuple[float, list[int]] | None = None
-    examined = 0
-    for combinations, vectors in tree.combinations(slice_factors(tree), np.minimum):
-        bounds = upper_bounds(tree, vectors)
-        possible = bounds > 0
-        examined += int(possible.sum())
-        if possible.any():
-            lowest = int(np.where(possible, bounds, np.inf).argmin())
-            if worst is None or bounds[lowest] < worst[0]:
-                worst = float(bounds[lowest]), combinations[lowest].tolist()
-    holds = worst is None or worst[0] >= k
-    described = _worst(tree, worst[1], worst[0]) if worst else None
-    return Finding("k-combinatorial", verdict_of(holds), parameters, described, "closed form", examined)
+    found = by_search(trees[0], k)
+    if found.verdict is Verdict.UNDECIDED:
+        found = by_vector_sets(trees[0], k)
+    if found.verdict is Verdict.HOLDS:
+        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, found.algorithm, found.examined)
+    return found

@@ -48,15 +48,11 @@ def _plain(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else repr(float(value))
 
 
-def _descending(vectors: Vectors) -> FloatArray:
-    return -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
-
-
 @dataclass(frozen=True)
 class Distinct:
     """At least l different sensitive values. Reached: how many there are."""
 
-    l: int  # noqa: E741
+    l: int
     name: ClassVar[str] = "distinct"
 
     def __post_init__(self) -> None:
@@ -82,7 +78,7 @@ class Distinct:
 class Simple:
     """No sensitive value has a share above 1/l. Reached: 1 / largest share."""
 
-    l: Fraction  # noqa: E741
+    l: Fraction
     name: ClassVar[str] = "simple"
 
     def __post_init__(self) -> None:
@@ -108,7 +104,7 @@ class Simple:
 class Entropy:
     """The entropy of the sensitive values is at least ln l (MKGV07 Def. 4.1). Reached: exp of the entropy."""
 
-    l: Fraction  # noqa: E741
+    l: Fraction
     name: ClassVar[str] = "entropy"
 
     def __post_init__(self) -> None:
@@ -133,15 +129,18 @@ class Entropy:
 
 @dataclass(frozen=True)
 class Recursive:
-    """The most frequent value is less frequent than c times all values from the l-th on (MKGV07 Def. 4.2).
+    """The most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and 4.3).
 
-    With `strict` False, no more frequent than that (KG06 Def. 2.5). Reached: the smallest c at which the class would
-    pass, infinite with fewer than l values.
+    The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care set
+    Y, given by their codes, may be disclosed, so the most frequent value outside Y decides; a class without such values
+    passes. With `strict` False the head may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds.
+    Reached: the smallest c at which the class would pass, infinite with fewer than l values.
     """
 
     c: Fraction
-    l: int  # noqa: E741
+    l: int
     strict: bool = True
+    dont_care: frozenset[int] = frozenset()
     name: ClassVar[str] = "recursive"
 
     def __post_init__(self) -> None:
@@ -152,22 +151,126 @@ class Recursive:
     def __str__(self) -> str:
         return f"recursive:{_plain(self.c)},{self.l}"
 
+    def tail_size(self, values: int) -> int:
+        """How many of the `values` columns the tail adds up."""
+        return max(values - self.l + 1, 0)
+
+    def heads(self, values: int) -> list[int]:
+        """The codes that may not be too frequent."""
+        return [value for value in range(values) if value not in self.dont_care]
+
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to c."""
-        return float(self.c) / self.reached(vectors) - 1
+        with np.errstate(divide="ignore"):
+            return np.asarray(float(self.c) / self.reached(vectors) - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """Head over tail."""
-        ordered = _descending(vectors)
-        tail = ordered[:, self.l - 1 :].sum(axis=1)
-        with np.errstate(divide="ignore"):
-            return np.asarray(ordered[:, 0] / tail, dtype=np.float64)
+        values = vectors.shape[1]
+        heads = self.heads(values)
+        if self.l == 1 or not heads:
+            return np.zeros(len(vectors))
+        others = np.array(vectors, dtype=np.float64)
+        place = np.asarray(heads)[others[:, heads].argmax(axis=1)]
+        rows = np.arange(len(others))
+        head = others[rows, place]
+        others[rows, place] = np.inf
+        tail = np.sort(others, axis=1)[:, : self.tail_size(values)].sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(head > 0, head / tail, 0.0), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
-        ordered = sorted(vector, reverse=True)
-        head, tail = ordered[0], sum(ordered[self.l - 1 :])
-        return head < self.c * tail or (not self.strict and head == self.c * tail)
+        heads = self.heads(len(vector))
+        if self.l == 1 or not heads:
+            return True
+        place = max(heads, key=lambda value: vector[value])
+        head = vector[place]
+        others = sorted(v for value, v in enumerate(vector) if value != place)
+        tail = sum(others[: self.tail_size(len(vector))])
+        return head == 0 or head < self.c * tail or (not self.strict and head == self.c * tail)
+
+
+@dataclass(frozen=True)
+class NegativeDisclosure:
+    """Every protected value has a share of at least `percent` percent (the second half of MKGV07 Def. 4.4).
+
+    protected: codes of the values whose absence may not be learnt. Reached: the smallest of their shares, in percent.
+    """
+
+    percent: Fraction
+    protected: frozenset[int]
+    name: ClassVar[str] = "negative-disclosure"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.percent < 100 or not self.protected:
+            raise CriterionError("negative disclosure needs a percentage between 0 and 100, and values to protect")
+
+    def __str__(self) -> str:
+        return f"negative-disclosure:{_plain(self.percent)}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to the percentage."""
+        return self.reached(vectors) / float(self.percent) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """The smallest share of a protected value, in percent."""
+        smallest = vectors[:, sorted(self.protected)].min(axis=1)
+        return np.asarray(100 * smallest / vectors.sum(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return 100 * min(vector[value] for value in self.protected) >= self.percent * sum(vector)
+
+
+@dataclass(frozen=True)
+class NpdRecursive:
+    """Recursive (c, l)-diversity with a don't-care set, and no negative disclosure of the protected values (Def. 4.4).
+
+    Reached: that of the half that is nearer to failing.
+    """
+
+    positive: Recursive
+    negative: NegativeDisclosure
+    name: ClassVar[str] = "npd-recursive"
+
+    def __str__(self) -> str:
+        return f"npd-{self.positive}+{self.negative}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """The smaller slack."""
+        return np.minimum(self.positive.slack(vectors), self.negative.slack(vectors))
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """That of the half with the smaller slack."""
+        nearer = self.positive.slack(vectors) <= self.negative.slack(vectors)
+        return np.where(nearer, self.positive.reached(vectors), self.negative.reached(vectors))
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return self.positive.decide(vector) and self.negative.decide(vector)
+
+
+def loosened_to(diversity: Diversity, slack: float) -> Diversity | None:
+    """The criterion of the same kind that a class with this slack (above -1) just satisfies, to rounding.
+
+    None for a criterion without such a family, or where no parameter does it.
+    """
+    scale = Fraction(1 + slack) if np.isfinite(slack) else None
+    if scale is None or scale <= 0:
+        return None
+    match diversity:
+        case Simple(l) | Entropy(l):
+            return type(diversity)(max(l * scale, Fraction(1)))
+        case Recursive(c, l, strict, dont_care):
+            return Recursive(c / scale, l, strict, dont_care)
+        case NegativeDisclosure(percent, protected):
+            return NegativeDisclosure(percent * scale, protected) if percent * scale < 100 else None
+        case NpdRecursive(positive, negative):
+            first, second = loosened_to(positive, slack), loosened_to(negative, slack)
+            if isinstance(first, Recursive) and isinstance(second, NegativeDisclosure):
+                return NpdRecursive(first, second)
+    return None
 
 
 def parse_diversity(text: str) -> Diversity:

@@ -6,28 +6,34 @@ passes the criterion. Values are those of the finest published level of the sens
 collection that does not show the attribute says nothing about it, and passes.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from checks.branch_and_bound import branch_and_bound
 from checks.finding import Finding, Verdict, verdict_of
-from checks.l_diversity import BOUNDARY, Diversity
+from checks.hull import by_hull, by_supports
+from checks.l_diversity import BOUNDARY, Distinct, Diversity, Recursive, satisfies
+from checks.outcome import Outcome
+from checks.pairwise_ratios import pairwise_ratios
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
 from models.collection import Collection
 
 JOIN_LIMIT = 20_000_000
 """Class combinations that the join enumerates before it gives up as undecided."""
 
+SMALL_JOIN = 20_000
+"""Up to so many class combinations the join is the fastest algorithm."""
 
-def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = JOIN_LIMIT) -> Finding:
+
+def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = JOIN_LIMIT) -> Outcome:
     """Algorithm 1 of design 4.6, the reference: look at every class combination.
 
     Undecided when there are more than `limit` of them. Time linear in the join, memory in one block of it.
     """
     if tree.combination_count > limit:
-        return _finding(tree, diversity, Verdict.UNDECIDED, None, "join", 0)
-    worst: tuple[float, list[int]] | None = None
+        return Outcome(Verdict.UNDECIDED, None, 0, proven_worst=False)
+    worst: tuple[float, tuple[int, ...]] | None = None
     fails = False
     examined = 0
     for combinations, vectors in tree.combinations(tree.conditional_factors, np.multiply):
@@ -40,25 +46,44 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = JOIN_LIMIT) 
         fails = fails or any(not diversity.decide(tree.exact_vector(combinations[i].tolist())) for i in close)
         lowest = int(slack.argmin())
         if worst is None or slack[lowest] < worst[0]:
-            worst = float(slack[lowest]), combinations[lowest].tolist()
-    return _finding(tree, diversity, verdict_of(not fails), worst[1] if worst else None, "join", examined)
+            worst = float(slack[lowest]), tuple(combinations[lowest].tolist())
+    return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
 
 
-def _finding(
-    tree: SensitiveTree,
-    diversity: Diversity,
-    verdict: Verdict,
-    combination: Sequence[int] | None,
-    algorithm: str,
-    examined: int,
-) -> Finding:
-    parameters = {"diversity": str(diversity), "sensitive": tree.sensitive}
-    worst = None if combination is None else describe_worst(tree, diversity, combination)
-    return Finding("maxent-diversity", verdict, parameters, worst, algorithm, examined)
+def decided(tree: SensitiveTree, diversity: Diversity) -> tuple[str, Outcome]:
+    """The fastest algorithm that fits the criterion and the size, by name, and what it says.
+
+    The join where it is small; pairwise ratios where l is the number of values; supports for distinct; branch and bound
+    where violations have cuts; hull pruning for the rest; at last the join again, while it can be enumerated at all.
+    """
+    small = tree.combination_count <= SMALL_JOIN
+    name, outcome = "join", by_join(tree, diversity) if small else None
+    if outcome is None:
+        if isinstance(diversity, Recursive) and diversity.l > 1 and diversity.tail_size(len(tree.labels)) == 1:
+            name, outcome = "pairwise ratios", pairwise_ratios(tree, diversity)
+        elif isinstance(diversity, Distinct):
+            name, outcome = "supports", by_supports(tree, diversity.l)
+        elif (bounded := branch_and_bound(tree, diversity)) is not None:
+            name, outcome = "branch and bound", bounded
+        else:
+            name, outcome = "hull", by_hull(tree, diversity)
+    if outcome.verdict is Verdict.UNDECIDED and (joined := by_join(tree, diversity)).verdict is not Verdict.UNDECIDED:
+        return "join", joined
+    return name, outcome
 
 
-def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: Sequence[int]) -> dict[str, Any]:
-    """A class combination with its distribution of the sensitive value and the parameter that it reaches."""
+def some_clique_fails(tree: SensitiveTree, diversity: Diversity) -> bool:
+    """Whether a clique alone breaks the criterion, and so the collection does (KG06 Prop. 7.2).
+
+    Only cliques that show the sensitive attribute at the finest published level can say so.
+    """
+    return any(
+        not satisfies(diversity, classes.counts).all() for classes in tree.classes if classes.level == tree.level
+    )
+
+
+def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> dict[str, Any]:
+    """A class combination for a reader: its cell, the marginals that combine to it, and the value it reaches."""
     exact = tree.exact_vector(combination)
     total = sum(exact)
     shares = np.array([[float(v / total) for v in exact]])
@@ -71,8 +96,11 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: Seque
 
 def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
     """Whether a decomposable collection is maxent l-diverse in a sensitive attribute."""
+    parameters = {"diversity": str(diversity), "sensitive": sensitive}
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
-        parameters = {"diversity": str(diversity), "sensitive": sensitive}
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
-    return by_join(tree, diversity)
+    algorithm, outcome = decided(tree, diversity)
+    worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
+    note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
+    return Finding("maxent-diversity", outcome.verdict, parameters, worst, algorithm, outcome.examined, note)

@@ -23,11 +23,14 @@ from models.errors import ContradictionError
 from models.join import shared_keys
 from models.junction_tree import JunctionTree
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
 """Class combinations that are looked at together."""
 
 Combine = Callable[[FloatArray, FloatArray], FloatArray]
-"""How the vectors of two cliques become one: `np.multiply` or `np.minimum`."""
+"""How the rows of two cliques become one: `np.multiply`, `np.minimum` or `np.add`."""
+
+Screen = Callable[[IndexArray, FloatArray], IndexArray]
+"""From partial combinations and their combined rows to the positions worth pursuing, first ones first."""
 
 
 def _positions(of: EquivalenceClasses, among: EquivalenceClasses) -> IndexArray:
@@ -141,37 +144,59 @@ class SensitiveTree:
             ways[self.tree.parents[clique]] *= arriving[self.outward[clique]]
         return int(ways[0].sum()) if ways else 0
 
-    def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """All class combinations in blocks: the class of each clique, shape (n, cliques), and the combined vectors.
+    def _extensions(self, chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:
+        """The classes of the next clique that fit partial combinations: pieces of (position in chosen, class)."""
+        clique = chosen.shape[1]
+        order, starts = self.members[clique]
+        separator = self.outward[clique][chosen[:, self.tree.parents[clique]]]
+        size = starts[separator + 1] - starts[separator]
+        ends = np.cumsum(size)
+        begin = 0
+        while begin < len(chosen):
+            done = int(ends[begin] - size[begin])
+            end = max(int(np.searchsorted(ends, done + block, side="right")), begin + 1)
+            piece = slice(begin, end)
+            rows = np.repeat(np.arange(begin, end), size[piece])
+            within = np.arange(len(rows)) + done - np.repeat(ends[piece] - size[piece], size[piece])
+            yield rows, order[np.repeat(starts[separator[piece]], size[piece]) + within]
+            begin = end
 
-        factors: for each clique a vector for each class. Combinations whose vector has become zero are left out.
+    def depth_first(
+        self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = _BLOCK
+    ) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """Class combinations built up clique by clique, depth first, in blocks.
+
+        contributions: for each clique a row for each class; rows of a combination are combined. screen: from partial
+        combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing, first ones
+        first. block: about how many combinations to take at a time. Yields the complete combinations that come through, shape (n, cliques), with their combined rows.
         """
-        root = np.arange(len(self.classes[0]))[:, None]
-        pending = [(root[i : i + _BLOCK], factors[0][i : i + _BLOCK]) for i in range(0, len(root), _BLOCK)]
+
+        def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
+            own = contributions[chosen.shape[1]]
+            for rows, joined in self._extensions(chosen, block):
+                yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])
+
+        roots = np.arange(len(self.classes[0]))[:, None]
+        first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
+        pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
         while pending:
-            chosen, vectors = pending.pop()
-            clique = chosen.shape[1]
-            alive = vectors.any(axis=1)
-            chosen, vectors = chosen[alive], vectors[alive]
-            if clique == len(self.classes):
-                yield chosen, vectors
+            found = next(pending[-1], None)
+            if found is None:
+                pending.pop()
                 continue
-            order, starts = self.members[clique]
-            separator = self.outward[clique][chosen[:, self.tree.parents[clique]]]
-            size = starts[separator + 1] - starts[separator]
-            if size.sum() > _BLOCK and len(chosen) > 1:
-                half = len(chosen) // 2
-                pending += [(chosen[half:], vectors[half:]), (chosen[:half], vectors[:half])]
+            chosen, combined = found
+            pursued = screen(chosen, combined)
+            if not len(pursued):
                 continue
-            rows = np.repeat(np.arange(len(chosen)), size)
-            within = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
-            joined = order[np.repeat(starts[separator], size) + within]
-            pending.append(
-                (
-                    np.column_stack((chosen[rows], joined)),
-                    combine(vectors[rows], factors[clique][joined]),
-                )
-            )
+            chosen, combined = chosen[pursued], combined[pursued]
+            if chosen.shape[1] == len(self.classes):
+                yield chosen, combined
+            else:
+                pending.append(extended(chosen, combined))
+
+    def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """All class combinations in blocks, with their combined factors; those whose vector is all 0 are left out."""
+        return self.depth_first(factors, combine, lambda _, vectors: np.flatnonzero(vectors.any(axis=1)))
 
     def cell(self, combination: Sequence[int]) -> dict[str, str]:
         """The published labels of a class combination, each attribute at the finest level some clique shows."""

@@ -11,10 +11,10 @@ from fractions import Fraction
 from math import exp, inf, lcm, log, prod
 
 import numpy as np
-from brute_force import Array, dense_marginal, joint_array, lifted
 from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, milp
 
+from brute_force import Array, dense_marginal, joint_array, lifted
 from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
 from models.collection import Collection
 from models.contingency_table import ContingencyTable

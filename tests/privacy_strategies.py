@@ -5,13 +5,13 @@ from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
-from strategies import decomposable_masks, hierarchies
 
 from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain, Mask, vertices_of
+from strategies import decomposable_masks, hierarchies
 
 
 def numbers(least: int | Fraction, most: int) -> st.SearchStrategy[Fraction]:

@@ -1,0 +1,176 @@
+"""Branch and bound for maxent diversity: exact over joins of any size (design 4.6, algorithm 4).
+
+First the bounds: for every way of violating the criterion (`log_cuts`), one min-sum pass along the tree bounds what all
+class combinations can reach. Usually that excludes every case, and nothing is enumerated. The combinations at which the
+minima are taken are looked at on the way, and one of them is usually a witness where there is one. For the cases that
+remain, combinations are built up clique by clique, most dangerous first; a partial one is dropped when no remaining case
+is possible for any of its completions. Afterwards the same search, with the worst value found so far as the bound, finds
+the worst class itself, or says that it was not proven to be the worst.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from checks.finding import Verdict, verdict_of
+from checks.l_diversity import BOUNDARY, Diversity, loosened_to
+from checks.log_cuts import Cases, Cuts, cases_of, cuts
+from checks.log_tree import ZERO_LOG, LogTree
+from checks.outcome import Outcome
+from checks.sensitive_tree import SensitiveTree
+from models.arrays import FloatArray, IndexArray
+
+BUDGET = 3_000_000
+"""Partial class combinations that are looked at before the answer is undecided."""
+
+_ROUNDS, _DESCENTS = 12, 4
+_CHUNK = 512
+_BLOCK, _FORMS = 1 << 14, 16
+"""Partial combinations taken at a time, for so many cuts; with more cuts fewer, and each counts for more."""
+
+
+@dataclass(eq=False)
+class _Worst:
+    """The class combination with the smallest slack so far, and whether any was found to violate the criterion."""
+
+    tree: SensitiveTree
+    diversity: Diversity
+    slack: float = np.inf
+    combination: tuple[int, ...] | None = None
+    fails: bool = False
+    examined: int = 0
+    _known: set[tuple[int, ...]] = field(default_factory=set)
+
+    def look_at(self, combinations: IndexArray, x: FloatArray) -> None:
+        """Judge complete combinations, exactly where floating point cannot. x: their log-vectors, shape (n, values)."""
+        alive = x.max(axis=1) > ZERO_LOG / 2
+        if not alive.any():
+            return
+        combinations, x = combinations[alive], x[alive]
+        vectors = np.where(x > ZERO_LOG / 2, np.exp(x - x.max(axis=1, keepdims=True)), 0.0)
+        slack = self.diversity.slack(vectors)
+        self.examined += len(slack)
+        self.fails = self.fails or bool(np.any(slack < -BOUNDARY))
+        for position in np.flatnonzero(np.abs(slack) <= BOUNDARY):
+            combination = tuple(combinations[position].tolist())
+            if not self.fails and combination not in self._known:
+                self._known.add(combination)
+                self.fails = not self.diversity.decide(self.tree.exact_vector(combination))
+        lowest = int(slack.argmin())
+        if self.combination is None or slack[lowest] < self.slack:
+            self.slack, self.combination = float(slack[lowest]), tuple(combinations[lowest].tolist())
+
+
+def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, witness_is_enough: bool) -> tuple[Cases, Cuts] | None:
+    """Exclude cases by their best cuts, looking at the minimizers on the way; what is left, or None."""
+    weights = cases.support / np.maximum(cases.support.sum(axis=0), 1)
+    for position in range(_ROUNDS):
+        best = cuts(cases, weights)
+        lowest = np.empty(len(best))
+        chosen = np.zeros((len(best), len(log_tree.x)), dtype=np.intp)
+        for begin in range(0, len(best), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            coefficients = best.coefficients()[:, part]
+            lowest[part], arriving = log_tree.messages(coefficients)
+            chosen[part] = log_tree.minimizers(coefficients, arriving)
+        x = log_tree.vectors(chosen)
+        worst.look_at(chosen, x)
+        left = lowest <= best.bounds
+        if not left.any():
+            return None
+        if (worst.fails and witness_is_enough) or position == _ROUNDS - 1:
+            return cases.kept(left), best.kept(left)
+        cases, weights = cases.kept(left), weights[:, left]
+        target = cases.target(x[left].T)
+        total = target.sum(axis=0)
+        usable = total > 0
+        step = 2 / (position + 2) if position else 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mixed = (1 - step) * weights + step * target / total
+        weights = np.where(usable, mixed, weights)
+    return None
+
+
+def _enumerate(log_tree: LogTree, remaining: list[Cuts], worst: _Worst, budget: int, witness_is_enough: bool) -> bool:
+    """Look at every combination that the cuts do not exclude, most dangerous first; False when the budget ends."""
+    tree = log_tree.tree
+    coefficients = np.concatenate([part.coefficients() for part in remaining], axis=1)
+    bounds = np.concatenate([part.bounds for part in remaining])
+    _, arriving = log_tree.messages(coefficients)
+    forms, looked_at = len(bounds), 0
+    block = max(_BLOCK * _FORMS // max(forms, _FORMS), 64)
+
+    def screen(chosen: IndexArray, sums: FloatArray) -> IndexArray:
+        nonlocal looked_at
+        looked_at += len(chosen) * max(forms // _FORMS, 1)
+        if looked_at > budget:
+            raise _BudgetSpentError
+        ahead = sums - bounds
+        for clique in range(chosen.shape[1], len(log_tree.x)):
+            parent = tree.tree.parents[clique]
+            if parent < chosen.shape[1]:
+                ahead += arriving[clique][tree.outward[clique][chosen[:, parent]]]
+        danger = ahead.min(axis=1)
+        possible = np.flatnonzero(danger <= 0)
+        return np.asarray(possible[np.argsort(danger[possible], kind="stable")], dtype=np.intp)
+
+    try:
+        for chosen, _ in tree.depth_first([x @ coefficients for x in log_tree.x], np.add, screen, block):
+            worst.look_at(chosen, log_tree.vectors(chosen))
+            if worst.fails and witness_is_enough:
+                return True
+    except _BudgetSpentError:
+        return False
+    return True
+
+
+class _BudgetSpentError(Exception):
+    """As many partial combinations as allowed were looked at."""
+
+
+def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: int = BUDGET) -> Outcome | None:
+    """Decide a criterion whose violations have cuts; None for another criterion.
+
+    Undecided when more than `budget` partial combinations would have to be looked at.
+    """
+    log_tree = LogTree(tree)
+    floor, ceiling = log_tree.ratio_bounds()
+    all_cases = cases_of(diversity, floor, ceiling)
+    if all_cases is None:
+        return None
+    worst = _Worst(tree, diversity)
+    worst.look_at(*_first(log_tree))
+    remaining = [left for cases in all_cases if len(cases.heads) and (left := _screen(log_tree, cases, worst, True))]
+    if remaining and not worst.fails:
+        decided = _enumerate(log_tree, [cut for _, cut in remaining], worst, budget, witness_is_enough=True)
+        if not decided and not worst.fails:
+            return Outcome(Verdict.UNDECIDED, worst.combination, worst.examined, proven_worst=False)
+    proven = _prove_worst(log_tree, floor, ceiling, worst, budget // 10)
+    return Outcome(verdict_of(not worst.fails), worst.combination, worst.examined, proven)
+
+
+def _first(log_tree: LogTree) -> tuple[IndexArray, FloatArray]:
+    """For each value a combination in which it is most likely present, so that something is known of every table."""
+    coefficients = -np.eye(log_tree.x[0].shape[1])
+    chosen = log_tree.minimizers(coefficients, log_tree.messages(coefficients)[1])
+    return chosen, log_tree.vectors(chosen)
+
+
+def _prove_worst(log_tree: LogTree, floor: FloatArray, ceiling: FloatArray, worst: _Worst, budget: int) -> bool:
+    """Look for combinations worse than the worst found; True when the search ends, so that none is."""
+    remaining: list[Cuts] = []
+    for _ in range(_DESCENTS):
+        if worst.slack <= -1:
+            return True
+        level = loosened_to(worst.diversity, worst.slack)
+        cases = None if level is None else cases_of(level, floor, ceiling)
+        if cases is None:
+            return False
+        before = worst.slack
+        left = [found for case in cases if len(case.heads) and (found := _screen(log_tree, case, worst, False))]
+        remaining = [cut for _, cut in left]
+        if not remaining:
+            return True
+        if worst.slack > before - BOUNDARY:
+            break
+    return _enumerate(log_tree, remaining, worst, budget, witness_is_enough=False)

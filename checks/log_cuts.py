@@ -1,0 +1,280 @@
+"""Cuts: linear inequalities on log-ratios that every class combination violating a criterion must satisfy.
+
+Write x_s(t) = ln v_s(t) for the class vector of a combination t. A *case* is one way of violating a criterion, always
+with a *head* h whose share is positive. A cut of a case is a weight vector w >= 0 on the values, summing to 1 and 0 at
+the head, with a bound M such that
+
+    t violates the criterion by this case  =>  sum_s w_s (x_s(t) - x_h(t)) <= M.
+
+The left side is a sum over the cliques, so its minimum over all t is one min-sum pass along the junction tree, however
+many combinations there are. When that minimum exceeds M the case is impossible. The bounds are weighted
+arithmetic-geometric means: sum_A u_s <= theta implies sum_A w_s ln u_s <= ln theta + sum_A w_s ln w_s. For each case the
+best weights solve a concave problem, by mirror ascent towards the shares at the minimizing t (geometric programming).
+"""
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb, log
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import lambertw, xlogy
+
+from checks.l_diversity import Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
+from checks.log_tree import ZERO_LOG
+from models.arrays import BoolArray, FloatArray, IndexArray
+
+MAX_CASES = 40_000
+"""Tail sets of a recursive criterion are told apart up to so many; beyond that a case is a head."""
+
+_GRID, _REFINEMENTS = 11, 3
+"""Multipliers tried at a time for the entropy's dual, and how often around the best; any multiplier is valid."""
+
+_ROUNDING = 1e-7
+"""Cuts are loosened by this much (in logarithms), far above what floating point can lose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """One cut for each case. heads: shape (cases,). weights: shape (values, cases). bounds: shape (cases,)."""
+
+    heads: IndexArray
+    weights: FloatArray
+    bounds: FloatArray
+
+    def __len__(self) -> int:
+        """Number of cases."""
+        return len(self.heads)
+
+    def coefficients(self) -> FloatArray:
+        """What to multiply x by: the weights, less 1 at the head. Shape (values, cases)."""
+        signed = self.weights.copy()
+        signed[self.heads, np.arange(len(self))] -= 1
+        return signed
+
+    def kept(self, which: BoolArray) -> "Cuts":
+        """The cuts of some cases."""
+        return Cuts(self.heads[which], self.weights[:, which], self.bounds[which])
+
+
+@dataclass(frozen=True, eq=False)
+class TailCases:
+    """The values of a tail sum to at most theta times the head. tails: shape (values, cases)."""
+
+    heads: IndexArray
+    support: BoolArray
+    theta: FloatArray
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """Arithmetic-geometric mean."""
+        return np.asarray(np.log(self.theta) + xlogy(weights, weights).sum(axis=0), dtype=np.float64)
+
+    def kept(self, which: BoolArray) -> "TailCases":
+        """Some of the cases."""
+        return TailCases(self.heads[which], self.support[:, which], self.theta[which])
+
+    def target(self, x: FloatArray) -> FloatArray:
+        """Shares within the tail."""
+        return _shares(x, self.support)
+
+
+@dataclass(frozen=True, eq=False)
+class TrimmedCases:
+    """Some tail of all others but `spared` many values sums to at most theta times the head; which ones is left open.
+
+    ceiling: x_s - x_h of each value and case, from above.
+    """
+
+    heads: IndexArray
+    support: BoolArray
+    theta: float
+    spared: int
+    ceiling: FloatArray
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """The largest bound over all choices of spared values, each term from above."""
+        relief = weights * (self.ceiling - np.log(np.maximum(weights, 1e-300)) - log(self.theta))
+        best = _largest(relief, self.spared)
+        least = 1 - _largest(weights, self.spared)
+        share = np.maximum(least, np.exp(-1))
+        spread = np.where(least < 1, -xlogy(share, share), 0.0)
+        return np.asarray(log(self.theta) + xlogy(weights, weights).sum(axis=0) + best + spread, dtype=np.float64)
+
+    def kept(self, which: BoolArray) -> "TrimmedCases":
+        """Some of the cases."""
+        return replace(self, heads=self.heads[which], support=self.support[:, which], ceiling=self.ceiling[:, which])
+
+    def target(self, x: FloatArray) -> FloatArray:
+        """Shares of the others, the largest of which are likely to be spared, damped."""
+        shares = _shares(x, self.support)
+        cut = -np.sort(-shares, axis=0)[min(self.spared, len(shares) - 1)]
+        return np.asarray(np.minimum(shares, cut), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class EntropyCases:
+    """The entropy is at most ln(effective), and the head is a most frequent value.
+
+    The bound is the dual of: maximize sum w_s y_s over y <= ceiling with entropy(1, e^y) <= ln(effective). With
+    F(y) = sum e^y (y + ln(effective) - m) + e^(m-1), the head included, F >= 0 follows from the entropy bound for every
+    m; so for every m and every n > 0 the separable maximum of sum w_s y_s + n F(y) is a valid M. Its terms are largest
+    at an end of their interval or at a stationary point on the lower branch of Lambert's W.
+    """
+
+    heads: IndexArray
+    support: BoolArray
+    effective: float
+    floor: FloatArray
+    ceiling: FloatArray
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """The least dual value over a grid of multipliers, refined around its best point."""
+        return np.array([self._bound(case, weights[:, case]) for case in range(len(self.heads))])
+
+    def _bound(self, case: int, weights: FloatArray) -> float:
+        others = np.arange(len(weights)) != self.heads[case]
+        w, low, high = weights[others], self.floor[others, case], self.ceiling[others, case]
+        means = np.linspace(1, 1 + log(len(weights)), _GRID)
+        scales = np.geomspace(1e-3, 1e4, _GRID)
+        least = np.inf
+        for _ in range(_REFINEMENTS):
+            values = self._dual(w, low, high, means, scales)
+            least = min(least, float(values.min()))
+            i, j = (int(n) for n in np.unravel_index(int(values.argmin()), values.shape))
+            means = np.linspace(means[max(i - 1, 0)], means[min(i + 1, _GRID - 1)], _GRID)
+            scales = np.geomspace(scales[max(j - 1, 0)], scales[min(j + 1, _GRID - 1)], _GRID)
+        return least
+
+    def _dual(
+        self, w: FloatArray, low: FloatArray, high: FloatArray, means: FloatArray, scales: FloatArray
+    ) -> FloatArray:
+        h = log(self.effective)
+        m, n = means[:, None, None], scales[None, :, None]
+
+        def term(y: FloatArray) -> FloatArray:
+            return np.asarray(w * y + n * np.exp(y) * (y + h - m), dtype=np.float64)
+
+        argument = np.maximum(-(w / n) * np.exp(h + 1 - m), -np.exp(-1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            stationary = np.real(lambertw(argument, k=-1)) - 1 - h + m
+        stationary = np.where(w > 0, np.nan_to_num(stationary, neginf=ZERO_LOG), ZERO_LOG)
+        inner = np.clip(stationary, low, high)
+        best = np.maximum(term(inner), term(np.broadcast_to(high, inner.shape)))
+        head = scales[None, :] * ((h - means[:, None]) + np.exp(means[:, None] - 1))
+        return np.asarray(best.sum(axis=2) + head, dtype=np.float64)
+
+    def kept(self, which: BoolArray) -> "EntropyCases":
+        """Some of the cases."""
+        return EntropyCases(
+            self.heads[which], self.support[:, which], self.effective, self.floor[:, which], self.ceiling[:, which]
+        )
+
+    def target(self, x: FloatArray) -> FloatArray:
+        """The slope of the entropy: p (-ln p - H) where that is positive."""
+        p = np.exp(x - x.max(axis=0))
+        p /= p.sum(axis=0)
+        slope = -xlogy(p, p) - p * (-xlogy(p, p)).sum(axis=0)
+        return np.asarray(np.maximum(slope, 0) * self.support, dtype=np.float64)
+
+
+def _largest(columns: FloatArray, number: int) -> FloatArray:
+    """The sum of the largest entries of each column."""
+    return np.asarray(np.sort(columns, axis=0)[len(columns) - number :].sum(axis=0), dtype=np.float64)
+
+
+def _shares(x: FloatArray, support: BoolArray) -> FloatArray:
+    masked = np.where(support, x, -np.inf)
+    top = masked.max(axis=0)
+    return np.asarray(np.exp(masked - np.where(np.isfinite(top), top, 0)), dtype=np.float64)
+
+
+Cases: TypeAlias = TailCases | TrimmedCases | EntropyCases
+"""Ways of violating one criterion. heads: of each case. support: the values it may put weight on, (values, cases)."""
+
+
+def cuts(cases: Cases, weights: FloatArray) -> Cuts:
+    """The cuts of all cases with these weights, loosened for rounding."""
+    return Cuts(cases.heads, weights, cases.bound(weights) + _ROUNDING)
+
+
+def cases_of(diversity: Diversity, floor: FloatArray, ceiling: FloatArray) -> list[Cases] | None:
+    """The ways of violating a criterion; None for a criterion whose violations have no cuts here.
+
+    floor, ceiling: shape (values, values), `[s, h]`: bounds of x_s - x_h over the combinations with a positive head h.
+    A head that is never positive has no cases.
+    """
+    values = len(floor)
+    alive = ceiling.diagonal() == 0
+    match diversity:
+        case Simple(l):
+            heads = np.flatnonzero(alive)
+            others = np.arange(values)[:, None] != heads
+            return [TailCases(heads, others, np.full(len(heads), max(float(l) - 1, 1e-300)))] if l > 1 else []
+        case Entropy(l):
+            heads = np.flatnonzero(alive)
+            others = np.arange(values)[:, None] != heads
+            # The head is a most frequent value, so the others are at most as frequent.
+            highest = np.minimum(ceiling[:, heads], 0)
+            return (
+                [EntropyCases(heads, others, float(l), np.minimum(floor[:, heads], highest), highest)] if l > 1 else []
+            )
+        case Recursive():
+            return _recursive_cases(diversity, floor, ceiling, alive)
+        case NegativeDisclosure(percent, protected):
+            return [_negative_cases(float(percent), sorted(protected), ceiling, alive)]
+        case NpdRecursive(positive, negative):
+            return [
+                *_recursive_cases(positive, floor, ceiling, alive),
+                _negative_cases(float(negative.percent), sorted(negative.protected), ceiling, alive),
+            ]
+    return None
+
+
+def _recursive_cases(diversity: Recursive, floor: FloatArray, ceiling: FloatArray, alive: BoolArray) -> list[Cases]:
+    values = len(floor)
+    size = diversity.tail_size(values)
+    heads = [head for head in diversity.heads(values) if alive[head]]
+    if diversity.l == 1 or not heads:
+        return []
+    theta = 1 / float(diversity.c)
+    if size == 0:
+        # An empty tail: every class with a positive head violates, and a cut with no weight says just that.
+        none = np.zeros((values, len(heads)), dtype=bool)
+        return [TailCases(np.array(heads), none, np.full(len(heads), np.inf))]
+    if len(heads) * comb(values - 1, size) > MAX_CASES:
+        chosen = np.array(heads)
+        others = np.arange(values)[:, None] != chosen
+        highest = ceiling[:, chosen]
+        return [TrimmedCases(chosen, others, theta, values - 1 - size, np.minimum(highest, 1e3))]
+    found_heads, tails = [], []
+    for head in heads:
+        # A value that alone exceeds theta cannot be in the tail of a violation.
+        possible = [s for s in range(values) if s != head and floor[s, head] <= log(theta) + _ROUNDING]
+        for tail in combinations(possible, size):
+            found_heads.append(head)
+            tails.append(tail)
+    support = np.zeros((values, len(tails)), dtype=bool)
+    for case, tail in enumerate(tails):
+        support[list(tail), case] = True
+    return [TailCases(np.array(found_heads, dtype=np.intp), support, np.full(len(tails), theta))]
+
+
+def _negative_cases(percent: float, protected: list[int], ceiling: FloatArray, alive: BoolArray) -> Cases:
+    """A protected value w is rarer than percent: some value s exceeds its part of 100 / percent - 1 times w.
+
+    The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
+    """
+    values = len(ceiling)
+    heads, weighted, theta = [], [], []
+    for w in protected:
+        others = [s for s in range(values) if s != w and alive[s]]
+        whole = 100 / percent - 1
+        # A ratio has no bound where w can vanish; the parts may be anything positive, so it is cut off far above.
+        largest = np.exp(np.clip(ceiling[others, w], -700, 50))
+        for s, part in zip(others, whole * largest / largest.sum()):
+            heads.append(s)
+            weighted.append(w)
+            theta.append(1 / part)
+    support = np.zeros((values, len(heads)), dtype=bool)
+    support[weighted, np.arange(len(heads))] = True
+    return TailCases(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))

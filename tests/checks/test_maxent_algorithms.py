@@ -1,0 +1,171 @@
+"""All algorithms for maxent diversity and k-combinatorial anonymity agree with brute force, boundary cases included."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from checks.branch_and_bound import branch_and_bound
+from checks.finding import Verdict
+from checks.hull import by_hull, by_supports, extreme_positions
+from checks.k_combinatorial import by_join as k_combinatorial_by_join
+from checks.k_combinatorial import by_search, by_vector_sets
+from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
+from checks.maxent_diversity import by_join, decided
+from checks.outcome import Outcome
+from checks.pairwise_ratios import pairwise_ratios
+from checks.relaxed_diversity import relaxed_diversity
+from checks.sensitive_tree import SensitiveTree, sensitive_tree
+from models.collection import Collection
+from privacy_oracles import conditionals, is_k_combinatorial, largest_counts
+from privacy_strategies import sensitive_collections
+
+numbers = st.fractions(Fraction(1, 3), 4, max_denominator=4)
+code_sets = st.frozensets(st.integers(0, 5), max_size=2)
+
+
+@st.composite
+def criteria(draw: st.DrawFn) -> Diversity:
+    """Any criterion that merging cannot break, don't-care and protected values included."""
+    kind = draw(st.sampled_from(["distinct", "simple", "entropy", "recursive", "negative", "npd"]))
+    positive = Recursive(draw(numbers), draw(st.integers(1, 6)), draw(st.booleans()), draw(code_sets))
+    negative = NegativeDisclosure(draw(st.fractions(1, 40, max_denominator=3)), frozenset({0, draw(st.integers(0, 1))}))
+    return {
+        "distinct": Distinct(draw(st.integers(1, 6))),
+        "simple": Simple(draw(numbers.map(lambda n: n + 1))),
+        "entropy": Entropy(draw(numbers.map(lambda n: n + 1))),
+        "recursive": positive,
+        "negative": negative,
+        "npd": NpdRecursive(positive, negative),
+    }[kind]
+
+
+def tree_of(collection: Collection, sensitive: str) -> SensitiveTree:
+    tree = sensitive_tree(collection, sensitive)
+    assume(tree is not None and len(tree.labels) >= 2)
+    assert tree is not None
+    return tree
+
+
+def on_boundary(diversity: Diversity, vector: list[Fraction]) -> Diversity:
+    """A criterion of the same kind whose bound some class meets exactly, where that is a fraction."""
+    if isinstance(diversity, Simple):
+        return Simple(Fraction(sum(vector)) / max(vector))
+    if isinstance(diversity, Recursive) and diversity.l > 1:
+        place = max(diversity.heads(len(vector)), key=lambda s: vector[s], default=None)
+        if place is not None:
+            others = sorted(v for s, v in enumerate(vector) if s != place)
+            tail = sum(others[: diversity.tail_size(len(vector))])
+            if tail and vector[place]:
+                return Recursive(vector[place] / tail, diversity.l, diversity.strict, diversity.dont_care)
+    if isinstance(diversity, Entropy):
+        return Entropy(Fraction(sum(v > 0 for v in vector)))
+    return diversity
+
+
+def algorithms(tree: SensitiveTree, diversity: Diversity) -> dict[str, Outcome]:
+    """Every algorithm that fits a criterion, by name."""
+    outcomes = {"join": by_join(tree, diversity), "hull": by_hull(tree, diversity)}
+    outcomes["chosen"] = decided(tree, diversity)[1]
+    if (bounded := branch_and_bound(tree, diversity)) is not None:
+        outcomes["branch and bound"] = bounded
+    if isinstance(diversity, Distinct):
+        outcomes["supports"] = by_supports(tree, diversity.l)
+    if isinstance(diversity, Recursive) and diversity.l > 1 and diversity.tail_size(len(tree.labels)) == 1:
+        outcomes["pairwise ratios"] = pairwise_ratios(tree, diversity)
+    return outcomes
+
+
+def values_reached(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> float:
+    assert outcome.combination is not None
+    exact = tree.exact_vector(outcome.combination)
+    vector = np.array([[float(v / sum(exact)) for v in exact]])
+    return float(diversity.slack(vector)[0])
+
+
+@settings(max_examples=700)
+@given(sensitive_collections(), criteria(), st.data())
+def test_every_algorithm_agrees_with_brute_force(
+    drawn: tuple[Collection, str], diversity: Diversity, data: st.DataObject
+) -> None:
+    """Three criteria on each of 700 collections: verdict always, and the worst value to 1e-9 where it is proven."""
+    collection, sensitive = drawn
+    tree = tree_of(collection, sensitive)
+    vectors = list(conditionals(collection, sensitive).values())
+    size = len(tree.labels)
+    codes = frozenset(range(size))
+    if isinstance(diversity, Recursive):
+        diversity = Recursive(diversity.c, diversity.l, diversity.strict, diversity.dont_care & codes)
+    if isinstance(diversity, NpdRecursive):
+        positive = diversity.positive
+        positive = Recursive(positive.c, positive.l, positive.strict, positive.dont_care & codes)
+        diversity = NpdRecursive(positive, diversity.negative)
+    exact = on_boundary(diversity, data.draw(st.sampled_from(vectors)))
+    full = Recursive(data.draw(numbers), size)
+    for criterion in (diversity, exact, full, on_boundary(full, data.draw(st.sampled_from(vectors)))):
+        expected = all(criterion.decide(vector) for vector in vectors)
+        worst = min(float(criterion.slack(np.array([[float(v) for v in vector]]))[0]) for vector in vectors)
+        for name, outcome in algorithms(tree, criterion).items():
+            assert outcome.verdict is (Verdict.HOLDS if expected else Verdict.FAILS), (name, criterion)
+            if outcome.proven_worst and np.isfinite(worst):
+                reached = values_reached(tree, criterion, outcome)
+                assert reached == pytest.approx(worst, rel=1e-9, abs=1e-9), (name, criterion)
+
+
+@settings(max_examples=300)
+@given(sensitive_collections(max_cells=36), st.integers(1, 6))
+def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[Collection, str], k: int) -> None:
+    """The sensitive cliques alone decide once k-link is out of the way, so the oracle is asked about these."""
+    collection, sensitive = drawn
+    tree = tree_of(collection, sensitive)
+    part = Collection.of(collection.cube, tree.tree.cliques)
+    bounds = largest_counts(part, [sensitive])
+    expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
+    positive = bounds[bounds > 0]
+    for find in (by_search, by_vector_sets, k_combinatorial_by_join):
+        finding = find(tree, k)
+        assert finding.verdict is expected, find
+        if finding.verdict is Verdict.FAILS and find is not by_search:
+            assert finding.worst is not None
+            assert finding.worst["upper_bound"] == positive.min()
+
+
+@given(sensitive_collections(), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.6]))
+def test_relaxed_diversity_is_what_the_marks_say_and_never_promises_too_much(
+    drawn: tuple[Collection, str], least: int, epsilon: float
+) -> None:
+    tree = tree_of(*drawn)
+    outcome = relaxed_diversity(tree, least, epsilon)
+    fewest = min(
+        (
+            sum(
+                all(f[i, s] >= (1 - epsilon) * f[i].max() for f, i in zip(tree.conditional_factors, row))
+                for s in range(len(tree.labels))
+            )
+            for combinations, _ in tree.combinations([np.ones_like(f) for f in tree.conditional_factors], np.multiply)
+            for row in combinations.tolist()
+        ),
+        default=least,
+    )
+    assert (outcome.verdict is Verdict.HOLDS) == (fewest >= least)
+    if outcome.verdict is Verdict.HOLDS:
+        factor = (1 - epsilon) ** len(tree.classes)
+        for vector in conditionals(*drawn).values():
+            shares = [float(v) for v in vector]
+            assert sum(share >= factor * max(shares) * (1 - 1e-9) for share in shares) >= least
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=12))
+def test_extreme_vectors_combine_to_all_that_were_dropped(rows: list[list[int]]) -> None:
+    from scipy.optimize import nnls
+
+    vectors = np.array(rows, dtype=np.float64)
+    kept = extreme_positions(vectors)
+    for vector in vectors:
+        assert nnls(vectors[kept].T, vector)[1] < 1e-8
+    for position in kept:
+        others = vectors[[i for i in kept if i != position]]
+        if len(others):
+            assert nnls(others.T, vectors[position])[1] > 1e-12
