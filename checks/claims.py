@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from checks.errors import CriterionError
 from checks.finding import Finding
+from checks.fitted_diversity import fitted_diversity
 from checks.k_anonymity import k_link
 from checks.k_combinatorial import k_combinatorial
 from checks.l_diversity import Diversity, parse_diversity
@@ -64,7 +65,8 @@ class MaxentDiversity:
 
     def check(self, collection: Collection, sensitive: AnyCollection[str]) -> Finding:  # noqa: ARG002
         """The finding on a collection; the other sensitive attributes count as nonsensitive here."""
-        return maxent_diversity(collection, self.sensitive, self.diversity)
+        decide = maxent_diversity if collection.is_decomposable else fitted_diversity
+        return decide(collection, self.sensitive, self.diversity)
 
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""

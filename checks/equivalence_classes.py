@@ -1,10 +1,13 @@
 """Equivalence classes: the rows of a table that share all nonsensitive values, counted by sensitive value."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from models.arrays import CodeArray, CountArray, read_only
+from models.arrays import CodeArray, read_only
 from models.contingency_table import ContingencyTable
 from models.domain import Domain
 from models.margin import Margin
@@ -16,7 +19,8 @@ class EquivalenceClasses:
     """The classes of a table and what they hold.
 
     margin: the nonsensitive part of the table's margin. codes: for each of its attributes, in the domain's order, shape
-    (classes,). counts: shape (classes, values), rows by sensitive value at `level`; each row has a positive sum.
+    (classes,). counts: shape (classes, values), rows by sensitive value at `level`, int64; expected rows, float64, where
+    the classes are those of a model. Each row has a positive sum.
     """
 
     domain: Domain
@@ -24,7 +28,7 @@ class EquivalenceClasses:
     codes: tuple[CodeArray, ...]
     sensitive: str
     level: int
-    counts: CountArray
+    counts: NDArray[Any]
 
     def __post_init__(self) -> None:
         for array in (*self.codes, self.counts):
@@ -46,7 +50,7 @@ class EquivalenceClasses:
             for attribute, codes in zip(self.attributes, self.codes)
         }
 
-    def distribution(self, position: int) -> dict[str, int]:
+    def distribution(self, position: int) -> dict[str, float]:
         """The rows of a class by the label of their sensitive value, absent values left out."""
         labels = self.domain.hierarchy(self.sensitive).labels[self.level]
         return {label: count for label, count in zip(labels, self.counts[position].tolist()) if count}
@@ -54,19 +58,27 @@ class EquivalenceClasses:
 
 def equivalence_classes(table: ContingencyTable, sensitive: str) -> EquivalenceClasses:
     """The classes of a table that shows the sensitive attribute; its other attributes are what classes share."""
-    level = table.margin[sensitive]
-    margin = Margin({a: table.margin[a] for a in table.attributes if a != sensitive})
-    columns, radices = table.columns(margin)
-    keys, space = pack(columns, radices, len(table))
+    codes = dict(zip(table.attributes, table.codes))
+    return grouped(table.domain, table.margin, codes, table.counts, sensitive)
+
+
+def grouped(
+    domain: Domain, margin: Margin, codes: Mapping[str, CodeArray], weights: NDArray[Any], sensitive: str
+) -> EquivalenceClasses:
+    """The classes of weighted cells: counts of rows, or expected counts. weights: shape (cells,)."""
+    level = margin[sensitive]
+    shared = [a for a in domain.attributes if a in margin and a != sensitive]
+    radices = [domain.hierarchy(a).size(margin[a]) for a in shared]
+    keys, space = pack([codes[a] for a in shared], radices, len(weights))
     rows, class_of = group(keys, space)
-    values = table.domain.hierarchy(sensitive).size(level)
-    cells = class_of * values + table.column(sensitive, level)
-    counts = np.bincount(cells, table.counts, minlength=len(rows) * values)
+    values = domain.hierarchy(sensitive).size(level)
+    cells = class_of * values + codes[sensitive]
+    counts = np.bincount(cells, weights, minlength=len(rows) * values).reshape(len(rows), values)
     return EquivalenceClasses(
-        table.domain,
-        margin,
-        tuple(column[rows] for column in columns),
+        domain,
+        Margin({a: margin[a] for a in shared}),
+        tuple(codes[a][rows] for a in shared),
         sensitive,
         level,
-        counts.reshape(len(rows), values).astype(np.int64),
+        counts.astype(weights.dtype),
     )

@@ -17,6 +17,7 @@ import numpy as np
 
 from checks.finding import Finding, Verdict
 from checks.k_anonymity import k_link
+from checks.programmed_bounds import by_programming
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
 from checks.vector_sets import (
     TooManyVectorsError,
@@ -203,22 +204,25 @@ def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> di
 
 
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
-    """Whether a decomposable collection is k-combinatorially anonymous.
+    """Whether a collection is k-combinatorially anonymous.
 
-    One class combination below k is shown where there is one. Undecided with two cliques of different sensitive
-    attributes, or when neither the search nor the vector sets come to an end within their limits.
+    A decomposable one by the closed form, as far as one sensitive attribute is concerned; with several, or without a
+    junction tree, by programming. One cell below k is shown where there is one. Undecided when none of these comes to an
+    end within its limits.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
     if not link.holds:
         return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, "k-link", link.examined)
+    if not collection.is_decomposable:
+        return by_programming(collection, sensitive, k)
     shown = [attribute for attribute in sensitive if collection.finest_resolution(attribute)]
     trees = [tree for attribute in shown if (tree := sensitive_tree(collection, attribute))]
     cliques = {clique for tree in trees for clique in tree.tree.cliques}
     if len(cliques) <= 1:
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, "k-link", link.examined)
     if len(trees) > 1:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, "closed form", 0)
+        return by_programming(collection, sensitive, k)
     found = by_search(trees[0], k)
     if found.verdict is Verdict.UNDECIDED:
         found = by_vector_sets(trees[0], k)

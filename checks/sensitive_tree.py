@@ -98,7 +98,7 @@ class SensitiveTree:
         """The sensitive values at that level."""
         return self.domain.hierarchy(self.sensitive).labels[self.level]
 
-    def expanded(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+    def expanded(self, classes: EquivalenceClasses) -> NDArray[Any]:
         """Counts by the finest published values: a coarser value's count stands at each of its values."""
         if classes.level == self.level:
             return classes.counts
@@ -112,7 +112,8 @@ class SensitiveTree:
         root = self.expanded(self.classes[0])
         factors: list[FloatArray] = [root / root.sum(axis=1, keepdims=True)]
         for own, separator, inward in zip(self.classes[1:], self.separators[1:], self.inward[1:]):
-            factors.append(self.expanded(own) / np.maximum(self.expanded(separator)[inward], 1))
+            below = self.expanded(separator)[inward]
+            factors.append(self.expanded(own) / np.where(below > 0, below, 1))
         return tuple(factors)
 
     def exact_vector(self, combination: Sequence[int]) -> list[Fraction]:
@@ -168,7 +169,8 @@ class SensitiveTree:
 
         contributions: for each clique a row for each class; rows of a combination are combined. screen: from partial
         combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing, first ones
-        first. block: about how many combinations to take at a time. Yields the complete combinations that come through, shape (n, cliques), with their combined rows.
+        first. block: about how many combinations to take at a time. Yields the complete combinations that come through,
+        shape (n, cliques), with their combined rows.
         """
 
         def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:

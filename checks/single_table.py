@@ -18,7 +18,7 @@ from checks.errors import CriterionError
 from checks.finding import Finding, verdict_of
 from checks.functional_diversity import Functional, Induction
 from checks.homogeneity import NEARLY, Affected, affected, nearly_homogeneous
-from checks.k_anonymity import nonsensitive_part
+from checks.k_anonymity import k_anonymity, nonsensitive_part
 from checks.l_diversity import Diversity, Entropy, Simple, satisfies
 from models.contingency_table import ContingencyTable
 
@@ -30,7 +30,7 @@ def check_classes(classes: EquivalenceClasses, diversity: Diversity) -> Finding:
     """
     parameters = {"diversity": str(diversity), "sensitive": classes.sensitive}
     if not len(classes):
-        return Finding("diversity", verdict_of(True), parameters, None, "every class", 0)
+        return Finding("l-diversity", verdict_of(True), parameters, None, "every class", 0)
     passes = satisfies(diversity, classes.counts)
     slack = diversity.slack(classes.counts)
     suspects = np.flatnonzero(~passes) if not passes.all() else np.arange(len(classes))
@@ -38,25 +38,27 @@ def check_classes(classes: EquivalenceClasses, diversity: Diversity) -> Finding:
     described = _class(classes, worst) | {
         "reached": _finite(float(diversity.reached(classes.counts[worst : worst + 1])[0]))
     }
-    return Finding("diversity", verdict_of(bool(passes.all())), parameters, described, "every class", len(classes))
+    return Finding("l-diversity", verdict_of(bool(passes.all())), parameters, described, "every class", len(classes))
 
 
-def diversity(table: ContingencyTable, sensitive: str, criterion: Diversity) -> Finding:
+def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:
     """Whether a table is l-diverse in one sensitive attribute that it shows; all its other attributes are what classes
     share. Functional diversity is taken on base values, those under a general value being equally likely.
     """
     classes = equivalence_classes(table, sensitive)
-    if isinstance(criterion, Functional) and criterion.induction is None and classes.level:
+    if isinstance(diversity, Functional) and diversity.induction is None and classes.level:
         induction = Induction.at_level(table.domain.hierarchy(sensitive), classes.level)
-        criterion = replace(criterion, induction=induction)
-    return check_classes(classes, criterion)
+        diversity = replace(diversity, induction=induction)
+    return check_classes(classes, diversity)
 
 
-def diversities(
-    table: ContingencyTable, sensitive: Sequence[str], criteria: Sequence[Diversity]
+def table_findings(
+    table: ContingencyTable, sensitive: Sequence[str], diversities: Sequence[Diversity], k: int | None = None
 ) -> tuple[Finding, ...]:
-    """The finding on each criterion for each sensitive attribute in turn (MKGV07 Def. 4.6)."""
-    return tuple(diversity(table, attribute, criterion) for attribute in sensitive for criterion in criteria)
+    """k-anonymity where k is given, then each diversity in each sensitive attribute in turn (MKGV07 Def. 4.6)."""
+    found = [] if k is None else [k_anonymity(table, sensitive, k)]
+    found += [table_diversity(table, attribute, diversity) for diversity in diversities for attribute in sensitive]
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -314,10 +314,15 @@ def _marginal(folder: Path, resource: Mapping[str, Any], domain: Domain) -> Cont
 
 
 def _agree(tables: Mapping[str, ContingencyTable], release: Mapping[str, Any]) -> None:
-    """Raise BundleError unless all totals are equal and overlapping marginals agree on their common margin."""
+    """Raise BundleError unless all totals are those of the release and the marginals agree."""
     for path, table in tables.items():
         if table.total != release.get("rows") or isinstance(release.get("rows"), bool):
             raise BundleError(path, f"it counts {table.total} rows, which is not release.rows")
+    check_agreement(tables)
+
+
+def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
+    """Raise BundleError naming two tables that differ on their common margin. tables: by what to call them."""
     for (path, table), (other_path, other) in combinations(tables.items(), 2):
         common = table.domain.margin(table.mask & other.mask)
         if common and not equal_cells([table.rolled_up(common), other.rolled_up(common)]):

@@ -153,7 +153,7 @@ def publish(config: Path, out: Path, as_json: bool) -> None:
 
 
 @main.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--check",
     "demands",
@@ -162,15 +162,18 @@ def publish(config: Path, out: Path, as_json: bool) -> None:
     help="Check this instead of what the release claims: k-link=K, k-combinatorial=K or diversity=CRITERION.",
 )
 @_json_option
-def verify(folder: Path, demands: Sequence[str], as_json: bool) -> None:
-    """Check the release in DIR from its files alone.
+def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> None:
+    """Check the release in DIR from its files alone; several DIRs as somebody sees them who holds them all.
+
+    A check that is undecided within its budget is no pass: exit status 1, as for one that fails.
 
     \b
     Examples:
       marginals verify release
+      marginals verify release-2025 release-2026
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
     """
-    verification = marginals.verify(folder, demands)
+    verification = marginals.verify(*folders, demands=demands)
     if as_json:
         _print_json(verification.as_json())
     else:

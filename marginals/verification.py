@@ -3,12 +3,21 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.finding import Finding, Verdict
 from checks.l_diversity import parse_diversity
-from marginals.bundle import read_bundle
+from marginals.attribute import Role
+from marginals.bundle import check_agreement, read_bundle
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Verification
+from models.arrays import CodeArray
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain
+from models.hierarchy import Hierarchy
 
 
 def integrity(problem: BundleError | None) -> Finding:
@@ -34,13 +43,16 @@ def parse_demand(text: str, sensitive: Sequence[str]) -> list[Claim]:
     return [KLink(int(value)) if name == "k-link" else KCombinatorial(int(value))]
 
 
-def verify(folder: str | Path, demands: Sequence[str] = ()) -> Verification:
-    """Check a bundle from its files alone: integrity first, then its claims, or the demands instead of them.
+def verify(*folders: str | Path, demands: Sequence[str] = ()) -> Verification:
+    """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
-    Raises InputError where there is no bundle, or for a demand that cannot be read.
+    Integrity first, then the claims of all bundles, or the demands instead of them. What cannot be decided within the
+    budgets of the checks is undecided, which is no pass. Raises InputError where there is no bundle, or for a demand
+    that cannot be read.
     """
     try:
-        published = read_bundle(Path(folder))
+        bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
+        published = bundles[0][1] if len(bundles) == 1 else union(bundles)
     except BundleError as problem:
         return Verification((integrity(problem),))
     return Verification((integrity(None), *published.verify(_demanded(published, demands)).checks))
@@ -50,3 +62,46 @@ def _demanded(published: Published, demands: Sequence[str]) -> list[Claim] | Non
     if not demands:
         return None
     return [claim for demand in demands for claim in parse_demand(demand, published.sensitive)]
+
+
+def union(bundles: Sequence[tuple[str, Published]]) -> Published:
+    """All marginals of several bundles as one collection, with all their claims.
+
+    An attribute is sensitive when one bundle says so. Raises BundleError naming both bundles when they generalize an
+    attribute differently, count different numbers of rows, or contradict each other.
+    """
+    hierarchies: dict[str, tuple[str, Hierarchy]] = {}
+    roles: dict[str, Role] = {}
+    tables: dict[str, ContingencyTable] = {}
+    for name, published in bundles:
+        for attribute, hierarchy in published.domain.items():
+            first, known = hierarchies.setdefault(attribute, (name, hierarchy))
+            if set(known.rows()) != set(hierarchy.rows()):
+                raise BundleError(
+                    name, f"it generalizes {attribute!r} otherwise than {first}, so they cannot be combined"
+                )
+            if roles.get(attribute) is not Role.SENSITIVE:
+                roles[attribute] = published.roles[attribute]
+    domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy) in hierarchies.items()})
+    for name, published in bundles:
+        for table in published.collection.tables:
+            tables[f"{name}: the marginal ({table.margin})"] = _recoded(table, domain)
+    rows = next(iter(tables.values())).total
+    for place, table in tables.items():
+        if table.total != rows:
+            raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
+    check_agreement(tables)
+    claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
+    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
+    return Published(collection, roles, claims)
+
+
+def _recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
+    """The same table in a domain whose hierarchies may number their values otherwise."""
+    codes: dict[str, CodeArray] = {}
+    for attribute, column in zip(table.attributes, table.codes):
+        level = table.margin[attribute]
+        places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[level])}
+        labels = table.domain.hierarchy(attribute).labels[level]
+        codes[attribute] = np.array([places[label] for label in labels], dtype=np.int64)[column]
+    return ContingencyTable.from_cells(domain, table.margin, codes, table.counts)

@@ -73,14 +73,14 @@ def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedC
         cells = ExpectedCells(table.margin, dict(zip(table.attributes, table.codes)), table.counts.astype(np.float64))
         for child in q.tree.children[clique]:
             cells = _joined(q.domain, cells, upward.pop(child), q.separator_tables[child])
-        cells = _summed(q.domain, cells, _finest(cells.margin, (shown, separator.margin)))
+        cells = summed(q.domain, cells, _finest(cells.margin, (shown, separator.margin)))
         if q.tree.parents[clique] < 0:
             result = _joined(q.domain, result, cells, separator)
         else:
             upward[clique] = cells
     for attribute, level in wanted.items():
         result = _spread(q.domain, result, attribute, level)
-    cells = _summed(q.domain, result, wanted)
+    cells = summed(q.domain, result, wanted)
     possible = cells.expected > 0
     return ExpectedCells(cells.margin, {a: c[possible] for a, c in cells.codes.items()}, cells.expected[possible])
 
@@ -128,7 +128,7 @@ def _joined(
     return ExpectedCells(Margin(margin), codes, expected)
 
 
-def _summed(domain: Domain, cells: ExpectedCells, margin: Mapping[str, int]) -> ExpectedCells:
+def summed(domain: Domain, cells: ExpectedCells, margin: Mapping[str, int]) -> ExpectedCells:
     """Cells of a coarser margin, in ascending order."""
     kept = [a for a in domain.attributes if a in margin]
     columns = [domain.hierarchy(a).lift(cells.margin[a], margin[a])[cells.codes[a]] for a in kept]

@@ -1,0 +1,71 @@
+"""Maxent diversity of any collection, decomposable or not, on its distribution as iterative fitting gives it.
+
+The fit is not exact, so a verdict must survive its errors: the criterion is decided a little stricter and a little laxer
+than asked, and with and without the cells that the fit has driven almost to nothing. What these do not agree on is
+undecided.
+"""
+
+import numpy as np
+
+from checks.equivalence_classes import EquivalenceClasses, grouped
+from checks.finding import Finding, Verdict
+from checks.l_diversity import Diversity, loosened_to
+from checks.maxent_diversity import decided, describe_worst
+from checks.sensitive_tree import SensitiveTree
+from models.collection import Collection
+from models.domain import Mask
+from models.inference import ExpectedCells
+from models.iterative_fitting import TOLERANCE, Fit, iterative_fit
+from models.possible_cells import TooManyCellsError
+
+MARGIN = 1e-6
+"""Relative change of the criterion's parameter that a verdict must survive."""
+
+VANISHING = 1e-7
+"""Expected rows below which a cell may be one that the exact distribution leaves empty."""
+
+
+def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
+    """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting."""
+    parameters = {"diversity": str(diversity), "sensitive": sensitive}
+    if not collection.finest_resolution(sensitive):
+        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
+    try:
+        fit = iterative_fit(collection)
+    except TooManyCellsError as error:
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, str(error))
+    if fit.residual > 1e3 * TOLERANCE * collection.cube.total:
+        note = f"the fit still misses a published count by {fit.residual:.2g} rows"
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, note)
+    verdicts, examined, worst = set(), 0, None
+    for least in (0.0, VANISHING):
+        tree = _tree(fit, sensitive, least)
+        for criterion in (loosened_to(diversity, MARGIN), loosened_to(diversity, -MARGIN)):
+            algorithm, outcome = decided(tree, criterion or diversity)
+            verdicts.add(outcome.verdict)
+            examined += outcome.examined
+            if outcome.combination is not None:
+                worst = describe_worst(tree, diversity, outcome.combination)
+    verdict = verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED
+    note = "" if verdict is not Verdict.UNDECIDED else "the value reached is within the fit's error of the bound"
+    name = f"iterative fitting, {algorithm}"
+    return Finding("maxent-diversity", verdict, parameters, worst, name, examined, note)
+
+
+def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
+    """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
+    domain = fit.tree.domain
+    known: dict[Mask, EquivalenceClasses] = {}
+
+    def classes_of(mask: Mask) -> EquivalenceClasses:
+        if mask not in known:
+            cells = _without(fit.marginal(mask), least)
+            known[mask] = grouped(domain, cells.margin, cells.codes, cells.expected, sensitive)
+        return known[mask]
+
+    return SensitiveTree.of(fit.tree, sensitive, classes_of)
+
+
+def _without(cells: ExpectedCells, least: float) -> ExpectedCells:
+    kept = np.flatnonzero(cells.expected > least)
+    return ExpectedCells(cells.margin, {a: c[kept] for a, c in cells.codes.items()}, cells.expected[kept])
