@@ -122,7 +122,7 @@ class SensitiveTree:
         for clique in range(1, len(self.classes)):
             above = self.expanded(self.classes[clique])[combination[clique]].tolist()
             below = self.expanded(self.separators[clique])[self.inward[clique][combination[clique]]].tolist()
-            vector = [v * Fraction(a, b) if a else Fraction(0) for v, a, b in zip(vector, above, below)]
+            vector = [v * Fraction(a) / Fraction(b) if a else Fraction(0) for v, a, b in zip(vector, above, below)]
         return vector
 
     @cached_property

@@ -15,6 +15,7 @@ from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_on
 from models.contingency_table import ContingencyTable
 from models.domain import Domain
 from models.errors import DomainMismatchError
+from models.information import information
 from models.join import shared_keys
 from models.mixed_radix import pack, tally
 from models.taxonomy import Taxonomy
@@ -96,8 +97,8 @@ class GeneralizedCells:
 
     @property
     def information_utility(self) -> float:
-        """The share of the base table's information that is left, `um` (TZ09 Def. 5): the mean of 1 / leaf count."""
-        return float(self.counts @ (1 / self.leaf_counts).mean(axis=1) / max(self.total, 1))
+        """The share of the base table's information that is retained, `um` (TZ09 Def. 5)."""
+        return information(self.leaf_counts, self.counts) / max(self.total * len(self.domain.attributes), 1)
 
     def _recodings(self) -> Iterator[tuple[IndexArray, IndexArray]]:
         """The combinations of levels that occur, each with its cells."""

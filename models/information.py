@@ -8,47 +8,41 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.arrays import CountArray
 from models.contingency_table import ContingencyTable
 from models.hierarchy import Hierarchy
 
 
-def information(table: ContingencyTable, attributes: Iterable[str] | None = None) -> float:
-    """I(G): the information of all rows of a table, summed over `attributes`, by default all of the domain (TZ09 Def. 5).
-
-    An attribute that the table does not show counts as suppressed.
-    """
-    total = 0.0
-    for attribute in table.domain.attributes if attributes is None else attributes:
-        hierarchy = table.domain.hierarchy(attribute)
-        level = table.margin.get(attribute, hierarchy.height)
-        leaves = hierarchy.leaf_counts(level)
-        shown = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
-        total += float((table.counts / leaves[shown]).sum())
-    return total
-
-
-def recoded_information(leaf_counts: NDArray[np.int64], counts: CountArray) -> float:
-    """I(G) of a table whose rows are generalized one by one.
+def information(leaf_counts: CountArray, counts: CountArray) -> float:
+    """I(G): the information of all rows of a table, whose values may be generalized row by row (TZ09 Def. 5).
 
     leaf_counts: how many base values each value stands for, shape (cells, attributes). counts: rows, shape (cells,).
     """
     return float((counts[:, None] / leaf_counts).sum())
 
 
-def information_utility(retained: float, row_count: int, attribute_count: int) -> float:
-    """`um` = I(G) / I(O): the share of the information of the original rows that is retained (TZ09 Def. 5).
+def information_utility(
+    table: ContingencyTable, attributes: Iterable[str] | None = None, row_count: int | None = None
+) -> float:
+    """`um` = I(G) / I(O): the share of the information of the original rows that a table retains (TZ09 Def. 5).
 
-    row_count: of the original table, suppressed rows included. 0 for an empty table.
+    attributes: those that count, by default all of the domain; one that the table does not show is suppressed.
+    row_count: rows of the original table where some were dropped. 0 for an empty table.
     """
-    original = row_count * attribute_count
-    return retained / original if original else 0.0
+    counted = table.domain.attributes if attributes is None else tuple(attributes)
+    columns = []
+    for attribute in counted:
+        hierarchy = table.domain.hierarchy(attribute)
+        level = table.margin.get(attribute, hierarchy.height)
+        shown = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
+        columns.append(hierarchy.leaf_counts(level)[shown])
+    original = (table.total if row_count is None else row_count) * len(counted)
+    return information(np.stack(columns, axis=1), table.counts) / original if original else 0.0
 
 
 def level_information(hierarchy: Hierarchy, level: int, weights: Sequence[Fraction | int] | None = None) -> Fraction:
-    """I(S): mean information of the values of a level, weighted by the weight of the base values under each (TZ09 III.A).
+    """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A).
 
     weights: of the base values, not all 0; by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
     """
@@ -63,9 +57,8 @@ def sweep_order(
 ) -> tuple[tuple[int, ...], ...]:
     """All combinations of levels, most mean information first; ties go to the finer level of the earlier attribute.
 
-    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. What is swept out of one
-    entry goes to the next (Def. 7): every later entry is a generalization of the base values, and a generalization of an
-    entry comes later than that entry.
+    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. A generalization of an entry
+    comes after it. What is swept out of a class of one entry goes to the next (Def. 7).
     """
     given = [None] * len(hierarchies) if weights is None else weights
     retained = [

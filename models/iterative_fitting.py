@@ -88,7 +88,8 @@ class _Fitter:
             clique = next(i for i, held in enumerate(self.tree.cliques) if not mask & ~held)
             place, _ = _positions(self.domain, self.cells[clique], table.margin, table.codes)
             self.targets.append((clique, place, table.counts.astype(np.float64)))
-        self._spread_from(0)
+        if self.cells:
+            self._spread_from(0)
 
     def _spread_from(self, clique: int, came_from: int = -1) -> None:
         for neighbour, own, other, size in self.links[clique]:

@@ -1,0 +1,137 @@
+"""Verifying several bundles: the union is judged as somebody sees it who holds them all."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from checks.claims import KCombinatorial, KLink, MaxentDiversity
+from checks.finding import Verdict
+from checks.l_diversity import parse_diversity
+from marginals import Attribute, InputError, Table
+from marginals.bundle import write_bundle
+from marginals.command_line import main
+from marginals.published import Published
+from models.collection import Collection
+from models.data_cube import DataCube
+
+
+def people(rows: int = 400, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    latent = rng.integers(0, 3, rows)
+    mixed = {
+        name: np.where(rng.random(rows) < 0.5, latent % size, rng.integers(0, size, rows))
+        for name, size in (("job", 3), ("town", 3), ("ill", 4))
+    }
+    return pd.DataFrame({name: [f"{name}{code}" for code in codes] for name, codes in mixed.items()})
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    return marginals.read_table(frame, {"job": "quasi-identifier", "town": "quasi-identifier", "ill": "sensitive"})
+
+
+def bundle(folder: Path, table: Table, margins: Sequence[dict[str, int]]) -> Path:
+    masks = [table.domain.mask(margin) for margin in margins]
+    cube = DataCube([table.cube.table(mask) for mask in masks])
+    claims = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("entropy:1.5"), "ill"))
+    write_bundle(Published(Collection.of(cube, masks), table.roles, claims), folder)
+    return folder
+
+
+def test_two_bundles_whose_union_has_no_junction_tree_are_verified_together(tmp_path: Path) -> None:
+    table = table_of(people())
+    one = bundle(tmp_path / "one", table, [{"job": 0, "town": 0}, {"town": 0, "ill": 0}])
+    two = bundle(tmp_path / "two", table, [{"job": 0, "ill": 0}])
+    verification = marginals.verify(one, two)
+    assert [check.criterion for check in verification.checks] == [
+        "integrity",
+        "k-link",
+        "k-combinatorial",
+        "maxent-diversity",
+    ]
+    assert verification.ok
+    assert verification.checks[2].algorithm == "integer programming"
+    assert verification.checks[3].algorithm.startswith("iterative fitting")
+    result = CliRunner().invoke(main, ["verify", str(one), str(two)])
+    assert result.exit_code == 0
+    result = CliRunner().invoke(main, ["verify", str(one), str(two), "--check", "diversity=entropy:3.99"])
+    assert result.exit_code == 1
+
+
+def test_what_two_bundles_say_together_can_fail_where_each_passes(tmp_path: Path) -> None:
+    """Together they show job, town and illness in one margin's worth of detail."""
+    table = table_of(people(60))
+    whole = {"job": 0, "town": 0, "ill": 0}
+    parts = [bundle(tmp_path / f"{i}", table, [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]) for i in range(1)]
+    parts.append(bundle(tmp_path / "more", table, [whole]))
+    alone = marginals.verify(parts[0], demands=["k-link=5"])
+    together = marginals.verify(*parts, demands=["k-link=5"])
+    assert alone.ok
+    assert not together.ok
+
+
+def test_bundles_of_different_tables_are_an_integrity_failure_that_names_both(tmp_path: Path) -> None:
+    margins = [{"job": 0, "ill": 0}]
+    one = bundle(tmp_path / "one", table_of(people(400)), margins)
+    fewer = bundle(tmp_path / "fewer", table_of(people(300)), margins)
+    other = bundle(tmp_path / "other", table_of(people(400, seed=9)), margins)
+    for second in (fewer, other):
+        verification = marginals.verify(one, second)
+        assert not verification.ok
+        assert verification.checks[0].criterion == "integrity"
+        assert verification.checks[0].worst is not None
+        said = " ".join(map(str, verification.checks[0].worst.values()))
+        assert str(one) in said
+        assert str(second) in said
+
+
+def test_bundles_that_generalize_differently_are_an_integrity_failure(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
+    folders = []
+    for width in (2, 5):
+        attributes = {"age": Attribute("quasi-identifier", intervals=[width]), "ill": "sensitive"}
+        table = marginals.read_table(frame, attributes)
+        folders.append(bundle(tmp_path / str(width), table, [{"age": 1}, {"ill": 0}]))
+    verification = marginals.verify(*folders)
+    assert verification.checks[0].verdict is Verdict.FAILS
+    assert "'age'" in str(verification.checks[0].worst)
+
+
+def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
+    """The same hierarchies in another order of rows are the same hierarchies."""
+    frame = people()
+    one = bundle(tmp_path / "one", table_of(frame), [{"job": 0, "ill": 0}])
+    attributes = {
+        "job": Attribute("quasi-identifier", hierarchy=marginals.Hierarchy.flat(["job2", "job0", "job1"])),
+        "town": "quasi-identifier",
+        "ill": "sensitive",
+    }
+    two = bundle(tmp_path / "two", marginals.read_table(frame, attributes), [{"job": 0, "town": 0}])  # type: ignore[arg-type]
+    assert marginals.verify(one, two).checks[0].holds
+
+
+def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
+    """One row, one sensitive value, one class."""
+    frame = pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]})
+    folder = bundle(tmp_path / "single", table_of(frame), [{"job": 0, "ill": 0}])
+    verification = marginals.verify(folder)
+    assert [check.holds for check in verification.checks] == [True, False, False, False]
+    demands = [
+        "k-link=1",
+        "k-combinatorial=1",
+        "diversity=distinct:1",
+        "diversity=recursive:1,1",
+        "diversity=entropy:1",
+    ]
+    assert marginals.verify(folder, demands=demands).ok
+
+
+@pytest.mark.parametrize("demand", ["k-link=0", "diversity=entropy:0.5"])
+def test_demands_that_make_no_sense_are_refused(tmp_path: Path, demand: str) -> None:
+    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
+    with pytest.raises((InputError, ValueError)):
+        marginals.verify(folder, demands=[demand])
