@@ -20,11 +20,16 @@ from checks.outcome import Outcome
 from checks.sensitive_tree import SensitiveTree
 from models.arrays import FloatArray, IndexArray
 
-BUDGET = 3_000_000
+BUDGET = 8_000_000
 """Partial class combinations that are looked at before the answer is undecided."""
 
-_ROUNDS, _DESCENTS = 12, 4
-_CHUNK = 512
+_ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 5, 3
+_LIKELY = 32
+"""Cases, the likeliest first, whose minimizers are looked at before those of all others."""
+
+_PROOF_WORK = 2_000_000
+"""Cases times classes beyond which the worst combination is not proven."""
+
 _BLOCK, _FORMS = 1 << 14, 16
 """Partial combinations taken at a time, for so many cuts; with more cuts fewer, and each counts for more."""
 
@@ -61,34 +66,38 @@ class _Worst:
             self.slack, self.combination = float(slack[lowest]), tuple(combinations[lowest].tolist())
 
 
-def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, witness_is_enough: bool) -> tuple[Cases, Cuts] | None:
+def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, *, witness_is_enough: bool) -> tuple[Cases, Cuts] | None:
     """Exclude cases by their best cuts, looking at the minimizers on the way; what is left, or None."""
+    rounds = _ROUNDS if witness_is_enough else _PROOF_ROUNDS
     weights = cases.support / np.maximum(cases.support.sum(axis=0), 1)
-    for position in range(_ROUNDS):
-        best = cuts(cases, weights)
-        lowest = np.empty(len(best))
-        chosen = np.zeros((len(best), len(log_tree.x)), dtype=np.intp)
-        for begin in range(0, len(best), _CHUNK):
-            part = slice(begin, begin + _CHUNK)
-            coefficients = best.coefficients()[:, part]
-            lowest[part], arriving = log_tree.messages(coefficients)
-            chosen[part] = log_tree.minimizers(coefficients, arriving)
-        x = log_tree.vectors(chosen)
-        worst.look_at(chosen, x)
-        left = lowest <= best.bounds
+    best, best_gap = weights, np.full(len(cases.heads), -np.inf)
+    for position in range(rounds):
+        tried = cuts(cases, weights)
+        gap = log_tree.minima(tried.coefficients()) - tried.bounds
+        better = gap > best_gap
+        best, best_gap = np.where(better, weights, best), np.where(better, gap, best_gap)
+        left = best_gap <= 0
         if not left.any():
             return None
-        if (worst.fails and witness_is_enough) or position == _ROUNDS - 1:
-            return cases.kept(left), best.kept(left)
-        cases, weights = cases.kept(left), weights[:, left]
-        target = cases.target(x[left].T)
+        cases, best, best_gap, weights = cases.kept(left), best[:, left], best_gap[left], weights[:, left]
+        forms = cuts(cases, weights).coefficients()
+        if witness_is_enough:
+            likely = log_tree.minimizers(forms[:, np.argsort(best_gap, kind="stable")[:_LIKELY]])
+            worst.look_at(likely, log_tree.vectors(likely))
+            if worst.fails:
+                break
+        chosen = log_tree.minimizers(forms)
+        x = log_tree.vectors(chosen)
+        worst.look_at(chosen, x)
+        if worst.fails and witness_is_enough:
+            break
+        target = cases.target(x.T, position)
         total = target.sum(axis=0)
-        usable = total > 0
         step = 2 / (position + 2) if position else 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            mixed = (1 - step) * weights + step * target / total
-        weights = np.where(usable, mixed, weights)
-    return None
+            mixed = (1 - step) * best + step * target / total
+        weights = np.where(total > 0, mixed, best)
+    return cases, cuts(cases, best)
 
 
 def _enumerate(log_tree: LogTree, remaining: list[Cuts], worst: _Worst, budget: int, witness_is_enough: bool) -> bool:
@@ -96,7 +105,7 @@ def _enumerate(log_tree: LogTree, remaining: list[Cuts], worst: _Worst, budget: 
     tree = log_tree.tree
     coefficients = np.concatenate([part.coefficients() for part in remaining], axis=1)
     bounds = np.concatenate([part.bounds for part in remaining])
-    _, arriving = log_tree.messages(coefficients)
+    arriving = log_tree.messages(coefficients)
     forms, looked_at = len(bounds), 0
     block = max(_BLOCK * _FORMS // max(forms, _FORMS), 64)
 
@@ -140,19 +149,20 @@ def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: int = BU
         return None
     worst = _Worst(tree, diversity)
     worst.look_at(*_first(log_tree))
-    remaining = [left for cases in all_cases if len(cases.heads) and (left := _screen(log_tree, cases, worst, True))]
+    screened = (_screen(log_tree, c, worst, witness_is_enough=True) for c in all_cases if len(c.heads))
+    remaining = [left for left in screened if left]
     if remaining and not worst.fails:
         decided = _enumerate(log_tree, [cut for _, cut in remaining], worst, budget, witness_is_enough=True)
         if not decided and not worst.fails:
             return Outcome(Verdict.UNDECIDED, worst.combination, worst.examined, proven_worst=False)
-    proven = _prove_worst(log_tree, floor, ceiling, worst, budget // 10)
+    proven = _prove_worst(log_tree, floor, ceiling, worst, budget // 250)
     return Outcome(verdict_of(not worst.fails), worst.combination, worst.examined, proven)
 
 
 def _first(log_tree: LogTree) -> tuple[IndexArray, FloatArray]:
     """For each value a combination in which it is most likely present, so that something is known of every table."""
     coefficients = -np.eye(log_tree.x[0].shape[1])
-    chosen = log_tree.minimizers(coefficients, log_tree.messages(coefficients)[1])
+    chosen = log_tree.minimizers(coefficients)
     return chosen, log_tree.vectors(chosen)
 
 
@@ -166,9 +176,11 @@ def _prove_worst(log_tree: LogTree, floor: FloatArray, ceiling: FloatArray, wors
         cases = None if level is None else cases_of(level, floor, ceiling)
         if cases is None:
             return False
+        if sum(len(c.heads) for c in cases) * sum(map(len, log_tree.x)) > _PROOF_WORK:
+            return False
         before = worst.slack
-        left = [found for case in cases if len(case.heads) and (found := _screen(log_tree, case, worst, False))]
-        remaining = [cut for _, cut in left]
+        screened = (_screen(log_tree, c, worst, witness_is_enough=False) for c in cases if len(c.heads))
+        remaining = [left[1] for left in screened if left]
         if not remaining:
             return True
         if worst.slack > before - BOUNDARY:

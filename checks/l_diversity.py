@@ -16,10 +16,15 @@ from scipy.special import xlogy
 
 from checks.errors import CriterionError
 from checks.exact_entropy import entropy_is_at_least
+from checks.functional_diversity import Functional
+from checks.spelling import spelled
 from models.arrays import BoolArray, FloatArray
 
 BOUNDARY = 1e-9
 """Relative slack below which a verdict is left to exact arithmetic."""
+
+SPELLINGS = "distinct:l, simple:l, entropy:l, recursive:c,l, functional:tau,l"
+"""The criteria that have a text."""
 
 Vectors = NDArray[Any]
 """Class by sensitive value, nonnegative, each row with a positive sum."""
@@ -41,11 +46,7 @@ class Diversity(Protocol):
 
 def _positive(value: Fraction, least: int, spelling: str) -> None:
     if value < least:
-        raise CriterionError(f"{spelling} needs l of at least {least}, got {_plain(value)}")
-
-
-def _plain(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else repr(float(value))
+        raise CriterionError(f"{spelling} needs l of at least {least}, got {spelled(value)}")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Simple:
         _positive(self.l, 1, "simple:l")
 
     def __str__(self) -> str:
-        return f"simple:{_plain(self.l)}"
+        return f"simple:{spelled(self.l)}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to l."""
@@ -111,7 +112,7 @@ class Entropy:
         _positive(self.l, 1, "entropy:l")
 
     def __str__(self) -> str:
-        return f"entropy:{_plain(self.l)}"
+        return f"entropy:{spelled(self.l)}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to l."""
@@ -146,10 +147,12 @@ class Recursive:
     def __post_init__(self) -> None:
         _positive(Fraction(self.l), 1, "recursive:c,l")
         if self.c <= 0:
-            raise CriterionError(f"recursive:c,l needs a positive c, got {_plain(self.c)}")
+            raise CriterionError(f"recursive:c,l needs a positive c, got {spelled(self.c)}")
 
     def __str__(self) -> str:
-        return f"recursive:{_plain(self.c)},{self.l}"
+        text = f"recursive:{spelled(self.c)},{self.l}"
+        # Criteria with value sets have no text that can be read back; theirs must not be taken for the plain one.
+        return f"pd-{text} without {sorted(self.dont_care)}" if self.dont_care else text
 
     def tail_size(self, values: int) -> int:
         """How many of the `values` columns the tail adds up."""
@@ -207,7 +210,7 @@ class NegativeDisclosure:
             raise CriterionError("negative disclosure needs a percentage between 0 and 100, and values to protect")
 
     def __str__(self) -> str:
-        return f"negative-disclosure:{_plain(self.percent)}"
+        return f"negative-disclosure:{spelled(self.percent)} of {sorted(self.protected)}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to the percentage."""
@@ -235,7 +238,7 @@ class NpdRecursive:
     name: ClassVar[str] = "npd-recursive"
 
     def __str__(self) -> str:
-        return f"npd-{self.positive}+{self.negative}"
+        return f"npd: {self.positive}, {self.negative}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """The smaller slack."""
@@ -274,16 +277,15 @@ def loosened_to(diversity: Diversity, slack: float) -> Diversity | None:
 
 
 def parse_diversity(text: str) -> Diversity:
-    """The criterion that a policy or a bundle names: `distinct:l`, `simple:l`, `entropy:l` or `recursive:c,l`.
+    """The criterion that a policy or a bundle names: `entropy:l` and the others of `SPELLINGS`.
 
     Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. Raises CriterionError.
     """
     name, _, numbers = text.partition(":")
-    spellings = "distinct:l, simple:l, entropy:l, recursive:c,l"
     try:
         values = [Fraction(number.strip()) for number in numbers.split(",")]
     except (ValueError, ZeroDivisionError):
-        raise CriterionError(f"the diversity {text!r} is not of the form {spellings}") from None
+        raise CriterionError(f"the diversity {text!r} is not of the form {SPELLINGS}") from None
     whole = [value.denominator == 1 for value in values]
     match (name.strip(), values):
         case ("distinct", [l]) if whole[0]:
@@ -294,7 +296,9 @@ def parse_diversity(text: str) -> Diversity:
             return Entropy(l)
         case ("recursive", [c, l]) if whole[1]:
             return Recursive(c, int(l))
-    raise CriterionError(f"the diversity {text!r} is not of the form {spellings}")
+        case ("functional", [tau, l]) if whole[1]:
+            return Functional(tau, int(l))
+    raise CriterionError(f"the diversity {text!r} is not of the form {SPELLINGS}")
 
 
 def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArray:

@@ -18,7 +18,7 @@ from math import comb, log
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import lambertw, xlogy
+from scipy.special import xlogy
 
 from checks.l_diversity import Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.log_tree import ZERO_LOG
@@ -27,7 +27,7 @@ from models.arrays import BoolArray, FloatArray, IndexArray
 MAX_CASES = 40_000
 """Tail sets of a recursive criterion are told apart up to so many; beyond that a case is a head."""
 
-_GRID, _REFINEMENTS = 11, 3
+_GRID, _REFINEMENTS = 9, 4
 """Multipliers tried at a time for the entropy's dual, and how often around the best; any multiplier is valid."""
 
 _ROUNDING = 1e-7
@@ -73,7 +73,7 @@ class TailCases:
         """Some of the cases."""
         return TailCases(self.heads[which], self.support[:, which], self.theta[which])
 
-    def target(self, x: FloatArray) -> FloatArray:
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
         """Shares within the tail."""
         return _shares(x, self.support)
 
@@ -104,7 +104,7 @@ class TrimmedCases:
         """Some of the cases."""
         return replace(self, heads=self.heads[which], support=self.support[:, which], ceiling=self.ceiling[:, which])
 
-    def target(self, x: FloatArray) -> FloatArray:
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
         """Shares of the others, the largest of which are likely to be spared, damped."""
         shares = _shares(x, self.support)
         cut = -np.sort(-shares, axis=0)[min(self.spared, len(shares) - 1)]
@@ -155,9 +155,7 @@ class EntropyCases:
             return np.asarray(w * y + n * np.exp(y) * (y + h - m), dtype=np.float64)
 
         argument = np.maximum(-(w / n) * np.exp(h + 1 - m), -np.exp(-1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            stationary = np.real(lambertw(argument, k=-1)) - 1 - h + m
-        stationary = np.where(w > 0, np.nan_to_num(stationary, neginf=ZERO_LOG), ZERO_LOG)
+        stationary = np.where(w > 0, _lower_lambert(argument) - 1 - h + m, ZERO_LOG)
         inner = np.clip(stationary, low, high)
         best = np.maximum(term(inner), term(np.broadcast_to(high, inner.shape)))
         head = scales[None, :] * ((h - means[:, None]) + np.exp(means[:, None] - 1))
@@ -169,12 +167,31 @@ class EntropyCases:
             self.heads[which], self.support[:, which], self.effective, self.floor[:, which], self.ceiling[:, which]
         )
 
-    def target(self, x: FloatArray) -> FloatArray:
-        """The slope of the entropy: p (-ln p - H) where that is positive."""
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:
+        """The slope of the entropy, p (-ln p - H) where that is positive; in other attempts damped shares."""
+        if attempt % 3:
+            return _shares(x, self.support) ** (0.75 if attempt % 3 == 1 else 0.5)
         p = np.exp(x - x.max(axis=0))
         p /= p.sum(axis=0)
         slope = -xlogy(p, p) - p * (-xlogy(p, p)).sum(axis=0)
         return np.asarray(np.maximum(slope, 0) * self.support, dtype=np.float64)
+
+
+def _lower_lambert(x: FloatArray) -> FloatArray:
+    """The branch below -1 of Lambert's W on [-1/e, 0), to rounding away from -1/e, in a few steps of Halley's method.
+
+    An error moves a stationary point, where the dual is flat, so it matters to second order only.
+    """
+    x = np.minimum(x, -1e-300)
+    logarithm = np.log(-x)
+    near_branch = -1 - np.sqrt(np.maximum(2 * (1 + np.e * x), 0))
+    w = np.where(logarithm < -1.5, logarithm - np.log(np.maximum(-logarithm, 1.0)), near_branch)
+    for _ in range(5):
+        # The equation w e^w = x in logarithms, w + ln(-w) = ln(-x), is well scaled however small x is.
+        error = w + np.log(-w) - logarithm
+        slope = 1 + 1 / w
+        w = np.minimum(w - error / np.where(np.abs(slope) > 1e-9, slope, 1e-9), -1.0)
+    return np.asarray(w, dtype=np.float64)
 
 
 def _largest(columns: FloatArray, number: int) -> FloatArray:
@@ -201,31 +218,29 @@ def cases_of(diversity: Diversity, floor: FloatArray, ceiling: FloatArray) -> li
     """The ways of violating a criterion; None for a criterion whose violations have no cuts here.
 
     floor, ceiling: shape (values, values), `[s, h]`: bounds of x_s - x_h over the combinations with a positive head h.
-    A head that is never positive has no cases.
+    A head that is never positive has no cases, nor has one that another value that counts always exceeds: where it
+    violates the criterion, that one does too.
     """
     values = len(floor)
-    alive = ceiling.diagonal() == 0
+    possible = ceiling.diagonal() == 0
+    leading = np.flatnonzero(possible & ~(floor > _ROUNDING).any(axis=0))
+    others = np.arange(values)[:, None] != leading
     match diversity:
         case Simple(l):
-            heads = np.flatnonzero(alive)
-            others = np.arange(values)[:, None] != heads
-            return [TailCases(heads, others, np.full(len(heads), max(float(l) - 1, 1e-300)))] if l > 1 else []
+            theta = np.full(len(leading), max(float(l) - 1, 1e-300))
+            return [TailCases(leading, others, theta)] if l > 1 else []
         case Entropy(l):
-            heads = np.flatnonzero(alive)
-            others = np.arange(values)[:, None] != heads
-            # The head is a most frequent value, so the others are at most as frequent.
-            highest = np.minimum(ceiling[:, heads], 0)
-            return (
-                [EntropyCases(heads, others, float(l), np.minimum(floor[:, heads], highest), highest)] if l > 1 else []
-            )
+            highest = np.minimum(ceiling[:, leading], 0)
+            lowest = np.minimum(floor[:, leading], highest)
+            return [EntropyCases(leading, others, float(l), lowest, highest)] if l > 1 else []
         case Recursive():
-            return _recursive_cases(diversity, floor, ceiling, alive)
+            return _recursive_cases(diversity, floor, ceiling, possible)
         case NegativeDisclosure(percent, protected):
-            return [_negative_cases(float(percent), sorted(protected), ceiling, alive)]
+            return [_negative_cases(float(percent), sorted(protected), ceiling, possible)]
         case NpdRecursive(positive, negative):
             return [
-                *_recursive_cases(positive, floor, ceiling, alive),
-                _negative_cases(float(negative.percent), sorted(negative.protected), ceiling, alive),
+                *_recursive_cases(positive, floor, ceiling, possible),
+                _negative_cases(float(negative.percent), sorted(negative.protected), ceiling, possible),
             ]
     return None
 
@@ -233,7 +248,8 @@ def cases_of(diversity: Diversity, floor: FloatArray, ceiling: FloatArray) -> li
 def _recursive_cases(diversity: Recursive, floor: FloatArray, ceiling: FloatArray, alive: BoolArray) -> list[Cases]:
     values = len(floor)
     size = diversity.tail_size(values)
-    heads = [head for head in diversity.heads(values) if alive[head]]
+    careful = diversity.heads(values)
+    heads = [head for head in careful if alive[head] and not (floor[careful, head] > _ROUNDING).any()]
     if diversity.l == 1 or not heads:
         return []
     theta = 1 / float(diversity.c)

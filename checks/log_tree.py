@@ -11,6 +11,10 @@ ZERO_LOG = -1e5
 """Stands for ln 0: below any sum of logarithms of count ratios, so that heads must be positive and tails may be empty."""
 
 
+_CHUNK = 512
+"""Linear forms that are worked on together."""
+
+
 class _Segments:
     """The classes of one clique ordered by separator class, for minima over each separator class."""
 
@@ -39,14 +43,17 @@ class LogTree:
             self.x = [np.maximum(np.log(factor), ZERO_LOG) for factor in tree.conditional_factors]
         self.segments = [_Segments(tree, clique) for clique in range(len(self.x))]
 
-    def messages(self, coefficients: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """The minimum over all combinations of each linear form, shape (k,), and for each clique the minimum over its
-        subtree given its separator class, shape (separator classes, k).
-        """
+    def minima(self, coefficients: FloatArray) -> FloatArray:
+        """The minimum over all combinations of each linear form in x, shape (k,). coefficients: shape (values, k)."""
+        parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
+        return np.concatenate([self.messages(part)[0].min(axis=0) for part in parts])
+
+    def messages(self, coefficients: FloatArray) -> list[FloatArray]:
+        """For each clique the minimum of each linear form over its subtree, shape (separator classes, k)."""
         arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
         for clique in reversed(range(len(self.x))):
             arriving[clique] = self.segments[clique].minimum(self._subtree(clique, coefficients, arriving))
-        return arriving[0].min(axis=0), arriving
+        return arriving
 
     def _subtree(self, clique: int, coefficients: FloatArray, arriving: Sequence[FloatArray]) -> FloatArray:
         values = self.x[clique] @ coefficients
@@ -54,8 +61,13 @@ class LogTree:
             values += arriving[child][self.tree.outward[child]]
         return values
 
-    def minimizers(self, coefficients: FloatArray, arriving: Sequence[FloatArray]) -> IndexArray:
+    def minimizers(self, coefficients: FloatArray) -> IndexArray:
         """For each linear form a combination at which its minimum is taken, shape (k, cliques)."""
+        parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
+        return np.concatenate([self._minimizers(part) for part in parts])
+
+    def _minimizers(self, coefficients: FloatArray) -> IndexArray:
+        arriving = self.messages(coefficients)
         forms = np.arange(coefficients.shape[1])
         chosen = np.zeros((len(forms), len(self.x)), dtype=np.intp)
         for clique, parent in enumerate(self.tree.tree.parents):
@@ -78,7 +90,7 @@ class LogTree:
         """
         values = self.x[0].shape[1]
         coefficients = (np.eye(values)[:, :, None] - np.eye(values)[:, None, :]).reshape(values, -1)
-        floor = self.messages(coefficients)[0].reshape(values, values)
+        floor = self.minima(coefficients).reshape(values, values)
         ceiling = np.column_stack([self._ceilings(head) for head in range(values)])
         return np.maximum(floor, ZERO_LOG), ceiling
 

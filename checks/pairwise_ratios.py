@@ -30,9 +30,8 @@ def pairwise_ratios(tree: SensitiveTree, diversity: Recursive) -> Outcome:
     coefficients = np.zeros((values, len(pairs)))
     for column, (head, tail) in enumerate(pairs):
         coefficients[tail, column], coefficients[head, column] = 1, -1
-    lowest, arriving = log_tree.messages(coefficients)
-    worst = int(lowest.argmin())
-    combination = tuple(log_tree.minimizers(coefficients[:, [worst]], [a[:, [worst]] for a in arriving])[0].tolist())
+    lowest = log_tree.minima(coefficients)
+    combination = tuple(log_tree.minimizers(coefficients[:, [int(lowest.argmin())]])[0].tolist())
     slack = float(diversity.c) * np.exp(np.clip(lowest, -700, 700)) - 1
     fails = bool(np.any(slack < -BOUNDARY))
     for pair in np.flatnonzero(np.abs(slack) <= BOUNDARY):

@@ -85,7 +85,7 @@ def values_reached(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) 
     return float(diversity.slack(vector)[0])
 
 
-@settings(max_examples=700)
+@settings(max_examples=2000)
 @given(sensitive_collections(), criteria(), st.data())
 def test_every_algorithm_agrees_with_brute_force(
     drawn: tuple[Collection, str], diversity: Diversity, data: st.DataObject
