@@ -23,7 +23,7 @@ from models.arrays import FloatArray, IndexArray
 BUDGET = 8_000_000
 """Partial class combinations that are looked at before the answer is undecided."""
 
-_ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 5, 3
+_ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 3, 2
 _LIKELY = 32
 """Cases, the likeliest first, whose minimizers are looked at before those of all others."""
 

@@ -13,6 +13,7 @@ best weights solve a concave problem, by mirror ascent towards the shares at the
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from math import comb, log
 from typing import TypeAlias
@@ -27,7 +28,7 @@ from models.arrays import BoolArray, FloatArray, IndexArray
 MAX_CASES = 40_000
 """Tail sets of a recursive criterion are told apart up to so many; beyond that a case is a head."""
 
-_GRID, _REFINEMENTS = 9, 4
+_GRID, _REFINEMENTS = 7, 5
 """Multipliers tried at a time for the entropy's dual, and how often around the best; any multiplier is valid."""
 
 _ROUNDING = 1e-7
@@ -129,37 +130,33 @@ class EntropyCases:
 
     def bound(self, weights: FloatArray) -> FloatArray:
         """The least dual value over a grid of multipliers, refined around its best point."""
-        return np.array([self._bound(case, weights[:, case]) for case in range(len(self.heads))])
-
-    def _bound(self, case: int, weights: FloatArray) -> float:
-        others = np.arange(len(weights)) != self.heads[case]
-        w, low, high = weights[others], self.floor[others, case], self.ceiling[others, case]
-        means = np.linspace(1, 1 + log(len(weights)), _GRID)
-        scales = np.geomspace(1e-3, 1e4, _GRID)
-        least = np.inf
+        cases = np.arange(len(self.heads))
+        means = np.tile(np.linspace(1, 1 + log(len(weights)), _GRID), (len(cases), 1))
+        scales = np.tile(np.linspace(log(1e-3), log(1e4), _GRID), (len(cases), 1))
+        least = np.full(len(cases), np.inf)
         for _ in range(_REFINEMENTS):
-            values = self._dual(w, low, high, means, scales)
-            least = min(least, float(values.min()))
-            i, j = (int(n) for n in np.unravel_index(int(values.argmin()), values.shape))
-            means = np.linspace(means[max(i - 1, 0)], means[min(i + 1, _GRID - 1)], _GRID)
-            scales = np.geomspace(scales[max(j - 1, 0)], scales[min(j + 1, _GRID - 1)], _GRID)
+            values = self._dual(weights, means, np.exp(scales))
+            best = values.reshape(len(cases), -1).argmin(axis=1)
+            least = np.minimum(least, values.reshape(len(cases), -1)[cases, best])
+            means = _zoomed(means, best // _GRID)
+            scales = _zoomed(scales, best % _GRID)
         return least
 
-    def _dual(
-        self, w: FloatArray, low: FloatArray, high: FloatArray, means: FloatArray, scales: FloatArray
-    ) -> FloatArray:
+    def _dual(self, weights: FloatArray, means: FloatArray, scales: FloatArray) -> FloatArray:
+        """The dual value of each case at each pair of multipliers: shape (cases, means, scales)."""
         h = log(self.effective)
-        m, n = means[:, None, None], scales[None, :, None]
+        m, n = means[:, :, None, None], scales[:, None, :, None]
+        w, low, high = (side.T[:, None, None, :] for side in (weights, self.floor, self.ceiling))
 
         def term(y: FloatArray) -> FloatArray:
             return np.asarray(w * y + n * np.exp(y) * (y + h - m), dtype=np.float64)
 
         argument = np.maximum(-(w / n) * np.exp(h + 1 - m), -np.exp(-1))
         stationary = np.where(w > 0, _lower_lambert(argument) - 1 - h + m, ZERO_LOG)
-        inner = np.clip(stationary, low, high)
-        best = np.maximum(term(inner), term(np.broadcast_to(high, inner.shape)))
-        head = scales[None, :] * ((h - means[:, None]) + np.exp(means[:, None] - 1))
-        return np.asarray(best.sum(axis=2) + head, dtype=np.float64)
+        best = np.maximum(term(np.clip(stationary, low, high)), term(np.broadcast_to(high, stationary.shape)))
+        others = (np.arange(len(weights))[:, None] != self.heads).T[:, None, None, :]
+        head = scales[:, None, :] * ((h - means[:, :, None]) + np.exp(means[:, :, None] - 1))
+        return np.asarray(np.where(others, best, 0.0).sum(axis=3) + head, dtype=np.float64)
 
     def kept(self, which: BoolArray) -> "EntropyCases":
         """Some of the cases."""
@@ -175,6 +172,13 @@ class EntropyCases:
         p /= p.sum(axis=0)
         slope = -xlogy(p, p) - p * (-xlogy(p, p)).sum(axis=0)
         return np.asarray(np.maximum(slope, 0) * self.support, dtype=np.float64)
+
+
+def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
+    """For each case an even grid between the neighbours of one of its points."""
+    rows = np.arange(len(grid))
+    low, high = grid[rows, np.maximum(place - 1, 0)], grid[rows, np.minimum(place + 1, _GRID - 1)]
+    return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _GRID), dtype=np.float64)
 
 
 def _lower_lambert(x: FloatArray) -> FloatArray:
@@ -262,17 +266,23 @@ def _recursive_cases(diversity: Recursive, floor: FloatArray, ceiling: FloatArra
         others = np.arange(values)[:, None] != chosen
         highest = ceiling[:, chosen]
         return [TrimmedCases(chosen, others, theta, values - 1 - size, np.minimum(highest, 1e3))]
-    found_heads, tails = [], []
+    parts = []
     for head in heads:
         # A value that alone exceeds theta cannot be in the tail of a violation.
-        possible = [s for s in range(values) if s != head and floor[s, head] <= log(theta) + _ROUNDING]
-        for tail in combinations(possible, size):
-            found_heads.append(head)
-            tails.append(tail)
-    support = np.zeros((values, len(tails)), dtype=bool)
-    for case, tail in enumerate(tails):
-        support[list(tail), case] = True
-    return [TailCases(np.array(found_heads, dtype=np.intp), support, np.full(len(tails), theta))]
+        possible = np.flatnonzero((floor[:, head] <= log(theta) + _ROUNDING) & (np.arange(values) != head))
+        tails = possible[_subsets(len(possible), size)]
+        support = np.zeros((len(tails), values), dtype=bool)
+        np.put_along_axis(support, tails, values=True, axis=1)
+        parts.append((np.full(len(tails), head), support))
+    support = np.concatenate([part for _, part in parts]).T
+    return [TailCases(np.concatenate([part for part, _ in parts]), support, np.full(support.shape[1], theta))]
+
+
+@lru_cache(maxsize=64)
+def _subsets(number: int, size: int) -> IndexArray:
+    """All subsets of 0 .. number - 1 of a size, one a row."""
+    subsets = list(combinations(range(number), size))
+    return np.array(subsets, dtype=np.intp).reshape(len(subsets), size)
 
 
 def _negative_cases(percent: float, protected: list[int], ceiling: FloatArray, alive: BoolArray) -> Cases:
