@@ -6,12 +6,14 @@ passes the criterion. Values are those of the finest published level of the sens
 collection that does not show the attribute says nothing about it, and passes.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from checks.branch_and_bound import branch_and_bound
 from checks.finding import Finding, Verdict, verdict_of
+from checks.functional_diversity import Functional, Induction
 from checks.hull import by_hull, by_supports
 from checks.l_diversity import BOUNDARY, Distinct, Diversity, Recursive, satisfies
 from checks.outcome import Outcome
@@ -100,6 +102,10 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
+    if isinstance(diversity, Functional) and diversity.induction is None and tree.level:
+        # Functional diversity is about base values; those under a published one are equally likely.
+        induction = Induction.at_level(tree.domain.hierarchy(sensitive), tree.level)
+        diversity = replace(diversity, induction=induction)
     algorithm, outcome = decided(tree, diversity)
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"

@@ -18,12 +18,15 @@ for _floor in (models, checks):
             "rename that file or run from another folder"
         )
 
+from marginals.assessing import assess
 from marginals.attribute import Attribute, Role
 from marginals.config import read_config
 from marginals.errors import BundleError, InputError, NothingPublishableError
+from marginals.hilbert import hilbert
 from marginals.policy import Policy
 from marginals.publishing import anonymize, publish
 from marginals.release import Release, open_release
+from marginals.sweep import sweep
 from marginals.table import Table, read_table
 from marginals.verification import verify
 from models.errors import MarginalsError
@@ -43,9 +46,12 @@ __all__ = [
     "Role",
     "Table",
     "anonymize",
+    "assess",
+    "hilbert",
     "open_release",
     "publish",
     "read_config",
     "read_table",
+    "sweep",
     "verify",
 ]

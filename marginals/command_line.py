@@ -1,4 +1,4 @@
-"""The command line: `marginals demo | anonymize | publish | verify` (design 5.2).
+"""The command line: `marginals demo | assess | anonymize | publish | verify` (design 5.2).
 
 Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
 """
@@ -15,6 +15,8 @@ from tqdm import tqdm
 
 import marginals
 from checks.finding import Finding, Verdict
+from checks.functional_diversity import Functional
+from marginals.assessing import Assessed
 from marginals.atomic_folder import replace_folder
 from marginals.errors import InputError, NothingPublishableError
 from marginals.lattice import LatticeResult
@@ -62,6 +64,7 @@ def main() -> None:
     \b
     Examples:
       marginals demo trial                  simulate a table, publish it, say what was gained
+      marginals assess release.toml         what the table itself gives away
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
@@ -111,19 +114,64 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
 
 @main.command()
 @_CONFIG
+@click.option("--levels", metavar="NAME=LEVEL,...", help="Generalize first; what is not named stays as it is.")
 @_json_option
-def anonymize(config: Path, as_json: bool) -> None:
+def assess(config: Path, levels: str | None, as_json: bool) -> None:
+    """Say what the table of CONFIG gives away, as it is or generalized.
+
+    Its smallest class, the diversity it reaches, and the classes in which everybody has the same sensitive value, or
+    nearly everybody (95 percent). Exit status 1 when it does not satisfy the policy of CONFIG.
+
+    \b
+    Examples:
+      marginals assess release.toml
+      marginals assess release.toml --levels age=2,postcode=3
+    """
+    configured = marginals.read_config(config)
+    assessed = marginals.assess(configured.read_table(), configured.policy, parse_levels(levels))
+    if as_json:
+        _print_json(assessed.as_json())
+    else:
+        _print_assessment(assessed)
+    if not assessed.ok:
+        click.get_current_context().exit(FAILED)
+
+
+@main.command()
+@_CONFIG
+@click.option(
+    "--method",
+    type=click.Choice(["lattice", "sweep", "hilbert"]),
+    default="lattice",
+    show_default=True,
+    help="All minimal full-domain tables, or one table by SWEEP or by the 1-D mapping along a Hilbert curve.",
+)
+@click.option("--suppression", type=click.FloatRange(0, 1), default=0.0, help="Share of rows that may be suppressed.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="CSV file for the table of sweep or hilbert."
+)
+@_json_option
+def anonymize(config: Path, method: str, suppression: float, out: Path | None, as_json: bool) -> None:
     """List all minimal single tables that satisfy the policy of CONFIG.
 
     A table is minimal when no finer one satisfies the policy. k_link is asked of it as k-anonymity, with the diversity.
+    The methods sweep and hilbert generalize each class in its own way; they need a diversity "functional:tau,l".
 
     \b
-    Example:
+    Examples:
       marginals anonymize release.toml
+      marginals anonymize release.toml --method sweep --out table.csv
     """
+    if method != "lattice":
+        if suppression:
+            raise InputError("--suppression goes with the method lattice only")
+        _anonymize_locally(config, method, out, as_json)
+        return
+    if out is not None:
+        raise InputError("--out goes with the methods sweep and hilbert; to publish, use the command publish")
     with _Progress(not as_json) as progress:
         configured = marginals.read_config(config)
-        result = marginals.anonymize(configured.read_table(), configured.policy, progress)
+        result = marginals.anonymize(configured.read_table(), configured.policy, progress, suppression)
     if as_json:
         _print_json({"nodes": result.nodes, "minimal": [table.as_json() for table in result.minimal]})
     else:
@@ -181,6 +229,54 @@ def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> No
             _print_finding(finding)
     if not verification.ok:
         click.get_current_context().exit(FAILED)
+
+
+def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: bool) -> None:
+    configured = marginals.read_config(config)
+    requirement = configured.policy.criterion
+    if not isinstance(requirement, Functional):
+        raise InputError(f'the method {method} needs privacy.diversity = "functional:tau,l"')
+    table = configured.read_table()
+    recoded = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method](table, requirement)
+    if out is not None:
+        try:
+            recoded.frame().to_csv(out, index=False, lineterminator="\n")
+        except OSError as error:
+            raise InputError(f"{out} cannot be written: {error.strerror}") from None
+    kl_divergence = recoded.kl_divergence(table)
+    if as_json:
+        _print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
+    else:
+        click.echo(
+            f"{method}: {len(recoded)} classes of {recoded.average_class_size:.1f} rows on average, "
+            f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
+        )
+
+
+def parse_levels(text: str | None) -> dict[str, int]:
+    """Levels from `age=1,sex=0`. Raises InputError for anything else."""
+    levels: dict[str, int] = {}
+    for part in (text or "").split(",") if text else []:
+        name, _, level = part.strip().rpartition("=")
+        if not name or not level.isdecimal():
+            raise InputError(f"levels are NAME=LEVEL,..., not {text!r}")
+        levels[name] = int(level)
+    return levels
+
+
+def _print_assessment(assessed: Assessed) -> None:
+    found = assessed.assessment
+    click.echo(f"{found.rows} rows in {found.classes} classes, the smallest of {found.k_anonymity}.")
+    for attribute, reached in found.diversity.items():
+        click.echo(
+            f"{attribute}: {reached.distinct} distinct, simple {reached.simple:.3g}, entropy {reached.entropy:.3g}"
+        )
+        for number, c in enumerate(reached.recursive_c, 2):
+            click.echo(f"  recursive (c, {number}): " + (f"c above {c:.3g}" if c != float("inf") else "no c will do"))
+    for name, affected in (("Homogeneous", found.homogeneous), ("Nearly homogeneous", found.nearly_homogeneous)):
+        click.echo(f"{name}: {affected.classes} classes with {affected.rows} rows.")
+    for finding in assessed.checks:
+        _print_finding(finding)
 
 
 class _Progress:
@@ -267,7 +363,8 @@ def _print_finding(finding: Finding) -> None:
     click.echo(click.style(f"{finding.verdict.value:>9}", fg=colour) + f"  {finding.criterion} {demanded}".rstrip())
     if finding.worst is None:
         return
-    worst = {name: value for name, value in finding.worst.items() if name not in ("margins", "counts", "distribution")}
+    hidden = ("margins", "counts", "distribution")
+    worst = {name: value for name, value in finding.worst.items() if name not in hidden}
     lead = "nearest to failing" if finding.holds else "worst"
     shown = "; ".join(f"{name} {_plain(value)}" for name, value in worst.items())
     click.echo(f"           {lead}: {shown}")

@@ -6,7 +6,7 @@ the open node whose verdict settles most in the worse case. What few attributes 
 when its projection on any two attributes fails, and those tables are small (as Incognito prunes by subsets).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -20,11 +20,14 @@ from checks.l_diversity import satisfies
 from checks.requirements import Requirements
 from models.arrays import BoolArray
 from models.collection import Collection
+from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Mask
+from models.generalized_cells import GeneralizedCells
+from models.information import information_utility
 from models.margin import Margin
 from models.maximum_entropy import MaximumEntropy
-from models.utility import average_class_size, discernibility
+from models.utility import average_class_size, classification_metric, discernibility
 
 Progress = Callable[[int, int], None]
 """Told how many of how many nodes are settled."""
@@ -32,14 +35,23 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class SingleTable:
-    """One generalized table with the measures of design 4.2. levels: of the quasi-identifiers, `*` included."""
+    """One generalized table with the measures of design 4.2.
+
+    levels: of the quasi-identifiers, `*` included. suppressed: rows shown with all of them at `*`, because their class
+    fails. discernibility: such a row costs as many as there are in all. classification_metric: rows whose first sensitive
+    value is not the most frequent of their class, and suppressed ones (Iyengar 2002); None without a sensitive attribute.
+    information_utility: `um` of TZ09 Def. 5.
+    """
 
     levels: Margin
     mask: Mask
     height: int
     classes: int
+    suppressed: int
     average_class_size: float
     discernibility: int
+    classification_metric: int | None
+    information_utility: float
     kl_divergence: float
 
     def as_json(self) -> dict[str, object]:
@@ -48,8 +60,11 @@ class SingleTable:
             "levels": dict(self.levels),
             "height": self.height,
             "classes": self.classes,
+            "suppressed": self.suppressed,
             "average_class_size": self.average_class_size,
             "discernibility": self.discernibility,
+            "classification_metric": self.classification_metric,
+            "information_utility": self.information_utility,
             "kl_divergence": self.kl_divergence,
         }
 
@@ -63,35 +78,85 @@ class LatticeResult:
     minimal: tuple[SingleTable, ...]
 
 
-def single_table(cube: DataCube, levels: Mapping[str, int], sensitive: Iterable[str]) -> SingleTable:
-    """The table that shows the quasi-identifiers at these levels and the sensitive attributes as they are."""
+def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requirements) -> SingleTable:
+    """The table that shows the quasi-identifiers at these levels and the sensitive attributes as they are.
+
+    Rows of classes that fail the requirements are suppressed.
+    """
     public = cube.domain.mask(levels)
-    mask = public | cube.domain.mask(dict.fromkeys(sensitive, 0))
-    sizes = cube.counts(public)
+    mask = public | cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
+    table, classes = cube.table(mask), cube.table(public)
+    fails = failing_classes(cube, mask, requirements)
+    kept = classes.counts[~fails]
+    suppressed = int(classes.counts[fails].sum())
+    metric = None
+    if requirements.sensitive:
+        counts = equivalence_classes(
+            table.rolled_up({**levels, requirements.sensitive[0]: 0}), requirements.sensitive[0]
+        )
+        metric = suppressed + classification_metric(counts.counts[~fails])
+    if suppressed:
+        cells = GeneralizedCells.of(table)
+        nodes = cells.nodes.copy()
+        rows = fails[table.positions_in(classes)]
+        for attribute in levels:
+            place = cube.domain.index(attribute)
+            nodes[rows, place] = cells.taxonomies[place].size - 1
+        recoded = GeneralizedCells.from_rows(cube.domain, nodes, table.counts)
+        kl_divergence, utility = (
+            recoded.kl_divergence(cube.table(sum(cube.domain.attribute_masks))),
+            recoded.information_utility,
+        )
+    else:
+        kl_divergence = MaximumEntropy(Collection.of(cube, [mask])).kl_divergence
+        utility = information_utility(table)
     return SingleTable(
         levels=Margin(levels),
         mask=mask,
         height=sum(levels.values()),
-        classes=len(sizes),
-        average_class_size=average_class_size(sizes),
-        discernibility=discernibility(sizes),
-        kl_divergence=MaximumEntropy(Collection.of(cube, [mask])).kl_divergence,
+        classes=len(kept),
+        suppressed=suppressed,
+        average_class_size=average_class_size(kept),
+        discernibility=discernibility(kept, suppressed),
+        classification_metric=metric,
+        information_utility=utility,
+        kl_divergence=kl_divergence,
     )
 
 
-def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements) -> bool:
-    """Whether one table satisfies k-link as k-anonymity, and the diversity in each sensitive attribute."""
+def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
+    """Which classes of a table fail k-link as k-anonymity, or the diversity in some sensitive attribute.
+
+    Classes share their quasi-identifier, in the order of its table; with several sensitive attributes such a class fails
+    when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
+    """
+    classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
+    fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.k_link is not None:
-        sizes = cube.counts(nonsensitive_part(cube.domain, mask, requirements.sensitive))
-        if len(sizes) and sizes.min() < requirements.k_link:
-            return False
+        fails |= classes.counts < requirements.k_link
     if requirements.diversity is None:
-        return True
+        return fails
     table = cube.table(mask)
-    return all(
-        bool(satisfies(requirements.diversity, equivalence_classes(table, attribute).counts).all())
-        for attribute in requirements.sensitive
-    )
+    for attribute in requirements.sensitive:
+        parts = equivalence_classes(table, attribute)
+        bad = ~satisfies(requirements.diversity, parts.counts)
+        if bad.any():
+            cells = ContingencyTable(cube.domain, parts.margin, parts.codes, parts.counts.sum(axis=1))
+            fails[cells.positions_in(classes)[bad]] = True
+    return fails
+
+
+def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
+    """Whether one table satisfies k-link as k-anonymity and the diversity, with at most `spare` rows suppressed."""
+    public = nonsensitive_part(cube.domain, mask, requirements.sensitive)
+    if not spare:
+        if requirements.k_link is not None:
+            sizes = cube.counts(public)
+            if len(sizes) and sizes.min() < requirements.k_link:
+                return False
+        if requirements.diversity is None:
+            return True
+    return int(cube.table(public).counts[failing_classes(cube, mask, requirements)].sum()) <= spare
 
 
 class _Lattice:
@@ -125,14 +190,12 @@ class _Lattice:
         return tuple(int(i) for i in np.unravel_index(int(worth.argmax()), worth.shape))
 
     def minimal(self) -> list[tuple[int, ...]]:
-        """The passing nodes all of whose finer neighbours fail."""
+        """The passing nodes below which no other node passes."""
+        below = reduce(lambda a, axis: np.logical_or.accumulate(a, axis=axis), range(self.passes.ndim), self.passes)
         lowest = self.passes.copy()
         for axis in range(lowest.ndim):
-            finer = np.zeros_like(lowest)
-            onto = [slice(None)] * lowest.ndim
-            from_ = [slice(None)] * lowest.ndim
-            onto[axis], from_[axis] = slice(1, None), slice(None, -1)
-            finer[tuple(onto)] = self.passes[tuple(from_)]
+            finer = np.roll(below, 1, axis=axis)
+            finer[(slice(None),) * axis + (0,)] = False
             lowest &= ~finer
         return [tuple(int(level) for level in node) for node in np.argwhere(lowest)]
 
@@ -142,40 +205,71 @@ def _no_progress(settled: int, nodes: int) -> None:
 
 
 def minimal_tables(
-    cube: DataCube, attributes: tuple[str, ...], requirements: Requirements, progress: Progress = _no_progress
+    cube: DataCube,
+    attributes: tuple[str, ...],
+    requirements: Requirements,
+    progress: Progress = _no_progress,
+    suppression: float = 0.0,
 ) -> LatticeResult:
     """All minimal full-domain generalizations of `attributes` that satisfy the requirements, each with its utility.
 
     Exact: the result is that of looking at every node. k_combinatorial is not asked, in one table k_link implies it.
+    suppression: share of the rows that may be suppressed because their class fails. With it, diversity is not monotone
+    any more, and every node is looked at.
     """
-    heights = tuple(cube.domain.hierarchy(attribute).height for attribute in attributes)
-    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
-    lattice = _Lattice(heights)
-    nodes = lattice.passes.size
-    evaluated = 0
+    lattice = _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+    spare = int(suppression * cube.total)
+    if spare and requirements.diversity is not None:
+        evaluated = _look_at_all(lattice, cube, attributes, requirements, spare, progress)
+    else:
+        evaluated = _settle_all(lattice, cube, attributes, requirements, spare, progress)
+    levels = (dict(zip(attributes, node)) for node in lattice.minimal())
+    found = [single_table(cube, node, requirements) for node in levels]
+    found.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
+    return LatticeResult(lattice.passes.size, evaluated, tuple(found))
 
-    def search(axes: tuple[int, ...]) -> None:
-        """Settle the sublattice in which only these axes are below `*`."""
-        nonlocal evaluated
+
+def _look_at_all(
+    lattice: _Lattice,
+    cube: DataCube,
+    attributes: tuple[str, ...],
+    requirements: Requirements,
+    spare: int,
+    progress: Progress,
+) -> int:
+    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
+    for done, node in enumerate(np.ndindex(*lattice.passes.shape), 1):
+        mask = cube.domain.mask(dict(zip(attributes, node))) | sensitive
+        lattice.passes[node] = table_satisfies(cube, mask, requirements, spare)
+        progress(done, lattice.passes.size)
+    return lattice.passes.size
+
+
+def _settle_all(
+    lattice: _Lattice,
+    cube: DataCube,
+    attributes: tuple[str, ...],
+    requirements: Requirements,
+    spare: int,
+    progress: Progress,
+) -> int:
+    """Ask about nodes until the verdicts settle all; single attributes first, then pairs, then the whole lattice."""
+    heights = tuple(length - 1 for length in lattice.passes.shape)
+    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
+    evaluated = 0
+    every = tuple(range(len(heights)))
+    for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
+        where = tuple(slice(None) if axis in axes else heights[axis] for axis in every)
         part = _Lattice(tuple(heights[axis] for axis in axes))
-        where = tuple(slice(None) if axis in axes else heights[axis] for axis in range(len(heights)))
         part.passes, part.fails = lattice.passes[where].copy(), lattice.fails[where].copy()
         while (node := part.most_telling()) is not None:
             levels = {attributes[axis]: level for axis, level in zip(axes, node)}
-            passes = table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements)
+            passes = table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements, spare)
             evaluated += 1
             part.settle(node, passes)
             full = list(heights)
             for axis, level in zip(axes, node):
                 full[axis] = level
             lattice.settle(tuple(full), passes)
-            progress(int(nodes - lattice.open.sum()), nodes)
-
-    for size in (1, 2):
-        if size < len(attributes):
-            for axes in combinations(range(len(attributes)), size):
-                search(axes)
-    search(tuple(range(len(attributes))))
-    found = [single_table(cube, dict(zip(attributes, node)), requirements.sensitive) for node in lattice.minimal()]
-    found.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
-    return LatticeResult(nodes, evaluated, tuple(found))
+            progress(int(lattice.passes.size - lattice.open.sum()), lattice.passes.size)
+    return evaluated

@@ -24,13 +24,19 @@ def no_progress(task: str, done: int, total: int) -> None:
     """Nobody watches."""
 
 
-def anonymize(table: Table, policy: Policy, progress: Progress = no_progress) -> LatticeResult:
-    """All minimal single tables that satisfy a policy, best KL divergence first."""
+def anonymize(
+    table: Table, policy: Policy, progress: Progress = no_progress, suppression: float = 0.0
+) -> LatticeResult:
+    """All minimal single tables that satisfy a policy, best KL divergence first.
+
+    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead.
+    """
     return minimal_tables(
         table.cube,
         table.quasi_identifiers,
         policy.requirements(table.sensitive),
         lambda done, nodes: progress("minimal tables", done, nodes),
+        suppression,
     )
 
 
@@ -50,7 +56,7 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
             if attribute not in table.quasi_identifiers:
                 raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
         levels = {a: policy.base.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-        given = single_table(table.cube, levels, table.sensitive)
+        given = single_table(table.cube, levels, requirements)
         if not table_satisfies(table.cube, given.mask, requirements):
             raise NothingPublishableError("the base table that the policy gives does not satisfy the policy itself")
         return _Base(given, None)

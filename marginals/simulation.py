@@ -355,6 +355,8 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #   "entropy:4"         as uncertain as 4 equally likely ones
                              #   "recursive:3,4"     the likeliest is less than 3 times as likely as the 4th, 5th, ...
                              #                       likeliest taken together
+                             #   "functional:0.5,4"  the likeliest has a share of at most 0.5, the likeliest 2, 3 and 4
+                             #                       together at most 0.67, 0.83 and 1
 
 # One table with all the columns, each coarsened as far as it must be, can be part of the release.
 [base]

@@ -130,6 +130,14 @@ class GeneralizedCells:
             probability += np.where(held[place] == wanted, density[cells[place]], 0.0)
         return probability
 
+    def random_base_rows(self, rng: np.random.Generator) -> IndexArray:
+        """As many base rows as there are rows, drawn one by one from the base cells that each row may be.
+
+        Codes, shape (rows, attributes).
+        """
+        nodes = np.repeat(self.nodes, self.counts, axis=0)
+        return np.stack([t.random_leaves(column, rng) for t, column in zip(self.taxonomies, nodes.T)], axis=1)
+
     def kl_divergence(self, base: ContingencyTable) -> float:
         """KL(p || q) in nats of the base table's distribution p from `probability`; infinite where q misses a row."""
         shares = base.counts / max(base.total, 1)

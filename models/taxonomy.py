@@ -87,6 +87,19 @@ class Taxonomy:
             covers[self.at_level(level), leaves] = True
         return read_only(covers)
 
+    @cached_property
+    def _leaves(self) -> tuple[IndexArray, IndexArray]:
+        """The leaves under each node, one node after the other, and where those of each node begin."""
+        levels = range(self.hierarchy.height + 1)
+        leaves = [np.argsort(self.hierarchy.lift(0, level), kind="stable") for level in levels]
+        return np.concatenate(leaves), np.cumsum(self.leaf_counts) - self.leaf_counts
+
+    def random_leaves(self, nodes: IndexArray, rng: np.random.Generator) -> IndexArray:
+        """For each of some nodes a leaf under it, all as likely: shape (n,)."""
+        leaves, starts = self._leaves
+        drawn: IndexArray = leaves[starts[nodes] + rng.integers(self.leaf_counts[nodes])]
+        return drawn
+
     def shares_under(self, node: int) -> FloatArray:
         """For each node which share of its leaves lies under a given one: shape (nodes,)."""
         own = int(self.levels[node])

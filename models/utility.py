@@ -1,5 +1,9 @@
 """Measures of what a single generalized table keeps, from the sizes of its classes (KG06 3.1)."""
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from models.arrays import CountArray
 
 
@@ -15,3 +19,8 @@ def discernibility(sizes: CountArray, suppressed: int = 0) -> int:
     """
     squares: int = sum(size * size for size in sizes.tolist())
     return squares + suppressed * (int(sizes.sum()) + suppressed)
+
+
+def classification_metric(counts: NDArray[Any]) -> int:
+    """Rows whose label is not the most frequent one of their class. counts: class by label, shape (classes, labels)."""
+    return int(counts.sum() - counts.max(axis=1, initial=0).sum())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, milp
 
 from brute_force import Array, dense_marginal, joint_array, lifted
-from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
+from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
@@ -168,9 +168,21 @@ def entropy_reaches(vector: Sequence[Fraction | int], effective: Fraction) -> bo
         return excess > Decimal(10) ** -60 or abs(excess) <= Decimal(10) ** -60
 
 
+def head_and_tail(recursive: Recursive, vector: Sequence[Fraction | int]) -> tuple[Fraction, Fraction]:
+    """r_y and tail(s_y) of MKGV07 Def. 4.3, the values numbered from 1 by falling frequency; (0, 0) without an s_y."""
+    order = sorted(range(len(vector)), key=lambda value: -vector[value])
+    r = dict(enumerate((Fraction(vector[value]) for value in order), 1))
+    y = next((j for j, value in enumerate(order, 1) if value not in recursive.dont_care), None)
+    if y is None:
+        return Fraction(0), Fraction(0)
+    if y <= recursive.l - 1:
+        return r[y], sum((r[j] for j in r if j >= recursive.l), Fraction(0))
+    return r[y], sum((r[j] for j in r if j >= recursive.l - 1 and j != y), Fraction(0))
+
+
 def is_diverse(diversity: Diversity, vector: Sequence[Fraction | int]) -> bool:
-    """The exact verdict on one class, read off MKGV07 Defs. 4.1 and 4.2 and KG06 Def. 2.5."""
-    counts = sorted(map(Fraction, vector), reverse=True)
+    """The exact verdict on one class, read off MKGV07 Defs. 4.1 to 4.4 and KG06 Def. 2.5."""
+    counts = list(map(Fraction, vector))
     match diversity:
         case Distinct(l):
             return len([n for n in counts if n > 0]) >= l
@@ -178,25 +190,30 @@ def is_diverse(diversity: Diversity, vector: Sequence[Fraction | int]) -> bool:
             return all(n / sum(counts) <= 1 / Fraction(l) for n in counts)
         case Entropy(l):
             return entropy_reaches(counts, Fraction(l))
-        case Recursive(c, l, strict=True):
-            return counts[0] < c * sum(counts[l - 1 :])
-        case Recursive(c, l, strict=False):
-            return counts[0] <= c * sum(counts[l - 1 :])
+        case Recursive(c, l, strict):
+            head, tail = head_and_tail(diversity, counts)
+            return l == 1 or head == 0 or head < c * tail or (head == c * tail and not strict)
+        case NegativeDisclosure(percent, protected):
+            return all(counts[value] / sum(counts) >= Fraction(percent) / 100 for value in protected)
+        case NpdRecursive(positive, negative):
+            return is_diverse(positive, counts) and is_diverse(negative, counts)
     raise AssertionError(f"no definition of {diversity}")
 
 
 def reached(diversity: Diversity, vector: Sequence[Fraction | int]) -> float:
-    """The parameter at which one class is on the boundary: an l, or the c of recursive diversity."""
-    counts = sorted(map(Fraction, vector), reverse=True)
-    shares = [float(n / sum(counts)) for n in counts if n > 0]
+    """The parameter at which one class is on the boundary: an l, the c of recursive diversity, or a percentage."""
+    counts = list(map(Fraction, vector))
+    shares = [float(n / sum(counts)) for n in counts]
     match diversity:
         case Distinct():
-            return len(shares)
+            return len([share for share in shares if share > 0])
         case Simple():
             return 1 / max(shares)
         case Entropy():
-            return exp(-sum(p * log(p) for p in shares))
+            return exp(-sum(p * log(p) for p in shares if p > 0))
         case Recursive(_, l):
-            tail = sum(counts[l - 1 :])
-            return float(counts[0] / tail) if tail else inf
-    raise AssertionError(f"no definition of {diversity}")
+            head, tail = head_and_tail(diversity, counts)
+            return 0 if l == 1 or head == 0 else float(head / tail) if tail else inf
+        case NegativeDisclosure(_, protected):
+            return 100 * min(shares[value] for value in protected)
+    raise AssertionError(f"no parameter of {diversity}")

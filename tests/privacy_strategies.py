@@ -60,7 +60,8 @@ def sensitive_masks(draw: st.DrawFn, domain: Domain, sensitive: str) -> tuple[Ma
     if draw(st.integers(0, 4)) == 0:
         return draw(decomposable_masks(domain))
     others = Domain.of({a: hierarchy for a, hierarchy in domain.items() if a != sensitive})
-    cliques = [domain.mask(others.margin(mask)) for mask in draw(decomposable_masks(others))] or [0]
+    most = max((draw(decomposable_masks(others)) for _ in range(3)), key=len)
+    cliques = [domain.mask(others.margin(mask)) for mask in most] or [0]
     subtree = list(range(len(cliques)))
     for step in vertices_of(domain.attribute_masks[domain.index(sensitive)]):
         if draw(st.integers(0, 2)) == 0:
@@ -68,25 +69,24 @@ def sensitive_masks(draw: st.DrawFn, domain: Domain, sensitive: str) -> tuple[Ma
             subtree = [i for i in subtree if cliques[i] >> holding & 1] or subtree
         for i in subtree:
             cliques[i] |= 1 << step
-        if draw(st.integers(0, 3)) == 0:
+        if draw(st.integers(0, 4)) == 0:
             break
     return tuple(cliques)
 
 
 @st.composite
 def sensitive_domains(draw: st.DrawFn, max_cells: int, max_values: int) -> tuple[Domain, str]:
-    """A domain of 3 or 4 attributes, each of at least 2 base values, with the name of one of up to max_values values.
+    """A domain of 3 or 4 attributes, each of at least 2 base values, and the name of one of up to max_values values.
 
     (Domain(b: 2 values, 1 levels, s: 4 values, 3 levels, a: 3 values, 2 levels), "s")
     """
-    room, chosen = max_cells, {}
-    for name, most in (("s", max_values), ("a", 3), ("b", 3), ("c", 2)):
-        if name != "c" or (room > 1 and draw(st.booleans())):
-            size = min(most, max(room // 4 if name == "s" else room // 2 if name == "a" else room, 2))
-            chosen[name] = draw(hierarchies(size, 3).filter(lambda h: len(h.rows()) > 1))
-            room //= len(chosen[name].rows())
-    names = draw(st.permutations(list(chosen)))
-    return Domain.of({name: chosen[name] for name in names}), "s"
+    several = {"s": draw(hierarchies(max_values).filter(lambda h: len(h.rows()) > 1))}
+    room = max_cells // len(several["s"].rows())
+    for name in "abc"[: draw(st.integers(2, 3))]:
+        if room > 1:
+            several[name] = draw(hierarchies(min(room, 3)).filter(lambda h: len(h.rows()) > 1))
+            room //= len(several[name].rows())
+    return Domain.of({name: several[name] for name in draw(st.permutations(list(several)))}), "s"
 
 
 @st.composite

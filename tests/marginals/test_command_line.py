@@ -62,7 +62,7 @@ def test_anonymize_says_what_the_contract_says(demo: Path) -> None:
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
     assert set(answer) == {"nodes", "minimal"}
-    assert set(answer["minimal"][0]) == {
+    assert set(answer["minimal"][0]) >= {
         "levels",
         "height",
         "classes",
@@ -70,6 +70,69 @@ def test_anonymize_says_what_the_contract_says(demo: Path) -> None:
         "discernibility",
         "kl_divergence",
     }
+
+
+def test_assess_says_what_the_contract_says(demo: Path) -> None:
+    result = run("assess", demo / "release.toml", "--json")
+    assert result.exit_code == 1, "the raw table does not satisfy the policy"
+    answer = json.loads(result.stdout)
+    assert set(answer) >= {"rows", "classes", "k_anonymity", "diversity", "homogeneous", "nearly_homogeneous"}
+    assert set(answer["diversity"]["diagnosis"]) == {"distinct", "simple", "entropy", "recursive_c"}
+    assert set(answer["homogeneous"]) == {"classes", "rows"}
+    assert answer["k_anonymity"] == 1
+    best = json.loads(run("anonymize", demo / "release.toml", "--json").stdout)["minimal"][0]["levels"]
+    levels = ",".join(f"{name}={level}" for name, level in best.items())
+    result = run("assess", demo / "release.toml", "--levels", levels, "--json")
+    assert result.exit_code == 0, result.stdout
+    assert json.loads(result.stdout)["k_anonymity"] >= 10
+
+
+def test_assess_never_shows_a_value_of_the_table(demo: Path) -> None:
+    """The table is not published, so not even its worst class may be shown by its values."""
+    text = run("assess", demo / "release.toml").stdout + run("assess", demo / "release.toml", "--json").stdout
+    for line in (demo / "census.csv").read_text().splitlines()[1:200]:
+        for value in line.split(",")[2:3] + line.split(",")[4:]:
+            assert value not in text or value == "?"
+
+
+@pytest.mark.parametrize("levels", ["age", "age=x", "=1", "diagnosis=0", "age=9"])
+def test_assess_refuses_levels_it_cannot_read(demo: Path, levels: str) -> None:
+    result = run("assess", demo / "release.toml", "--levels", levels)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize("method", ["sweep", "hilbert"])
+def test_anonymize_recodes_locally(demo: Path, tmp_path: Path, method: str) -> None:
+    config = (demo / "release.toml").read_text().replace("recursive:3,4", "functional:0.4,4")
+    (demo / "functional.toml").write_text(config)
+    out = tmp_path / "table.csv"
+    result = run("anonymize", demo / "functional.toml", "--method", method, "--out", out, "--json")
+    (demo / "functional.toml").unlink()
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["method"] == method
+    assert 0 < answer["information_utility"] <= 1
+    assert out.read_text().splitlines()[0].endswith(",count")
+
+
+def test_local_methods_need_a_functional_diversity(demo: Path) -> None:
+    for arguments in (("--method", "sweep"), ("--out", "x.csv"), ("--method", "hilbert", "--suppression", "0.1")):
+        assert run("anonymize", demo / "release.toml", *arguments).exit_code == 2
+
+
+def test_suppression_finds_finer_tables(demo: Path) -> None:
+    def best(*more: str) -> dict[str, float]:
+        minimal = json.loads(run("anonymize", demo / "k.toml", "--json", *more).stdout)["minimal"]
+        return min(minimal, key=lambda table: table["height"])  # type: ignore[no-any-return]
+
+    lines = (demo / "release.toml").read_text().splitlines()
+    (demo / "k.toml").write_text("\n".join(line for line in lines if not line.startswith("diversity")))
+    strict, lax = best(), best("--suppression", "0.1")
+    (demo / "k.toml").unlink()
+    assert strict["suppressed"] == 0
+    assert 0 < lax["suppressed"] <= 0.1 * 6000
+    assert lax["height"] < strict["height"]
 
 
 def test_the_release_contains_the_best_single_table(demo: Path) -> None:

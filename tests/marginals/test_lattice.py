@@ -60,3 +60,44 @@ def test_what_passes_is_monotone_so_the_search_may_settle_boxes() -> None:
     minimal_tables(DataCube([table]), ("a",), Requirements(("s",), k_link=5), lambda *at: seen.append(at))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert seen[-1] == (4, 4)
+
+
+@given(st.data(), st.integers(1, 4), criteria, st.sampled_from([0.1, 0.3]))
+def test_suppression_spares_rows_of_failing_classes(
+    data: st.DataObject, k: int, diversity: Diversity | None, suppression: float
+) -> None:
+    """Every node by hand: how many rows are in classes that fail, and which passing nodes have none below them."""
+    domain = data.draw(domains(max_attributes=3))
+    table: ContingencyTable = data.draw(contingency_tables(domain))
+    cube = DataCube([table])
+    *public, sensitive = domain.attributes
+    requirements = Requirements((sensitive,), k_link=k, diversity=diversity)
+    heights = [domain.hierarchy(attribute).height for attribute in public]
+    base = [dict(zip(table.attributes, cell)) | {"count": count} for cell, count in _coded_cells(table)]
+    passing, suppressed = set(), {}
+    for node in product(*(range(height + 1) for height in heights)):
+        groups: dict[tuple[int, ...], dict[int, int]] = {}
+        for row in base:
+            key = tuple(int(domain.hierarchy(a).lift(0, level)[row[a]]) for a, level in zip(public, node))
+            held = groups.setdefault(key, {})
+            held[row[sensitive]] = held.get(row[sensitive], 0) + row["count"]
+        fails = sum(
+            sum(held.values())
+            for held in groups.values()
+            if sum(held.values()) < k or (diversity is not None and not diversity.decide([*held.values(), *[0] * 9]))
+        )
+        suppressed[node] = fails
+        if fails <= int(suppression * table.total):
+            passing.add(node)
+    minimal = {n for n in passing if not any(o != n and all(a <= b for a, b in zip(o, n)) for o in passing)}
+    result = minimal_tables(cube, tuple(public), requirements, suppression=suppression)
+    found = {tuple(t.levels[a] for a in public): t for t in result.minimal}
+    assert set(found) == minimal
+    for node, single in found.items():
+        assert single.suppressed == suppressed[node]
+        assert single.kl_divergence >= -1e-9
+        assert 0 <= single.information_utility <= 1
+
+
+def _coded_cells(table: ContingencyTable) -> list[tuple[tuple[int, ...], int]]:
+    return [(tuple(int(c[i]) for c in table.codes), int(n)) for i, n in enumerate(table.counts)]

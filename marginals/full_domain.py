@@ -1,0 +1,23 @@
+"""The full-domain table that keeps the most information among those that satisfy a (tau, l) requirement."""
+
+from checks.functional_diversity import Functional
+from checks.requirements import Requirements
+from marginals.errors import NothingPublishableError
+from marginals.lattice import minimal_tables
+from marginals.local_recoding import LocalRecoding
+from marginals.table import Table
+
+
+def best_full_domain(table: Table, requirement: Functional) -> LocalRecoding:
+    """The minimal full-domain table with the highest `um`; no coarser table can have a higher one.
+
+    What the lattice search finds, as the baseline that TZ09 compares SWEEP with, here driven to the requirement itself
+    instead of a recursive (c, l)-diversity that implies it.
+    Raises NothingPublishableError when no table satisfies the requirement, not even one with everything suppressed.
+    """
+    requirements = Requirements(table.sensitive, diversity=requirement)
+    found = minimal_tables(table.cube, table.quasi_identifiers, requirements).minimal
+    if not found:
+        raise NothingPublishableError(f"no full-domain table satisfies {requirement}")
+    recoded = (LocalRecoding.full_domain(table, single.levels) for single in found)
+    return max(recoded, key=lambda one: one.information_utility)

@@ -1,0 +1,177 @@
+"""Requirements as a constraint: a collection is allowed exactly where all claims hold, and pruning loses nothing."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks.claims import KCombinatorial, KLink, MaxentDiversity
+from checks.errors import CriterionError
+from checks.finding import Verdict
+from checks.l_diversity import Entropy
+from checks.requirements import PrivacyConstraint, Requirements
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain, Mask
+from models.hierarchy import Hierarchy
+from models.interaction_graph import InteractionGraph
+from models.moves import AddEdge, AddVertex, allowed_moves
+from privacy_oracles import conditionals, finest, is_diverse, is_k_combinatorial, largest_counts
+from privacy_strategies import diversities, sensitive_collections
+
+Case = tuple[Collection, Requirements, int | None]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A collection, requirements of every combination, and a limit on the margins with a sensitive attribute."""
+    collection, sensitive = draw(sensitive_collections())
+    others = [a for a in collection.domain.attributes if a != sensitive]
+    names = draw(st.sampled_from([(sensitive,), (sensitive,), (sensitive,), (), (sensitive, others[0])]))
+    k = st.none() | st.integers(1, 4)
+    diversity = draw(st.none() | diversities(3)) if names else None
+    requirements = Requirements(names, draw(k), draw(k), diversity)
+    return collection, requirements, draw(st.none() | st.integers(0, 3))
+
+
+def is_allowed(collection: Collection, requirements: Requirements, limit: int | None) -> bool:
+    """Claim by claim on the whole collection, nothing remembered and nothing skipped."""
+    maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
+    margins = map(collection.domain.margin, maximal)
+    with_sensitive = sum(any(attribute in margin for attribute in requirements.sensitive) for margin in margins)
+    return all(claim.check(collection, requirements.sensitive).holds for claim in requirements.claims) and (
+        limit is None or with_sensitive <= limit
+    )
+
+
+@settings(max_examples=200)
+@given(cases())
+def test_a_collection_is_allowed_exactly_where_all_claims_hold_and_the_limit_is_kept(case: Case) -> None:
+    collection, requirements, limit = case
+    constraint = PrivacyConstraint(collection.cube, requirements, limit)
+    refusal = constraint(collection.masks, 0)
+    assert (refusal is None) is is_allowed(collection, requirements, limit), refusal
+    assert constraint(collection.masks, 0) == refusal
+
+
+@settings(max_examples=100)
+@given(cases())
+def test_with_one_sensitive_attribute_it_is_allowed_exactly_where_brute_force_says_so(case: Case) -> None:
+    """The definitions over all published cells, without any of the claims' checks."""
+    collection, requirements, _ = case
+    if len(requirements.sensitive) != 1 or not collection.masks:
+        return
+    (sensitive,) = requirements.sensitive
+    k = requirements.k_combinatorial or 1
+    link = Collection.of(collection.cube, collection.masks)
+    allowed = is_k_combinatorial(largest_counts(collection, [sensitive]), k)
+    if requirements.k_link is not None:
+        # a single margin has one cell in each table, so that U is its count
+        for mask in link.masks:
+            alone = Collection.of(collection.cube, [mask])
+            allowed = allowed and is_k_combinatorial(largest_counts(alone, [sensitive]), requirements.k_link)
+    if requirements.diversity is not None and sensitive in finest(collection.margins):
+        vectors = conditionals(collection, sensitive).values()
+        allowed = allowed and all(is_diverse(requirements.diversity, vector) for vector in vectors)
+    refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
+    assert (refusal is None) is allowed, refusal
+
+
+def grown(data: st.DataObject, graph: InteractionGraph) -> tuple[InteractionGraph, Mask]:
+    """The graph after one adding move, with the clique that the move made; the same graph and 0 where there is none."""
+    moves = [move for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
+    if not moves:
+        return graph, 0
+    move = data.draw(st.sampled_from(moves))
+    if isinstance(move, AddEdge):
+        return move.apply(graph), move.clique(graph)
+    return move.apply(graph), graph.domain.coarser_steps(move.vertex) | 1 << move.vertex
+
+
+@settings(max_examples=100)
+@given(cases(), st.data())
+def test_looking_at_the_new_margin_alone_says_the_same_on_the_way(case: Case, data: st.DataObject) -> None:
+    """What a search asks, step by step from nothing; one constraint remembers, the other is new each time."""
+    collection, requirements, limit = case
+    remembering = PrivacyConstraint(collection.cube, requirements, limit)
+    graph = InteractionGraph.of(collection.domain, [])
+    for _ in range(8):
+        after, new = grown(data, graph)
+        cliques = after.chordal_cliques()
+        expected = is_allowed(Collection.of(collection.cube, cliques), requirements, limit)
+        assert (remembering(cliques, new) is None) is expected
+        if expected:
+            graph = after
+
+
+@settings(max_examples=100)
+@given(cases(), st.data())
+def test_a_refusal_that_is_inherited_holds_for_every_refinement(case: Case, data: st.DataObject) -> None:
+    """Or pruning would lose collections that are allowed."""
+    collection, requirements, limit = case
+    constraint = PrivacyConstraint(collection.cube, requirements, limit)
+    refusal = constraint(collection.masks, 0)
+    if refusal is None or not refusal.inherited:
+        return
+    graph = collection.interaction_graph
+    for _ in range(6):
+        graph, _ = grown(data, graph)
+        assert constraint(graph.chordal_cliques(), 0) is not None
+        assert not is_allowed(Collection.of(collection.cube, graph.chordal_cliques()), requirements, limit)
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_too_small_a_class_is_refused_for_good_and_too_many_margins_for_now(case: Case) -> None:
+    collection, _, _ = case
+    if not collection.masks:
+        return
+    rows = collection.cube.total
+    small = PrivacyConstraint(collection.cube, Requirements((), k_link=rows + 1))(collection.masks, 0)
+    assert small is not None
+    assert small.inherited
+    many = PrivacyConstraint(collection.cube, Requirements(("s",)), 0)(collection.masks, 0)
+    assert (many is None) is ("s" not in finest(collection.margins))
+    assert many is None or not many.inherited
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_without_requirements_everything_is_allowed(case: Case) -> None:
+    collection, requirements, _ = case
+    for sensitive in ((), requirements.sensitive):
+        assert PrivacyConstraint(collection.cube, Requirements(sensitive))(collection.masks, 0) is None
+
+
+def test_what_is_undecided_is_refused_for_now() -> None:
+    """Two sensitive attributes in two margins of two values each: every class has 4 rows, but nothing is proven."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abst"})
+    codes = dict(zip("abst", np.indices((2, 2, 2, 2)).reshape(4, -1)))
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abst", 0), codes, np.ones(16, dtype=np.int64))])
+    masks = [domain.mask(dict.fromkeys(names, 0)) for names in ("as", "bs", "bt")]
+    if KCombinatorial(3).check(Collection.of(cube, masks), ("s", "t")).verdict is Verdict.UNDECIDED:
+        refusal = PrivacyConstraint(cube, Requirements(("s", "t"), k_combinatorial=3))(masks, 0)
+        assert refusal is not None
+        assert not refusal.inherited
+
+
+def test_requirements_are_claimed_one_by_one() -> None:
+    """Diversity for every sensitive attribute (MKGV07 Def. 4.6)."""
+    diversity = Entropy(Fraction(2))
+    requirements = Requirements(("s", "t"), 3, 2, diversity)
+    claims = (KLink(3), KCombinatorial(2), MaxentDiversity(diversity, "s"), MaxentDiversity(diversity, "t"))
+    assert requirements.claims == claims
+    assert Requirements().claims == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k_link": 0}, {"k_combinatorial": -1}, {"diversity": Entropy(Fraction(2))}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_requirements_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(CriterionError):
+        Requirements(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,240 @@
+"""Greedy search: every step is the best allowed one, none is left at the end, and the result keeps its start."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain
+from models.hierarchy import Hierarchy
+from models.interaction_graph import InteractionGraph
+from models.junction_tree import maximal_masks
+from models.maximum_entropy import MaximumEntropy
+from models.moves import AddEdge, AddVertex, allowed_moves, describe
+from models.search import STRATEGIES, Refusal, Unconstrained, greedy
+from privacy_oracles import base_table
+from strategies import contingency_tables, decomposable_masks, domains
+
+
+def never():
+    return False
+
+
+@st.composite
+def starts(draw):
+    """A cube over few cells, and a valid decomposable collection to start from, often an empty one."""
+    domain = draw(domains(max_attributes=3, max_values=4, max_cells=60))
+    cube = DataCube([draw(contingency_tables(domain))])
+    return cube, draw(st.just(()) | decomposable_masks(domain, max_cliques=4))
+
+
+class Limits:
+    """Refuses for good margins of many cells, and for now more than a few margins. Records what it is asked."""
+
+    def __init__(self, domain, cells, margins):
+        self.domain, self.cells, self.margins = domain, cells, margins
+        self.asked = []
+
+    def judge(self, cliques):
+        if any(self.domain.size(self.domain.margin(clique)) > self.cells for clique in cliques):
+            return Refusal("a margin of too many cells", inherited=True)
+        if len(cliques) > self.margins:
+            return Refusal("too many margins", inherited=False)
+        return None
+
+    def __call__(self, cliques, new):
+        self.asked.append((frozenset(cliques), new))
+        return self.judge(cliques)
+
+
+@st.composite
+def limited_starts(draw):
+    """A start, and limits that allow it."""
+    cube, start = draw(starts())
+    sizes = [cube.domain.size(cube.domain.margin(mask)) for mask in start]
+    cells = max([*sizes, draw(st.integers(1, 60))])
+    return cube, start, Limits(cube.domain, cells, max(len(start), draw(st.integers(1, 4))))
+
+
+def divergence(cube, cliques):
+    return MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
+
+
+def replayed(cube, start, result):
+    """The graphs before each step and at the end, found again by the names of the moves."""
+    graph = InteractionGraph.of(cube.domain, start)
+    graphs = [graph]
+    for step in result.steps:
+        (move,) = (move for move in adding_moves(graph) if describe(move, graph) == step.move)
+        graph = move.apply(graph)
+        graphs.append(graph)
+    return graphs
+
+
+def adding_moves(graph):
+    return [move for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
+
+
+@given(limited_starts())
+def test_the_result_shows_at_least_what_the_start_shows(drawn):
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    assert all(any(mask & ~clique == 0 for clique in result.cliques) for mask in start)
+    assert result.cliques == tuple(sorted(maximal_masks(result.cliques)))
+    assert Collection.of(cube, result.cliques).is_decomposable
+
+
+@given(limited_starts())
+def test_the_divergence_of_the_result_is_that_of_its_maxent_joint(drawn):
+    """Recomputed by iterative proportional fitting over all base cells."""
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    p = joint_array(base_table(cube)) / cube.total
+    margins = Collection.of(cube, result.cliques).margins
+    q = iterative_proportional_fitting(p, cube.domain, margins)
+    assert result.kl_divergence == pytest.approx(kl_divergence(p, q), abs=1e-9)
+
+
+@given(limited_starts())
+def test_the_divergence_falls_from_step_to_step_by_what_each_says(drawn):
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    graphs = replayed(cube, start, result)
+    for step, (before, after) in zip(result.steps, pairwise(graphs)):
+        assert step.after < step.before
+        assert step.before == pytest.approx(divergence(cube, before.chordal_cliques()), abs=1e-9)
+        assert step.after == pytest.approx(divergence(cube, after.chordal_cliques()), abs=1e-9)
+    assert set(graphs[-1].chordal_cliques()) == set(result.cliques)
+    assert result.kl_divergence == pytest.approx(result.steps[-1].after if result.steps else divergence(cube, start))
+
+
+@settings(max_examples=60)
+@given(starts())
+def test_every_step_is_the_one_that_lowers_the_divergence_most(drawn):
+    """Among all allowed moves valued anew, though the search values again only what a move touched."""
+    cube, start = drawn
+    result = greedy(cube, start, Unconstrained(), never)
+    for step, graph in zip(result.steps, replayed(cube, start, result)):
+        best = min(divergence(cube, move.apply(graph).chordal_cliques()) for move in adding_moves(graph))
+        assert step.after == pytest.approx(best, abs=1e-9)
+
+
+@given(starts())
+def test_unconstrained_it_ends_where_no_addition_lowers_the_divergence(drawn):
+    cube, start = drawn
+    result = greedy(cube, start, Unconstrained(), never)
+    graph = InteractionGraph.of(cube.domain, result.cliques)
+    for move in adding_moves(graph):
+        assert divergence(cube, move.apply(graph).chordal_cliques()) >= result.kl_divergence - 1e-9
+
+
+@given(limited_starts())
+def test_under_a_constraint_it_ends_where_every_better_collection_is_refused(drawn):
+    """A move refused for now comes back after the next one; none is forgotten."""
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    graph = InteractionGraph.of(cube.domain, result.cliques)
+    for move in adding_moves(graph):
+        cliques = move.apply(graph).chordal_cliques()
+        if divergence(cube, cliques) < result.kl_divergence - 1e-9:
+            assert limits.judge(cliques) is not None
+
+
+@given(limited_starts())
+def test_every_collection_on_the_way_is_allowed(drawn):
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    for graph in replayed(cube, start, result)[1:]:
+        assert limits.judge(graph.chordal_cliques()) is None
+
+
+@given(limited_starts())
+def test_the_constraint_is_asked_about_whole_collections_and_the_margin_that_is_new(drawn):
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    graphs = replayed(cube, start, result)
+    known = [frozenset(maximal_masks(graph.chordal_cliques())) for graph in graphs]
+    assert result.evaluated == len(limits.asked)
+    for cliques, new in limits.asked:
+        assert new in cliques
+        assert set(maximal_masks(cliques)) == cliques
+        assert Collection.of(cube, cliques).is_decomposable
+        assert any({old for old in before if old & ~new} | {new} == cliques for before in known)
+
+
+@given(limited_starts())
+def test_what_was_passed_over_for_a_step_is_told_with_its_reason(drawn):
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    for step, graph in zip(result.steps, replayed(cube, start, result)):
+        names = {describe(move, graph): move for move in adding_moves(graph)}
+        for told in step.refused:
+            name, _, reason = told.partition(": ")
+            assert limits.judge(names[name].apply(graph).chordal_cliques()).reason == reason
+
+
+@given(limited_starts())
+def test_told_to_stop_it_gives_back_the_start_at_once(drawn):
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, lambda: True)
+    assert result.cliques == tuple(sorted(maximal_masks(start)))
+    assert result.kl_divergence == pytest.approx(divergence(cube, start), abs=1e-12)
+    assert (result.steps, result.evaluated, limits.asked) == ((), 0, [])
+
+
+@given(limited_starts(), st.integers(1, 12))
+def test_told_to_stop_later_it_gives_back_the_best_so_far(drawn, turns):
+    """The first steps of the search that is let run, each of them allowed."""
+    cube, start, limits = drawn
+    whole = greedy(cube, start, limits, never)
+    left = iter(range(turns))
+    part = greedy(cube, start, limits, lambda: next(left, None) is None)
+    assert part.steps == whole.steps[: len(part.steps)]
+    assert part.evaluated <= min(turns, whole.evaluated)
+    assert part.kl_divergence == pytest.approx(divergence(cube, part.cliques), abs=1e-12)
+    assert limits.judge(part.cliques) is None or not part.steps
+
+
+@given(limited_starts(), st.randoms(use_true_random=False))
+def test_the_same_data_give_the_same_result_in_any_order(drawn, random):
+    cube, start, limits = drawn
+    shuffled = list(start)
+    random.shuffle(shuffled)
+    again = greedy(DataCube([base_table(cube)]), [*shuffled, *shuffled[:1]], limits, never)
+    assert again == greedy(cube, start, limits, never)
+
+
+@given(starts())
+def test_it_claims_no_optimum(drawn):
+    result = greedy(*drawn, Unconstrained(), never)
+    assert (result.strategy, result.optimal) == ("greedy", False)
+
+
+def test_independent_attributes_are_shown_apart_and_dependent_ones_together():
+    """a is b, c is independent of both: {a, b} and {c} lose nothing."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
+    codes = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1]), "c": np.array([0, 1, 0, 1])}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.array([1, 3, 2, 6]))
+    result = greedy(DataCube([table]), [], Unconstrained(), never)
+    assert set(result.cliques) == {domain.mask({"a": 0, "b": 0}), domain.mask({"c": 0})}
+    assert result.kl_divergence == pytest.approx(0, abs=1e-12)
+
+
+def test_values_that_are_equally_frequent_under_their_parent_are_not_shown():
+    """Level 1 tells all there is."""
+    domain = Domain.of({"a": Hierarchy.from_rows([(label, label[0], "*") for label in ("u1", "u2", "v1", "v2")])})
+    table = ContingencyTable.from_cells(domain, {"a": 0}, {"a": np.arange(4)}, np.array([3, 3, 1, 1]))
+    result = greedy(DataCube([table]), [], Unconstrained(), never)
+    assert result.cliques == (domain.mask({"a": 1}),)
+    assert [step.move for step in result.steps] == ["show a at level 1"]
+
+
+def test_unconstrained_refuses_nothing_and_greedy_goes_by_its_name():
+    assert Unconstrained()([1, 2], 1) is None
+    assert STRATEGIES["greedy"] is greedy

@@ -1,0 +1,66 @@
+"""The experiment scripts print the papers' tables, or say in one sentence why they cannot."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07")
+
+
+def run(script: str, data: Path, *arguments: object) -> str:
+    environment = {**os.environ, "MARGINALS_DATA": str(data), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(ROOT / "experiments" / f"{script}.py"), *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=ROOT).stdout
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_without_data_one_sentence_says_so(script: str, tmp_path: Path) -> None:
+    printed = run(script, tmp_path / "nowhere")
+    assert printed.count("\n") == 1
+    assert "not here" in printed
+    assert "MARGINALS_DATA" in printed
+
+
+@pytest.mark.data
+def test_homogeneous_classes_are_those_of_the_paper(shared_data: Path, tmp_path: Path) -> None:
+    """MKGV07 Fig. 9, whose authors seem to have read the dotted labels of the test part as <=50K."""
+    printed = run("l_diversity_mkgv07", shared_data, "--figure", 9, "--csv", tmp_path)
+    assert printed.startswith("Fig. 9")
+    found = {row["k"]: row for row in read(tmp_path / "fig9.csv")}
+    assert [row["tables"] for row in found.values()] == ["8", "12", "12", "8", "10", "10", "5"]
+    dots = {
+        row["k"]: (row["affected tables"], float(row["classes"]), float(row["rows"]))
+        for row in read(tmp_path / "fig9_dots.csv")
+    }
+    assert {k: dots[k] for k in ("10", "15", "20", "30", "50")} == {
+        "10": ("10", pytest.approx(1.75, abs=0.01), pytest.approx(300.42, abs=0.01)),
+        "15": ("7", pytest.approx(2.12, abs=0.01), pytest.approx(317.25, abs=0.01)),
+        "20": ("8", 1.2, 228.2),
+        "30": ("7", 0.9, 215.4),
+        "50": ("5", 1.0, 202.8),
+    }
+    assert [dots[k][0] for k in ("2", "5")] == ["8", "11"]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, tmp_path: Path) -> None:
+    run("sweep_tz09", shared_data, "--data", "nursery", "--requirement", "0.5,3", "--csv", tmp_path)
+    (utility,) = read(tmp_path / "fig6_nursery.csv")
+    assert utility.pop("requirement") == "(0.5, 3)"
+    assert list(utility) == ["sweep", "1dld", "cld", "lattice"]
+    assert max(utility, key=lambda method: float(utility[method])) == "sweep"
+    (protection,) = read(tmp_path / "fig5_nursery.csv")
+    assert float(protection["sweep"]) == min(float(protection[method]) for method in utility)
+    assert {path.stem for path in tmp_path.iterdir()} >= {"fig8_nursery", "queries1_nursery", "queries3_nursery"}
