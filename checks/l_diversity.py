@@ -5,6 +5,7 @@ A criterion looks at vectors, one row a class, one column a sensitive value: cou
 with integers and fractions. Every criterion here is kept by merging passing classes.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +26,9 @@ BOUNDARY = 1e-9
 
 SPELLINGS = "distinct:l, simple:l, entropy:l, recursive:c,l, functional:tau,l"
 """The criteria that have a text."""
+
+_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12}|/[0-9]{1,12})?")
+"""Numbers as a criterion may spell them; an exponent could ask for more digits than there is memory."""
 
 Vectors = NDArray[Any]
 """Class by sensitive value, nonnegative, each row with a positive sum."""
@@ -282,10 +286,13 @@ def parse_diversity(text: str) -> Diversity:
     Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. Raises CriterionError.
     """
     name, _, numbers = text.partition(":")
+    parts = [number.strip() for number in numbers.split(",")]
     try:
-        values = [Fraction(number.strip()) for number in numbers.split(",")]
-    except (ValueError, ZeroDivisionError):
-        raise CriterionError(f"the diversity {text!r} is not of the form {SPELLINGS}") from None
+        values = [Fraction(part) for part in parts if _NUMBER.fullmatch(part)]
+    except ZeroDivisionError:
+        values = []
+    if len(values) != len(parts):
+        raise CriterionError(f"the diversity {text!r} is not of the form {SPELLINGS}")
     whole = [value.denominator == 1 for value in values]
     match (name.strip(), values):
         case ("distinct", [l]) if whole[0]:

@@ -137,7 +137,7 @@ def divergences(number: int, rows: pd.DataFrame, what: str) -> Figure:
     for attributes in DIVERGENCES:
         table = table_of(rows, attributes, "occupation")
         suppressed = {attribute: table.domain.hierarchy(attribute).height for attribute in attributes}
-        base = single_table(table.cube, suppressed, table.sensitive).kl_divergence
+        base = single_table(table.cube, suppressed, Requirements(table.sensitive)).kl_divergence
         minimal = minimal_by_criterion(table)
         for l in DIVERSITY:
             best = (min((one.kl_divergence for one in minimal[criterion, l]), default=None) for criterion in CRITERIA)

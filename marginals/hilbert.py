@@ -18,29 +18,33 @@ from models.hilbert_curve import hilbert_order
 from models.taxonomy import Taxonomy
 
 
-def hilbert(table: Table, requirement: Functional) -> LocalRecoding:
+def hilbert(table: Table, requirement: Functional, *, k: int = 1) -> LocalRecoding:
     """The mapping for the smallest l whose table satisfies a (tau, l) requirement, tried from 2 on as TZ09 IV.C does.
 
+    k: each class has at least so many rows.
     Raises InputError unless the table has one sensitive attribute, NothingPublishableError when no l leads there.
     """
     _, values = _ordered_rows(table)
     for l in range(2, eligible_l(values) + 1):
-        recoded = hilbert_groups(table, l)
+        recoded = hilbert_groups(table, l, k=k)
         if recoded.satisfies(requirement):
             return recoded
     raise NothingPublishableError(f"the 1-D mapping reaches {requirement} for no l")
 
 
-def hilbert_groups(table: Table, l: int) -> LocalRecoding:
+def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
     """The table in which every group has l rows at least, all with different sensitive values: simple l-diverse.
 
-    Groups that are published under the same values are one class. Raises InputError unless the table has one sensitive
-    attribute, NothingPublishableError when a sensitive value has more than 1/l of the rows.
+    Groups that are published under the same values are one class. Where k is above l, neighbouring groups are put
+    together. Raises InputError unless the table has one sensitive attribute, NothingPublishableError when a sensitive
+    value has more than 1/l of the rows, or the table fewer than k.
     """
     cells, values = _ordered_rows(table)
     if l < 1 or l > eligible_l(values):
         raise NothingPublishableError(f"no grouping is simple {l}-diverse: a sensitive value has too many rows")
-    group_of = spread_groups(values, l)
+    if len(values) < k:
+        raise NothingPublishableError(f"the table has fewer rows than the {k} that each class must have")
+    group_of = _joined(spread_groups(values, l), -(-k // l))
     order = np.argsort(group_of, kind="stable")
     starts = np.flatnonzero(np.diff(group_of[order], prepend=-1))
     sizes = np.diff(starts, append=len(order))
@@ -85,6 +89,11 @@ def spread_groups(values: CodeArray, l: int) -> IndexArray:
         if not all(waiting):
             waiting = [rows for rows in waiting if rows]
     return group_of
+
+
+def _joined(group_of: IndexArray, number: int) -> IndexArray:
+    """The groups, so many neighbours at a time as one; what is left over at the end joins the last."""
+    return np.minimum(group_of // number, max((int(group_of.max()) + 1) // number - 1, 0))
 
 
 def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:

@@ -8,7 +8,7 @@ can be met that the set of sensitive values allows at all.
 With several sensitive attributes a class must be diverse in each of them by itself (TZ11 section 4.6).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -46,6 +46,10 @@ class _Rows(NamedTuple):
         """So many rows of each group, groups that become empty left out."""
         held = counts > 0
         return _Rows(self.cells[held], self.nodes[held], counts[held])
+
+    def and_also(self, others: "_Rows") -> "_Rows":
+        """These rows and others."""
+        return _Rows(*(np.concatenate(columns) for columns in zip(self, others)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,15 +99,26 @@ class _Secret:
         return _Measure(self.axis, values, column_of, np.count_nonzero(bound.shares, axis=1), bound)
 
 
+_Closed = tuple[Mapping[str, int], _Rows]
+"""Levels of the quasi-identifiers, and rows that are published at these."""
+
+
 def sweep(
-    table: Table, requirement: Functional, importance: Sequence[str] | None = None, weights: Weights | None = None
+    table: Table,
+    requirement: Functional,
+    importance: Sequence[str] | None = None,
+    weights: Weights | None = None,
+    *,
+    k: int = 1,
 ) -> LocalRecoding:
     """The table that SWEEP publishes; it satisfies the requirement in each sensitive attribute.
 
     importance: the quasi-identifiers, the most important first, by default in the table's order; among classes of equal
-    information those that are finer in it come first. weights: by default those of `occurrence_weights`.
+    information those that are finer in it come first. weights: by default those of `occurrence_weights`. k: each class
+    has at least so many rows; the paper asks for no more than diversity.
     Raises InputError for a table without a sensitive attribute or for another list of quasi-identifiers, and
-    NothingPublishableError when generalizing sensitive values does not lead to the requirement.
+    NothingPublishableError when the table has fewer rows than k, or when generalizing sensitive values does not lead to
+    the requirement.
     """
     axes = table.quasi_identifiers if importance is None else tuple(importance)
     if sorted(axes) != sorted(table.quasi_identifiers):
@@ -112,12 +127,14 @@ def sweep(
         raise InputError("SWEEP needs an attribute whose role is sensitive")
     if requirement.induction is not None:
         raise InputError("SWEEP finds out itself what generalized values induce; give the requirement without it")
+    if table.rows < k:
+        raise NothingPublishableError(f"the table has fewer rows than the {k} that each class must have")
     known = occurrence_weights(table) if weights is None else weights
     secrets = [
         _Secret(axis, Taxonomy(table.domain.hierarchy(attribute)), known.get(attribute), requirement)
         for axis, attribute in enumerate(table.sensitive)
     ]
-    closed = [(_nodes(table, kept, levels), kept.counts) for levels, kept in _swept(table, axes, secrets)]
+    closed = [(_nodes(table, kept, levels), kept.counts) for levels, kept in _swept(table, axes, secrets, k)]
     nodes, counts = (np.concatenate(part) for part in zip(*closed))
     cells = GeneralizedCells.from_rows(table.domain, nodes, counts)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive, known)
@@ -140,25 +157,35 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     return tuple(levels for levels in order if all(known[level] for known, level in zip(merges, levels)))
 
 
-def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret]) -> Iterator[tuple[Mapping[str, int], _Rows]]:
-    """TZ09 Fig. 4: levels of the quasi-identifiers, and the rows that are published at these."""
+def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret], k: int) -> list[_Closed]:
+    """TZ09 Fig. 4, with at least k rows in a class."""
     base = np.stack([table.counts.column(attribute, 0) for attribute in table.sensitive], axis=1).astype(np.intp)
     rows = _diversified(_Rows(np.arange(len(table.counts)), base, table.counts.counts), secrets)
     measures = [secret.measure(nodes, table.rows) for secret, nodes in zip(secrets, rows.nodes.T)]
     heights = {attribute: table.domain.hierarchy(attribute).height for attribute in axes}
     columns = {(a, level): table.counts.column(a, level) for a in axes for level in range(heights[a] + 1)}
-    *order, last = (dict(zip(axes, levels)) for levels in class_order(table, axes))
-    for levels in order:
-        shown = [columns[item][rows.cells] for item in levels.items()]
+
+    def classes(levels: Mapping[str, int], of: _Rows) -> IndexArray:
+        shown = [columns[item][of.cells] for item in levels.items()]
         sizes = [table.domain.hierarchy(attribute).size(level) for attribute, level in levels.items()]
-        class_of, _ = pd.factorize(pack(shown, sizes, len(rows.cells))[0])
-        kept = _kept(rows, class_of, measures)
+        return np.asarray(pd.factorize(pack(shown, sizes, len(of.cells))[0])[0], dtype=np.intp)
+
+    *order, last = (dict(zip(axes, levels)) for levels in class_order(table, axes))
+    closed: list[_Closed] = []
+    for levels in order:
+        kept = _kept(rows, classes(levels, rows), measures, k)
         if kept.any():
-            yield levels, rows.some(kept)
+            closed.append((levels, rows.some(kept)))
             rows = rows.some(rows.counts - kept)
         if not len(rows.cells):
-            return
-    yield last, _diversified(rows, secrets)
+            return closed
+    while rows.counts.sum() < k:
+        reopened, latest = closed.pop()
+        opened = classes(reopened, latest) == 0
+        rows = rows.and_also(latest.some(np.where(opened, latest.counts, 0)))
+        if not opened.all():
+            closed.append((reopened, latest.some(np.where(opened, 0, latest.counts))))
+    return [*closed, (last, _diversified(rows, secrets))]
 
 
 def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
@@ -173,8 +200,8 @@ def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
     return nodes
 
 
-def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure]) -> CountArray:
-    """How many rows of each group stay in their class, so that every class is diverse or empty (TZ09 III.D)."""
+def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: int) -> CountArray:
+    """How many rows of each group stay in their class, so that every class is diverse, with k rows, or empty (III.D)."""
     kept = np.zeros(len(rows.counts), dtype=np.int64)
     hopeful = _hopeful(rows, class_of, measures)
     if not hopeful.any():
@@ -191,7 +218,8 @@ def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure]) -> Co
                 others = [other for other in measures if other is not measure]
                 staying = staying._replace(counts=_left_in_groups(staying, class_of, measure, left, others))
                 settled = not others
-    kept[hopeful] = staying.counts
+    large = np.bincount(class_of, staying.counts) >= k
+    kept[hopeful] = np.where(large[class_of], staying.counts, 0)
     return kept
 
 
@@ -271,4 +299,4 @@ def _with_parents(rows: _Rows, secret: _Secret, node: int, number: int) -> _Rows
     taken = np.diff(before * number // before[-1], prepend=0)
     rest, raised = rows.some(rows.counts - taken), rows.some(taken)
     raised.nodes[:, secret.axis] = secret.taxonomy.parents[node]
-    return _Rows(*(np.concatenate(columns) for columns in zip(rest, raised)))
+    return rest.and_also(raised)

@@ -57,12 +57,7 @@ class GeneralizedCells:
     @classmethod
     def of(cls, table: ContingencyTable) -> "GeneralizedCells":
         """The cells of a table; attributes that it does not show are suppressed."""
-        columns = []
-        for attribute, hierarchy in table.domain.items():
-            level = table.margin.get(attribute, hierarchy.height)
-            codes = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table))
-            columns.append(codes.astype(np.intp) + Taxonomy(hierarchy).offsets[level])
-        return cls.from_rows(table.domain, np.stack(columns, axis=1), table.counts)
+        return cls.from_rows(table.domain, nodes_of(table), table.counts)
 
     def __len__(self) -> int:
         """Number of cells."""
@@ -145,3 +140,16 @@ class GeneralizedCells:
         with np.errstate(divide="ignore"):
             divergence = float(xlogy(shares, shares).sum() - shares @ np.log(estimated))
         return max(divergence, 0.0)
+
+
+def nodes_of(table: ContingencyTable) -> IndexArray:
+    """The nodes that the cells of a table show, in the order of the table: shape (cells, attributes of the domain).
+
+    Attributes that it does not show are suppressed.
+    """
+    columns = []
+    for attribute, hierarchy in table.domain.items():
+        level = table.margin.get(attribute, hierarchy.height)
+        codes = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
+        columns.append(codes.astype(np.intp) + Taxonomy(hierarchy).offsets[level])
+    return np.stack(columns, axis=1)

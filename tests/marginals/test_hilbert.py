@@ -36,12 +36,15 @@ def test_a_value_that_must_be_in_every_group_is() -> None:
 @given(tables(), st.data())
 def test_every_row_is_published_once_in_a_class_that_is_simple_l_diverse(table: Table, data: st.DataObject) -> None:
     values = np.repeat(table.counts.column(table.sensitive[0], 0), table.counts.counts)
-    l = data.draw(st.integers(1, eligible_l(values)))
-    recoded = hilbert_groups(table, l)
+    l, k = data.draw(st.integers(1, eligible_l(values))), data.draw(st.integers(1, table.rows))
+    recoded = hilbert_groups(table, l, k=k)
+    assert recoded.sizes.min() >= k
     assert rows_that_fit(table.counts, recoded.cells) == recoded.rows == table.rows
     assert satisfies(Simple(Fraction(l)), recoded.class_counts(table.sensitive[0])).all()
     with pytest.raises(NothingPublishableError):
         hilbert_groups(table, eligible_l(values) + 1)
+    with pytest.raises(NothingPublishableError):
+        hilbert_groups(table, l, k=table.rows + 1)
 
 
 @given(tables(), requirements())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from checks.equivalence_classes import equivalence_classes
 from checks.functional_diversity import Functional
 from checks.l_diversity import satisfies
+from checks.requirements import Requirements
 from marginals.errors import NothingPublishableError
 from marginals.full_domain import best_full_domain
 from marginals.lattice import single_table
@@ -26,7 +27,7 @@ def test_a_full_domain_table_measures_as_the_lattice_search_does(table: Table, d
     """Classes apart: levels at which some values stay as they are would count the same class twice there, too."""
     levels = {a: data.draw(st.integers(0, table.domain.hierarchy(a).height)) for a in table.quasi_identifiers}
     recoded = LocalRecoding.full_domain(table, levels)
-    single = single_table(table.cube, levels, table.sensitive)
+    single = single_table(table.cube, levels, Requirements(table.sensitive))
     assert len(recoded) == single.classes
     assert recoded.discernibility == single.discernibility
     assert recoded.average_class_size == pytest.approx(single.average_class_size)

@@ -55,6 +55,18 @@ def test_each_of_several_sensitive_attributes_is_diverse(table: Table, requireme
     assert classes_hold(swept, table, requirement)
 
 
+@given(tables(), requirements(3), st.integers(1, 12))
+def test_classes_have_as_many_rows_as_asked_for(table: Table, requirement: Functional, k: int) -> None:
+    if not can_be_met(table, table.sensitive[0], requirement) or table.rows < k:
+        with pytest.raises(NothingPublishableError):
+            sweep(table, requirement, k=k)
+        return
+    swept = sweep(table, requirement, k=k)
+    assert swept.sizes.min() >= k
+    assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
+    assert classes_hold(swept, table, requirement)
+
+
 @given(tables(), requirements(3))
 def test_a_table_whose_base_classes_are_diverse_stays_as_it_is(table: Table, requirement: Functional) -> None:
     raw = LocalRecoding.full_domain(table, dict.fromkeys(table.quasi_identifiers, 0))
