@@ -9,6 +9,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,10 @@ def scale(quick: bool) -> None:
                 collection = simulate(shape, marginals, effect)
                 tree = tree_of(collection)
                 cases: dict[str, Callable[[], Any]] = {
-                    criterion: lambda c=collection, d=parse_diversity(criterion): maxent_diversity(c, "C", d)
+                    criterion: partial(maxent_diversity, collection, "C", parse_diversity(criterion))
                     for criterion in CRITERIA
                 }
-                cases[f"k-combinatorial:{K}"] = lambda c=collection: k_combinatorial(c, ["C"], K)
+                cases[f"k-combinatorial:{K}"] = partial(k_combinatorial, collection, ["C"], K)
                 for name, check in cases.items():
                     took, finding = timed(check)
                     undecided += finding.verdict is Verdict.UNDECIDED
