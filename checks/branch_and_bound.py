@@ -23,6 +23,9 @@ from models.arrays import FloatArray, IndexArray
 BUDGET = 8_000_000
 """Partial class combinations that are looked at before the answer is undecided."""
 
+PROOF_BUDGET = 32_000
+"""Partial class combinations that are looked at to prove the worst one."""
+
 _ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 3, 2
 _LIKELY = 32
 """Cases, the likeliest first, whose minimizers are looked at before those of all others."""
@@ -137,10 +140,13 @@ class _BudgetSpentError(Exception):
     """As many partial combinations as allowed were looked at."""
 
 
-def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: int = BUDGET) -> Outcome | None:
+def branch_and_bound(
+    tree: SensitiveTree, diversity: Diversity, budget: int = BUDGET, proof_budget: int = PROOF_BUDGET
+) -> Outcome | None:
     """Decide a criterion whose violations have cuts; None for another criterion.
 
-    Undecided when more than `budget` partial combinations would have to be looked at.
+    Undecided when more than `budget` partial combinations would have to be looked at. proof_budget: how many may be
+    looked at to prove which combination is the worst.
     """
     log_tree = LogTree(tree)
     floor, ceiling = log_tree.ratio_bounds()
@@ -155,7 +161,7 @@ def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: int = BU
         decided = _enumerate(log_tree, [cut for _, cut in remaining], worst, budget, witness_is_enough=True)
         if not decided and not worst.fails:
             return Outcome(Verdict.UNDECIDED, worst.combination, worst.examined, proven_worst=False)
-    proven = _prove_worst(log_tree, floor, ceiling, worst, budget // 250)
+    proven = _prove_worst(log_tree, floor, ceiling, worst, proof_budget) if proof_budget else False
     return Outcome(verdict_of(not worst.fails), worst.combination, worst.examined, proven)
 
 

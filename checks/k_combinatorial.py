@@ -203,6 +203,12 @@ def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> di
     return tree.describe(combination.tolist()) | {"upper_bound": int(bound)}
 
 
+def of_tree(tree: SensitiveTree, k: int) -> Finding:
+    """Whether the cliques of one sensitive attribute are k-combinatorially anonymous, by search, then by vector sets."""
+    found = by_search(tree, k)
+    return by_vector_sets(tree, k) if found.verdict is Verdict.UNDECIDED else found
+
+
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
     """Whether a collection is k-combinatorially anonymous.
 
@@ -223,9 +229,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, "k-link", link.examined)
     if len(trees) > 1:
         return by_programming(collection, sensitive, k)
-    found = by_search(trees[0], k)
-    if found.verdict is Verdict.UNDECIDED:
-        found = by_vector_sets(trees[0], k)
+    found = of_tree(trees[0], k)
     if found.verdict is Verdict.HOLDS:
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, found.algorithm, found.examined)
     return found

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from checks.branch_and_bound import branch_and_bound
+from checks.branch_and_bound import PROOF_BUDGET, branch_and_bound
 from checks.finding import Finding, Verdict, verdict_of
 from checks.functional_diversity import Functional, Induction
 from checks.hull import by_hull, by_supports
-from checks.l_diversity import BOUNDARY, Distinct, Diversity, Recursive, satisfies
+from checks.l_diversity import BOUNDARY, Distinct, Diversity, Recursive
 from checks.outcome import Outcome
 from checks.pairwise_ratios import pairwise_ratios
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
@@ -52,11 +52,12 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = JOIN_LIMIT) 
     return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
 
 
-def decided(tree: SensitiveTree, diversity: Diversity) -> tuple[str, Outcome]:
+def decided(tree: SensitiveTree, diversity: Diversity, proof_budget: int = PROOF_BUDGET) -> tuple[str, Outcome]:
     """The fastest algorithm that fits the criterion and the size, by name, and what it says.
 
     The join where it is small; pairwise ratios where l is the number of values; supports for distinct; branch and bound
     where violations have cuts; hull pruning for the rest; at last the join again, while it can be enumerated at all.
+    proof_budget: see `branch_and_bound`; 0 where only the verdict is wanted.
     """
     small = tree.combination_count <= SMALL_JOIN
     name, outcome = "join", by_join(tree, diversity) if small else None
@@ -65,7 +66,7 @@ def decided(tree: SensitiveTree, diversity: Diversity) -> tuple[str, Outcome]:
             name, outcome = "pairwise ratios", pairwise_ratios(tree, diversity)
         elif isinstance(diversity, Distinct):
             name, outcome = "supports", by_supports(tree, diversity.l)
-        elif (bounded := branch_and_bound(tree, diversity)) is not None:
+        elif (bounded := branch_and_bound(tree, diversity, proof_budget=proof_budget)) is not None:
             name, outcome = "branch and bound", bounded
         else:
             name, outcome = "hull", by_hull(tree, diversity)
@@ -74,14 +75,11 @@ def decided(tree: SensitiveTree, diversity: Diversity) -> tuple[str, Outcome]:
     return name, outcome
 
 
-def some_clique_fails(tree: SensitiveTree, diversity: Diversity) -> bool:
-    """Whether a clique alone breaks the criterion, and so the collection does (KG06 Prop. 7.2).
-
-    Only cliques that show the sensitive attribute at the finest published level can say so.
-    """
-    return any(
-        not satisfies(diversity, classes.counts).all() for classes in tree.classes if classes.level == tree.level
-    )
+def at_base_values(diversity: Diversity, tree: SensitiveTree) -> Diversity:
+    """Functional diversity is about base values: those under a published value are equally likely. Others stay."""
+    if isinstance(diversity, Functional) and diversity.induction is None and tree.level:
+        return replace(diversity, induction=Induction.at_level(tree.domain.hierarchy(tree.sensitive), tree.level))
+    return diversity
 
 
 def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> dict[str, Any]:
@@ -102,10 +100,7 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
-    if isinstance(diversity, Functional) and diversity.induction is None and tree.level:
-        # Functional diversity is about base values; those under a published one are equally likely.
-        induction = Induction.at_level(tree.domain.hierarchy(sensitive), tree.level)
-        diversity = replace(diversity, induction=induction)
+    diversity = at_base_values(diversity, tree)
     algorithm, outcome = decided(tree, diversity)
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.equivalence_classes import EquivalenceClasses
 from checks.errors import CriterionError
+from checks.finding import Verdict
 from checks.k_anonymity import nonsensitive_part
+from checks.k_combinatorial import of_tree
 from checks.l_diversity import Diversity, satisfies
-from checks.sensitive_tree import class_source
+from checks.maxent_diversity import at_base_values, decided
+from checks.sensitive_tree import SensitiveTree, class_source
 from models.collection import Collection
 from models.data_cube import DataCube
 from models.domain import Mask
+from models.junction_tree import JunctionTree
 from models.search.constraint import Refusal
 
 
@@ -104,11 +108,33 @@ class PrivacyConstraint:
         return None
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
+        """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves.
+
+        With one sensitive attribute the classes of each clique are those that neighbouring models were judged by.
+        """
         if not cliques:
             return None
-        collection = Collection.of(self._cube, cliques)
-        for claim in self._requirements.claims:
-            finding = claim.check(collection, self._requirements.sensitive)
-            if not finding.holds:
-                return Refusal(f"{finding.criterion} {finding.verdict.value} for the margins together", inherited=False)
+        wanted = self._requirements
+        if len(wanted.sensitive) > 1:
+            collection = Collection.of(self._cube, cliques)
+            for claim in wanted.claims:
+                if not (finding := claim.check(collection, wanted.sensitive)).holds:
+                    return _together(finding.criterion, finding.verdict)
+            return None
+        tree = self._tree(cliques, wanted.sensitive[0])
+        if wanted.k_combinatorial is not None and len(cliques) > 1:
+            verdict = of_tree(tree, wanted.k_combinatorial).verdict
+            if verdict is not Verdict.HOLDS:
+                return _together("k-combinatorial", verdict)
+        if wanted.diversity is not None:
+            verdict = decided(tree, at_base_values(wanted.diversity, tree), proof_budget=0)[1].verdict
+            if verdict is not Verdict.HOLDS:
+                return _together("maxent-diversity", verdict)
         return None
+
+    def _tree(self, cliques: frozenset[Mask], sensitive: str) -> SensitiveTree:
+        return SensitiveTree.of(JunctionTree.of(self._cube.domain, cliques), sensitive, self._classes[sensitive])
+
+
+def _together(criterion: str, verdict: Verdict) -> Refusal:
+    return Refusal(f"{criterion} {verdict.value} for the margins together", inherited=False)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from checks.claims import KCombinatorial, KLink, MaxentDiversity
 from checks.errors import CriterionError
-from checks.finding import Verdict
-from checks.l_diversity import Entropy
+from checks.finding import Finding, Verdict
+from checks.l_diversity import Entropy, Recursive
 from checks.requirements import PrivacyConstraint, Requirements
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -146,16 +146,39 @@ def test_without_requirements_everything_is_allowed(case: Case) -> None:
         assert PrivacyConstraint(collection.cube, Requirements(sensitive))(collection.masks, 0) is None
 
 
-def test_what_is_undecided_is_refused_for_now() -> None:
-    """Two sensitive attributes in two margins of two values each: every class has 4 rows, but nothing is proven."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abst"})
-    codes = dict(zip("abst", np.indices((2, 2, 2, 2)).reshape(4, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abst", 0), codes, np.ones(16, dtype=np.int64))])
-    masks = [domain.mask(dict.fromkeys(names, 0)) for names in ("as", "bs", "bt")]
-    if KCombinatorial(3).check(Collection.of(cube, masks), ("s", "t")).verdict is Verdict.UNDECIDED:
-        refusal = PrivacyConstraint(cube, Requirements(("s", "t"), k_combinatorial=3))(masks, 0)
-        assert refusal is not None
-        assert not refusal.inherited
+def agreeing() -> tuple[DataCube, list[Mask], list[Mask]]:
+    """a and b always agree: {a, s} with {b, s}, from which both are 9 to 1, and the base table, where all are 3 to 1."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})
+    codes = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1]), "s": np.array([0, 1, 0, 1])}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abs", 0), codes, np.array([3, 1, 1, 3]))
+    apart = [domain.mask({"a": 0, "s": 0}), domain.mask({"b": 0, "s": 0})]
+    return DataCube([table]), apart, [table.mask]
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [Requirements(("s",), k_combinatorial=3), Requirements(("s",), diversity=Recursive(Fraction(4), 2))],
+    ids=["k-combinatorial", "diversity"],
+)
+def test_margins_that_fail_together_are_refused_for_now(requirements: Requirements) -> None:
+    """A finer collection may pass (KG06 section 7), so that the search may not prune."""
+    cube, apart, together = agreeing()
+    refusal = PrivacyConstraint(cube, requirements)(apart, 0)
+    assert refusal is not None
+    assert not refusal.inherited
+    assert PrivacyConstraint(cube, requirements)(together, 0) is None
+
+
+def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    def undecided(_collection: Collection, _sensitive: tuple[str, ...], k: int) -> Finding:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "", 0)
+
+    monkeypatch.setattr("checks.claims.k_combinatorial", undecided)
+    cube, _, together = agreeing()
+    refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(together, 0)
+    assert refusal is not None
+    assert not refusal.inherited
+    assert "undecided" in refusal.reason
 
 
 def test_requirements_are_claimed_one_by_one() -> None:

@@ -1,5 +1,7 @@
 """Verifying several bundles: the union is judged as somebody sees it who holds them all."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -135,3 +137,19 @@ def test_demands_that_make_no_sense_are_refused(tmp_path: Path, demand: str) -> 
     folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
     with pytest.raises((InputError, ValueError)):
         marginals.verify(folder, demands=[demand])
+
+
+def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
+    """Header lines alone: nothing is published about anybody, so nothing is given away."""
+    folder = bundle(tmp_path / "empty", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}])
+    package = json.loads((folder / "datapackage.json").read_text())
+    package["release"]["rows"] = 0
+    for resource in package["resources"]:
+        if "marginal" in resource:
+            header = (folder / resource["path"]).read_bytes().splitlines(keepends=True)[0]
+            (folder / resource["path"]).write_bytes(header)
+            resource["bytes"], resource["marginal"]["total"] = len(header), 0
+            resource["hash"] = "sha256:" + hashlib.sha256(header).hexdigest()
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    assert marginals.verify(folder).ok
+    assert marginals.open_release(folder).expected_count({"job": "job1"}) == 0

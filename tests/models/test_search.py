@@ -226,6 +226,21 @@ def test_independent_attributes_are_shown_apart_and_dependent_ones_together():
     assert result.kl_divergence == pytest.approx(0, abs=1e-12)
 
 
+def test_a_move_refused_for_now_comes_back_when_there_is_room():
+    """Two margins allowed: c, of one value in ten, tells most, but has to wait until a and b share one."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
+    codes = dict(zip("abc", np.indices((2, 2, 2)).reshape(3, -1)))
+    counts = np.outer([3, 2, 2, 3], [9, 1]).ravel()
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, counts)])
+    result = greedy(cube, [domain.mask({"a": 0}), domain.mask({"b": 0})], Limits(domain, 8, 2), never)
+    first, second = result.steps
+    assert (first.move, first.refused) == (
+        "show a at level 0 with b at level 0",
+        ("show c at level 0: too many margins",),
+    )
+    assert (second.move, second.refused) == ("show c at level 0", ())
+
+
 def test_values_that_are_equally_frequent_under_their_parent_are_not_shown():
     """Level 1 tells all there is."""
     domain = Domain.of({"a": Hierarchy.from_rows([(label, label[0], "*") for label in ("u1", "u2", "v1", "v2")])})
