@@ -12,6 +12,7 @@ from checks.errors import CriterionError
 from checks.finding import Finding, Verdict
 from checks.l_diversity import Entropy, Recursive
 from checks.requirements import PrivacyConstraint, Requirements
+from checks.sensitive_tree import SensitiveTree
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
@@ -170,12 +171,12 @@ def test_margins_that_fail_together_are_refused_for_now(requirements: Requiremen
 
 
 def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    def undecided(_collection: Collection, _sensitive: tuple[str, ...], k: int) -> Finding:
+    def undecided(_tree: SensitiveTree, k: int) -> Finding:
         return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "", 0)
 
-    monkeypatch.setattr("checks.claims.k_combinatorial", undecided)
-    cube, _, together = agreeing()
-    refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(together, 0)
+    monkeypatch.setattr("checks.requirements.of_tree", undecided)
+    cube, apart, _ = agreeing()
+    refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
     assert refusal is not None
     assert not refusal.inherited
     assert "undecided" in refusal.reason
