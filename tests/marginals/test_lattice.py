@@ -1,12 +1,15 @@
 """The lattice search equals looking at every node."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
+from checks.adjusted_entropy import DontCareEntropy
+from checks.functional_diversity import Functional
+from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.requirements import Requirements
 from marginals.lattice import minimal_tables, table_satisfies
 from models.contingency_table import ContingencyTable
@@ -16,7 +19,18 @@ from models.hierarchy import Hierarchy
 from strategies import contingency_tables, domains
 
 criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(
-    [None, Distinct(2), Simple(2), Entropy(2), Recursive(2, 2), Recursive(1, 2)]  # type: ignore[arg-type]
+    [
+        None,
+        Distinct(2),
+        Simple(Fraction(2)),
+        Entropy(Fraction(2)),
+        Recursive(Fraction(2), 2),
+        Recursive(Fraction(1), 2, dont_care=frozenset({0})),
+        NegativeDisclosure(Fraction(20), frozenset({0})),
+        NpdRecursive(Recursive(Fraction(3), 2), NegativeDisclosure(Fraction(10), frozenset({0}))),
+        DontCareEntropy(Fraction(3, 2), frozenset({0})),
+        Functional(Fraction(1, 2), 2),
+    ]
 )
 
 
@@ -74,6 +88,7 @@ def test_suppression_spares_rows_of_failing_classes(
     requirements = Requirements((sensitive,), k_link=k, diversity=diversity)
     heights = [domain.hierarchy(attribute).height for attribute in public]
     base = [dict(zip(table.attributes, cell)) | {"count": count} for cell, count in _coded_cells(table)]
+    values = domain.hierarchy(sensitive).size(0)
     passing, suppressed = set(), {}
     for node in product(*(range(height + 1) for height in heights)):
         groups: dict[tuple[int, ...], dict[int, int]] = {}
@@ -84,7 +99,8 @@ def test_suppression_spares_rows_of_failing_classes(
         fails = sum(
             sum(held.values())
             for held in groups.values()
-            if sum(held.values()) < k or (diversity is not None and not diversity.decide([*held.values(), *[0] * 9]))
+            if sum(held.values()) < k
+            or (diversity is not None and not diversity.decide([held.get(value, 0) for value in range(values)]))
         )
         suppressed[node] = fails
         if fails <= int(suppression * table.total):
