@@ -9,8 +9,9 @@ import numpy as np
 
 from checks.equivalence_classes import EquivalenceClasses, grouped
 from checks.finding import Finding, Verdict
-from checks.l_diversity import Diversity, loosened_to
-from checks.maxent_diversity import decided, describe_worst
+from checks.l_diversity import Distinct, Diversity, loosened_to
+from checks.maxent_diversity import at_base_values, decided, describe_worst
+from checks.outcome import Outcome
 from checks.sensitive_tree import SensitiveTree
 from models.collection import Collection
 from models.domain import Mask
@@ -40,16 +41,29 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
     verdicts, examined, worst = set(), 0, None
     for least in (0.0, VANISHING):
         tree = _tree(fit, sensitive, least)
-        for criterion in (loosened_to(diversity, MARGIN), loosened_to(diversity, -MARGIN)):
-            algorithm, outcome = decided(tree, criterion or diversity)
-            verdicts.add(outcome.verdict)
+        asked = at_base_values(diversity, tree)
+        nearby = [loosened_to(asked, MARGIN), loosened_to(asked, -MARGIN)]
+        for criterion in nearby if None not in nearby else [asked]:
+            algorithm, outcome = decided(tree, criterion or asked)
             examined += outcome.examined
+            verdicts.add(outcome.verdict if criterion is not asked else _robust(tree, asked, outcome))
             if outcome.combination is not None:
-                worst = describe_worst(tree, diversity, outcome.combination)
+                worst = describe_worst(tree, asked, outcome.combination)
     verdict = verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED
     note = "" if verdict is not Verdict.UNDECIDED else "the value reached is within the fit's error of the bound"
     name = f"iterative fitting, {algorithm}"
     return Finding("maxent-diversity", verdict, parameters, worst, name, examined, note)
+
+
+def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:
+    """The verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
+    if outcome.combination is None or isinstance(diversity, Distinct):
+        return outcome.verdict
+    exact = tree.exact_vector(outcome.combination)
+    slack = float(diversity.slack(np.array([[float(v / sum(exact)) for v in exact]]))[0])
+    fails = outcome.verdict is Verdict.FAILS and slack < -MARGIN
+    holds = outcome.verdict is Verdict.HOLDS and outcome.proven_worst and slack > MARGIN
+    return outcome.verdict if fails or holds else Verdict.UNDECIDED
 
 
 def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:

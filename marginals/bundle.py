@@ -34,6 +34,7 @@ FORMAT = 1
 _MAX_DESCRIPTOR_BYTES = 64 << 20
 _MAX_FILE_BYTES = 1 << 30
 _MAX_RESOURCES = 10_000
+_MAX_ROWS = 10**15
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 """Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
 
@@ -304,6 +305,8 @@ def _marginal(folder: Path, resource: Mapping[str, Any], domain: Domain) -> Cont
     for number, row in enumerate(rows, 1):
         if not _COUNT.fullmatch(row[-1]):
             raise BundleError(path, f"the count in row {number} is not a whole number from 1 to 10^15")
+    if sum(int(row[-1]) for row in rows) > _MAX_ROWS:
+        raise BundleError(path, f"its counts sum to more than the {_MAX_ROWS} rows that are counted exactly")
     counts = np.array([int(row[-1]) for row in rows], dtype=np.int64)
     table = ContingencyTable.from_cells(domain, margin, codes, counts)
     if len(table) != len(rows):

@@ -29,6 +29,9 @@ from models.margin import Margin
 from models.maximum_entropy import MaximumEntropy
 from models.utility import average_class_size, classification_metric, discernibility
 
+Node = tuple[int, ...]
+"""A level for each attribute."""
+
 Progress = Callable[[int, int], None]
 """Told how many of how many nodes are settled."""
 
@@ -162,12 +165,12 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
 class _Lattice:
     """Which nodes are settled, as arrays with an axis for each attribute, indexed by level."""
 
-    def __init__(self, heights: tuple[int, ...]) -> None:
+    def __init__(self, heights: Node) -> None:
         shape = tuple(height + 1 for height in heights)
         self.passes: BoolArray = np.zeros(shape, dtype=bool)
         self.fails: BoolArray = np.zeros(shape, dtype=bool)
 
-    def settle(self, node: tuple[int, ...], passes: bool) -> None:
+    def settle(self, node: Node, passes: bool) -> None:
         if passes:
             self.passes[tuple(slice(level, None) for level in node)] = True
         else:
@@ -177,7 +180,7 @@ class _Lattice:
     def open(self) -> BoolArray:
         return ~(self.passes | self.fails)
 
-    def most_telling(self) -> tuple[int, ...] | None:
+    def most_telling(self) -> Node | None:
         """The open node with the largest smaller side: open nodes at or above it, and at or below."""
         still_open = self.open
         if not still_open.any():
@@ -189,7 +192,7 @@ class _Lattice:
         worth = np.where(still_open, np.minimum(below, above), 0)
         return tuple(int(i) for i in np.unravel_index(int(worth.argmax()), worth.shape))
 
-    def minimal(self) -> list[tuple[int, ...]]:
+    def minimal(self) -> list[Node]:
         """The passing nodes below which no other node passes."""
         below = reduce(lambda a, axis: np.logical_or.accumulate(a, axis=axis), range(self.passes.ndim), self.passes)
         lowest = self.passes.copy()
@@ -218,44 +221,31 @@ def minimal_tables(
     any more, and every node is looked at.
     """
     lattice = _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     spare = int(suppression * cube.total)
-    if spare and requirements.diversity is not None:
-        evaluated = _look_at_all(lattice, cube, attributes, requirements, spare, progress)
-    else:
-        evaluated = _settle_all(lattice, cube, attributes, requirements, spare, progress)
+
+    def passes(node: Node) -> bool:
+        mask = cube.domain.mask(dict(zip(attributes, node))) | sensitive
+        return table_satisfies(cube, mask, requirements, spare)
+
+    is_monotone = not spare or requirements.diversity is None
+    evaluated = (_settle_all if is_monotone else _look_at_all)(lattice, passes, progress)
     levels = (dict(zip(attributes, node)) for node in lattice.minimal())
     found = [single_table(cube, node, requirements) for node in levels]
     found.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
     return LatticeResult(lattice.passes.size, evaluated, tuple(found))
 
 
-def _look_at_all(
-    lattice: _Lattice,
-    cube: DataCube,
-    attributes: tuple[str, ...],
-    requirements: Requirements,
-    spare: int,
-    progress: Progress,
-) -> int:
-    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
+def _look_at_all(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
     for done, node in enumerate(np.ndindex(*lattice.passes.shape), 1):
-        mask = cube.domain.mask(dict(zip(attributes, node))) | sensitive
-        lattice.passes[node] = table_satisfies(cube, mask, requirements, spare)
+        lattice.passes[node] = passes(node)
         progress(done, lattice.passes.size)
     return lattice.passes.size
 
 
-def _settle_all(
-    lattice: _Lattice,
-    cube: DataCube,
-    attributes: tuple[str, ...],
-    requirements: Requirements,
-    spare: int,
-    progress: Progress,
-) -> int:
+def _settle_all(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
     """Ask about nodes until the verdicts settle all; single attributes first, then pairs, then the whole lattice."""
     heights = tuple(length - 1 for length in lattice.passes.shape)
-    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     evaluated = 0
     every = tuple(range(len(heights)))
     for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
@@ -263,13 +253,11 @@ def _settle_all(
         part = _Lattice(tuple(heights[axis] for axis in axes))
         part.passes, part.fails = lattice.passes[where].copy(), lattice.fails[where].copy()
         while (node := part.most_telling()) is not None:
-            levels = {attributes[axis]: level for axis, level in zip(axes, node)}
-            passes = table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements, spare)
+            level = dict(zip(axes, node))
+            whole = tuple(level.get(axis, heights[axis]) for axis in every)
+            verdict = passes(whole)
             evaluated += 1
-            part.settle(node, passes)
-            full = list(heights)
-            for axis, level in zip(axes, node):
-                full[axis] = level
-            lattice.settle(tuple(full), passes)
+            part.settle(node, verdict)
+            lattice.settle(whole, verdict)
             progress(int(lattice.passes.size - lattice.open.sum()), lattice.passes.size)
     return evaluated

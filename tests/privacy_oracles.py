@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, milp
 
 from brute_force import Array, dense_marginal, joint_array, lifted
+from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
+from models.hierarchy import Hierarchy
 from models.margin import Margin
 
 Levels = Mapping[str, int]
@@ -198,6 +200,32 @@ def is_diverse(diversity: Diversity, vector: Sequence[Fraction | int]) -> bool:
         case NpdRecursive(positive, negative):
             return is_diverse(positive, counts) and is_diverse(negative, counts)
     raise AssertionError(f"no definition of {diversity}")
+
+
+def base_values(hierarchy: Hierarchy, level: int, vector: Sequence[Fraction]) -> list[Fraction]:
+    """What a vector by the values of a level says of the base values: those under one value are equally likely."""
+    above = lifted(hierarchy, 0, level).tolist()
+    return [vector[value] / above.count(value) for value in above]
+
+
+def functional_excess(functional: Functional, shares: Sequence[Fraction]) -> dict[int, tuple[Fraction, Fraction]]:
+    """F(k) and the psi(k) of tau = 0 for every k below l (TZ09 Defs. 3 and 4)."""
+    ordered = sorted(shares, reverse=True)
+    return {
+        k: (sum(ordered[:k], Fraction(0)) / sum(ordered), Fraction(k - 1, functional.l - 1))
+        for k in range(1, min(functional.l, len(ordered) + 1))
+    }
+
+
+def is_functional(functional: Functional, shares: Sequence[Fraction]) -> bool:
+    """F(k) <= psi(k) for every k, psi the line from tau at 1 to 1 at l (TZ09 Def. 4). shares: of base values."""
+    line = functional_excess(functional, shares).values()
+    return all(held <= functional.tau + (1 - functional.tau) * rise for held, rise in line)
+
+
+def reached_tau(functional: Functional, shares: Sequence[Fraction]) -> float:
+    """The smallest tau of which the line stays above F."""
+    return float(max((held - rise) / (1 - rise) for held, rise in functional_excess(functional, shares).values()))
 
 
 def reached(diversity: Diversity, vector: Sequence[Fraction | int]) -> float:

@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 from hypothesis import strategies as st
 
+from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -31,6 +32,14 @@ def diversities(most: int = 6) -> st.SearchStrategy[Diversity]:
         st.builds(Entropy, numbers(1, most)),
         st.builds(Recursive, numbers(Fraction(1, 12), 4), above_one, st.booleans()),
     )
+
+
+def functionals(most: int = 6) -> st.SearchStrategy[Functional]:
+    """Functional (tau, l)-diversity, l of at most `most`.
+
+    functional:1/3,4
+    """
+    return st.builds(Functional, st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12), st.integers(2, most))
 
 
 def classes(max_values: int = 6, max_count: int = 8) -> st.SearchStrategy[list[int]]:

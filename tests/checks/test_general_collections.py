@@ -71,7 +71,8 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    "diversity", ["entropy:2", "entropy:3", "recursive:3,2", "recursive:1,2", "simple:2", "distinct:3"]
+    "diversity",
+    ["entropy:2", "entropy:3", "recursive:3,2", "recursive:1,2", "simple:2", "distinct:3", "functional:0.6,2"],
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, seed: int) -> None:

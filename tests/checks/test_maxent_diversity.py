@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from brute_force import joint_array
 from checks.finding import Finding, Verdict
+from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple, satisfies
 from checks.maxent_diversity import by_join, maxent_diversity
 from checks.sensitive_tree import sensitive_tree
@@ -20,17 +21,21 @@ from models.hierarchy import Hierarchy
 from models.maximum_entropy import MaximumEntropy
 from privacy_oracles import (
     base_table,
+    base_values,
     cell_of,
     conditionals,
     finest,
+    functional_excess,
     is_diverse,
+    is_functional,
     maximum_entropy,
     places_within,
     reached,
+    reached_tau,
     summed,
     without,
 )
-from privacy_strategies import diversities, sensitive_collections
+from privacy_strategies import diversities, functionals, sensitive_collections
 
 Drawn = tuple[Collection, str]
 
@@ -56,6 +61,26 @@ def test_verdict_and_worst_value_are_those_of_brute_force(drawn: Drawn, criteria
         return
     for diversity in criteria:
         assert_is_brute_force(maxent_diversity(collection, sensitive, diversity), collection, sensitive, diversity)
+
+
+@settings(max_examples=120)
+@given(sensitive_collections(), functionals(), st.data())
+def test_functional_diversity_is_about_base_values_at_whatever_level(
+    drawn: Drawn, functional: Functional, data: st.DataObject
+) -> None:
+    """TZ09 Def. 4 on the maxent distribution of the base values; on its boundary too."""
+    collection, sensitive = drawn
+    shown = finest(collection.margins)
+    if sensitive not in shown:
+        return
+    hierarchy = collection.domain.hierarchy(sensitive)
+    vectors = [base_values(hierarchy, shown[sensitive], v) for v in conditionals(collection, sensitive).values()]
+    tight = max((held - rise) / (1 - rise) for held, rise in functional_excess(functional, vectors[0]).values())
+    for criterion in (functional, Functional(tight, functional.l) if 0 < tight < 1 else functional):
+        finding = maxent_diversity(collection, sensitive, criterion)
+        assert finding.holds is all(is_functional(criterion, vector) for vector in vectors)
+        if criterion is functional and finding.worst is not None:
+            assert finding.worst["reached"] <= max(reached_tau(criterion, vector) for vector in vectors) + 1e-9
 
 
 @settings(max_examples=120)
