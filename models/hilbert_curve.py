@@ -23,8 +23,7 @@ def hilbert_words(points: CodeArray, bits: int) -> NDArray[np.int64]:
             inverted = (axis >> bit & 1).astype(bool)
             exchanged = np.where(inverted, 0, (axes[0] ^ axis) & low)
             axes[0] ^= np.where(inverted, low, exchanged)
-            if axis is not axes[0]:
-                axis ^= exchanged
+            axis ^= exchanged
     for before, axis in zip(axes, axes[1:]):
         axis ^= before
     turned = np.zeros(len(points), dtype=np.int64)

@@ -39,7 +39,9 @@ def functionals(most: int = 6) -> st.SearchStrategy[Functional]:
 
     functional:1/3,4
     """
-    return st.builds(Functional, st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12), st.integers(2, most))
+    return st.builds(
+        Functional, st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12), st.integers(2, most)
+    )
 
 
 def classes(max_values: int = 6, max_count: int = 8) -> st.SearchStrategy[list[int]]:

@@ -13,12 +13,12 @@ from checks.k_combinatorial import k_combinatorial
 from checks.l_diversity import Entropy, parse_diversity
 from checks.maxent_diversity import maxent_diversity
 from models.collection import Collection
-from privacy_strategies import diversities, sensitive_collections
+from privacy_strategies import diversities, functionals, sensitive_collections
 
 claims = st.one_of(
     st.builds(KLink, st.integers(1, 9)),
     st.builds(KCombinatorial, st.integers(1, 9)),
-    st.builds(MaxentDiversity, diversities().map(str).map(parse_diversity), st.just("s")),
+    st.builds(MaxentDiversity, (diversities() | functionals()).map(str).map(parse_diversity), st.just("s")),
 )
 
 

@@ -1,6 +1,7 @@
 """What a locally recoded table says of itself, against counting in its published frame."""
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,13 +12,17 @@ from checks.equivalence_classes import equivalence_classes
 from checks.functional_diversity import Functional
 from checks.l_diversity import satisfies
 from checks.requirements import Requirements
+from marginals.attribute import Role
 from marginals.errors import NothingPublishableError
 from marginals.full_domain import best_full_domain
 from marginals.lattice import single_table
 from marginals.local_recoding import LocalRecoding, occurrence_weights
 from marginals.sweep import sweep
 from marginals.table import Table
+from models.contingency_table import ContingencyTable
+from models.domain import Domain
 from models.errors import DomainMismatchError
+from models.hierarchy import Hierarchy
 from models.information import information_utility
 from recoding_oracles import classes_hold, requirements, tables
 
@@ -56,6 +61,21 @@ def test_the_best_full_domain_table_is_the_best_of_the_whole_lattice(table: Tabl
     else:
         with pytest.raises(NothingPublishableError):
             best_full_domain(table, requirement)
+
+
+def test_of_two_minimal_tables_the_one_with_more_information_is_taken() -> None:
+    """Suppressing either attribute satisfies; the one with two values loses less."""
+    domain = Domain.of({"a": Hierarchy.flat("1234"), "b": Hierarchy.flat("12"), "s": Hierarchy.flat("xy")})
+    a, b = np.indices((4, 2)).reshape(2, -1)
+    counts = ContingencyTable.from_cells(
+        domain, dict.fromkeys("abs", 0), {"a": a, "b": b, "s": (a + b) % 2}, np.ones(8, dtype=int)
+    )
+    table = Table(counts, {"a": Role.QUASI_IDENTIFIER, "b": Role.QUASI_IDENTIFIER, "s": Role.SENSITIVE})
+    best = best_full_domain(table, Functional(Fraction(1, 2), 2))
+    assert best.levels(0) == {"a": 0, "b": 1}
+    assert best.information_utility == pytest.approx((1 + 1 / 2 + 1) / 3)
+    coarser = best_full_domain(table, Functional(Fraction(1, 2), 2), k=4)
+    assert coarser.sizes.tolist() == [4, 4]
 
 
 @given(tables(), requirements(2))
