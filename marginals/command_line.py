@@ -237,7 +237,8 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
     if not isinstance(requirement, Functional):
         raise InputError(f'the method {method} needs privacy.diversity = "functional:tau,l"')
     table = configured.read_table()
-    recoded = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method](table, requirement)
+    recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
+    recoded = recode(table, requirement, k=configured.policy.k_link or 1)
     if out is not None:
         try:
             recoded.frame().to_csv(out, index=False, lineterminator="\n")

@@ -23,10 +23,11 @@ from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Mask
-from models.generalized_cells import GeneralizedCells
+from models.generalized_cells import GeneralizedCells, nodes_of
 from models.information import information_utility
 from models.margin import Margin
 from models.maximum_entropy import MaximumEntropy
+from models.taxonomy import Taxonomy
 from models.utility import average_class_size, classification_metric, discernibility
 
 Node = tuple[int, ...]
@@ -99,17 +100,13 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
         )
         metric = suppressed + classification_metric(counts.counts[~fails])
     if suppressed:
-        cells = GeneralizedCells.of(table)
-        nodes = cells.nodes.copy()
+        nodes = nodes_of(table)
         rows = fails[table.positions_in(classes)]
         for attribute in levels:
-            place = cube.domain.index(attribute)
-            nodes[rows, place] = cells.taxonomies[place].size - 1
+            nodes[rows, cube.domain.index(attribute)] = Taxonomy(cube.domain.hierarchy(attribute)).root
         recoded = GeneralizedCells.from_rows(cube.domain, nodes, table.counts)
-        kl_divergence, utility = (
-            recoded.kl_divergence(cube.table(sum(cube.domain.attribute_masks))),
-            recoded.information_utility,
-        )
+        kl_divergence = recoded.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
+        utility = recoded.information_utility
     else:
         kl_divergence = MaximumEntropy(Collection.of(cube, [mask])).kl_divergence
         utility = information_utility(table)

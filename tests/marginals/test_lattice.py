@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from checks.adjusted_entropy import DontCareEntropy
 from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.requirements import Requirements
-from marginals.lattice import minimal_tables, table_satisfies
+from marginals.lattice import minimal_tables, single_table, table_satisfies
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
@@ -117,3 +118,18 @@ def test_suppression_spares_rows_of_failing_classes(
 
 def _coded_cells(table: ContingencyTable) -> list[tuple[tuple[int, ...], int]]:
     return [(tuple(int(c[i]) for c in table.codes), int(n)) for i, n in enumerate(table.counts)]
+
+
+def test_utility_with_suppression_counts_each_row_by_its_own_value() -> None:
+    """A level that leaves a value as it is must not mix up whose rows are suppressed."""
+    hierarchy = Hierarchy.from_rows([("y", "y or z", "*"), ("z", "y or z", "*"), ("x", "x", "*")])
+    domain = Domain.of({"a": hierarchy})
+    table = ContingencyTable.from_cells(domain, {"a": 0}, {"a": np.arange(3)}, np.array([5, 5, 1]))
+    single = single_table(DataCube([table]), {"a": 1}, Requirements(k_link=2))
+    assert single.suppressed == 1
+    # Ten rows keep half of what they say, the suppressed one a third.
+    assert single.information_utility == pytest.approx((10 / 2 + 1 / 3) / 11)
+    # The model: 10/11 spread over y and z, 1/11 over all three.
+    model = np.array([10 / 22 + 1 / 33, 10 / 22 + 1 / 33, 1 / 33])
+    data = np.array([5, 5, 1]) / 11
+    assert single.kl_divergence == pytest.approx(float((data * np.log(data / model)).sum()))
