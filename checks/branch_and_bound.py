@@ -20,18 +20,21 @@ from checks.outcome import Outcome
 from checks.sensitive_tree import SensitiveTree
 from models.arrays import FloatArray, IndexArray
 
-BUDGET = 8_000_000
-"""Partial class combinations that are looked at before the answer is undecided."""
+BUDGET = 70_000_000
+"""Partial class combinations that are looked at before the answer is undecided; a complete one costs as much as 28."""
 
-PROOF_BUDGET = 32_000
-"""Partial class combinations that are looked at to prove the worst one."""
+PROOF_BUDGET = 20_000
+"""The same for proving which combination is the worst."""
 
-_ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 3, 2
+_ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 2, 2
 _LIKELY = 32
 """Cases, the likeliest first, whose minimizers are looked at before those of all others."""
 
 _PROOF_WORK = 2_000_000
 """Cases times classes beyond which the worst combination is not proven."""
+
+_COMPLETE = 28
+"""Partial combinations that cost as much time as judging a complete one, measured."""
 
 _BLOCK, _FORMS = 1 << 14, 16
 """Partial combinations taken at a time, for so many cuts; with more cuts fewer, and each counts for more."""
@@ -128,6 +131,7 @@ def _enumerate(log_tree: LogTree, remaining: list[Cuts], worst: _Worst, budget: 
 
     try:
         for chosen, _ in tree.depth_first([x @ coefficients for x in log_tree.x], np.add, screen, block):
+            looked_at += _COMPLETE * len(chosen)
             worst.look_at(chosen, log_tree.vectors(chosen))
             if worst.fails and witness_is_enough:
                 return True

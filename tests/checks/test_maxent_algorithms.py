@@ -69,7 +69,7 @@ def algorithms(tree: SensitiveTree, diversity: Diversity) -> dict[str, Outcome]:
     """Every algorithm that fits a criterion, by name."""
     outcomes = {"join": by_join(tree, diversity), "hull": by_hull(tree, diversity)}
     outcomes["chosen"] = decided(tree, diversity)[1]
-    if (bounded := branch_and_bound(tree, diversity, proof_budget=10**6)) is not None:
+    if (bounded := branch_and_bound(tree, diversity, proof_budget=10**7)) is not None:
         outcomes["branch and bound"] = bounded
     if isinstance(diversity, Distinct):
         outcomes["supports"] = by_supports(tree, diversity.l)
