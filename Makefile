@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 .PHONY: demo setup lint test bench
 
 demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
-	rm -rf "$(DEMO)"
+	if test -f "$(DEMO)/census.csv"; then rm -rf "$(DEMO)"; fi
 	$(BIN)/marginals demo "$(DEMO)"
 	$(BIN)/marginals verify "$(DEMO)/release"
 

@@ -1,5 +1,6 @@
 """Folders that appear whole or not at all."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -14,6 +15,9 @@ def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
     old folder, none, or the new one. Raises OSError, leaving no trace, where something cannot be written.
     """
     target = target.absolute()
+    if target.is_dir() and target.samefile(Path.cwd()):
+        # It would be replaced under the feet of whoever stands in it.
+        raise OSError(errno.EBUSY, "it is the current folder; name one of its own")
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
     fresh = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))

@@ -236,6 +236,14 @@ def test_other_peoples_folders_are_left_alone(release: Release, tmp_path: Path) 
         marginals.open_release(tmp_path)
 
 
+def test_the_current_folder_is_not_replaced(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="current folder"):
+        release.write(".")
+    release.write("release")
+    assert marginals.open_release("release").verify().ok
+
+
 def test_writing_that_fails_leaves_the_old_bundle(
     release: Release, bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
