@@ -18,6 +18,7 @@ from checks.equivalence_classes import equivalence_classes
 from checks.k_anonymity import nonsensitive_part
 from checks.l_diversity import satisfies
 from checks.requirements import Requirements
+from marginals.errors import InputError
 from models.arrays import BoolArray
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -35,6 +36,20 @@ Node = tuple[int, ...]
 
 Progress = Callable[[int, int], None]
 """Told how many of how many nodes are settled."""
+
+
+MEASURES = (
+    "kl_divergence",
+    "height",
+    "classes",
+    "average_class_size",
+    "discernibility",
+    "classification_metric",
+    "information_utility",
+)
+"""What single tables can be compared by (design 4.2)."""
+
+_LARGER_IS_BETTER = ("classes", "information_utility")
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,16 @@ class LatticeResult:
     nodes: int
     evaluated: int
     minimal: tuple[SingleTable, ...]
+
+    def best(self, by: str = "kl_divergence") -> SingleTable | None:
+        """The minimal table that is best by one of `MEASURES`; None when there is none. Ties go to the better KL.
+
+        Raises InputError for another measure, or one that the tables do not have.
+        """
+        if by not in MEASURES or any(getattr(table, by) is None for table in self.minimal):
+            raise InputError(f"the tables have no measure {by!r}; there is {', '.join(MEASURES)}")
+        sign = -1 if by in _LARGER_IS_BETTER else 1
+        return min(self.minimal, key=lambda table: sign * getattr(table, by), default=None)
 
 
 def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requirements) -> SingleTable:

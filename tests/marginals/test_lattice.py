@@ -12,7 +12,8 @@ from checks.adjusted_entropy import DontCareEntropy
 from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.requirements import Requirements
-from marginals.lattice import minimal_tables, single_table, table_satisfies
+from marginals.errors import InputError
+from marginals.lattice import MEASURES, minimal_tables, single_table, table_satisfies
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
@@ -133,3 +134,21 @@ def test_utility_with_suppression_counts_each_row_by_its_own_value() -> None:
     model = np.array([10 / 22 + 1 / 33, 10 / 22 + 1 / 33, 1 / 33])
     data = np.array([5, 5, 1]) / 11
     assert single.kl_divergence == pytest.approx(float((data * np.log(data / model)).sum()))
+
+
+def test_the_best_table_by_each_measure() -> None:
+    domain = Domain.of({"a": Hierarchy.from_intervals(map(str, range(4)), [2]), "b": Hierarchy.flat("xyz")})
+    rng = np.random.default_rng(2)
+    codes = {"a": rng.integers(0, 4, 40), "b": rng.integers(0, 3, 40)}
+    table = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, np.ones(40, dtype=np.int64))
+    result = minimal_tables(DataCube([table]), ("a", "b"), Requirements(k_link=5))
+    assert len(result.minimal) > 1
+    for measure in set(MEASURES) - {"classification_metric"}:
+        values = [getattr(single, measure) for single in result.minimal]
+        wanted = max(values) if measure in ("classes", "information_utility") else min(values)
+        best = result.best(measure)
+        assert best is not None
+        assert getattr(best, measure) == wanted
+    for measure in ("beauty", "classification_metric"):
+        with pytest.raises(InputError, match=measure):
+            result.best(measure)
