@@ -154,8 +154,8 @@ class Recursive:
             raise CriterionError(f"recursive:c,l needs a positive c, got {spelled(self.c)}")
 
     def __str__(self) -> str:
-        text = f"recursive:{spelled(self.c)},{self.l}"
-        # Criteria with value sets have no text that can be read back; theirs must not be taken for the plain one.
+        text = f"recursive:{spelled(self.c)},{self.l}" + ("" if self.strict else " or equal")
+        # Other criteria than the plain one have no text that can be read back; theirs must not be taken for its.
         return f"pd-{text} without {sorted(self.dont_care)}" if self.dont_care else text
 
     def tail_size(self, values: int) -> int:

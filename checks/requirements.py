@@ -104,7 +104,8 @@ class PrivacyConstraint:
                 if clique & base != base:
                     continue
                 if not satisfies(wanted.diversity, self._classes[attribute](clique).counts).all():
-                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", inherited=False)
+                    # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
+                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", inherited=True)
         return None
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
