@@ -16,11 +16,11 @@ from checks.sensitive_tree import SensitiveTree
 from models.collection import Collection
 from models.domain import Mask
 from models.inference import ExpectedCells
-from models.iterative_fitting import TOLERANCE, Fit, iterative_fit
+from models.iterative_fitting import Fit, iterative_fit
 from models.possible_cells import TooManyCellsError
 
 MARGIN = 1e-6
-"""Relative change of the criterion's parameter that a verdict must survive."""
+"""Relative change of the criterion's parameter that a verdict must survive; the fit must be a thousand times better."""
 
 VANISHING = 1e-7
 """Expected rows below which a cell may be one that the exact distribution leaves empty."""
@@ -35,8 +35,8 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
         fit = iterative_fit(collection)
     except TooManyCellsError as error:
         return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, str(error))
-    if fit.residual > 1e3 * TOLERANCE * collection.cube.total:
-        note = f"the fit still misses a published count by {fit.residual:.2g} rows"
+    if fit.residual > MARGIN / 1000:
+        note = f"the fit still misses a published count by {fit.residual:.2g} of it"
         return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, note)
     verdicts, examined, worst = set(), 0, None
     for least in (0.0, VANISHING):

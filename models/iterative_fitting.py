@@ -20,13 +20,13 @@ from models.margin import Margin
 from models.possible_cells import possible_cells
 from models.triangulation import triangulated_tree
 
-TOLERANCE = 1e-10
-"""Largest difference between a fitted and a published count, as a share of the rows, at which fitting stops."""
+TOLERANCE = 1e-11
+"""Largest misfit of a published count, as a share of that count, at which fitting stops."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Expected counts over the cliques of a junction tree. residual: largest misfit of a published count, in rows."""
+    """Expected counts over the cliques of a junction tree. residual: largest misfit of a count, as a share of it."""
 
     tree: JunctionTree
     cliques: tuple[ExpectedCells, ...]
@@ -100,11 +100,11 @@ class _Fitter:
                 self._spread_from(neighbour, clique)
 
     def sweep(self) -> float:
-        """Fit every marginal once; the largest misfit met, in rows."""
+        """Fit every marginal once; the largest misfit met, as a share of the published count."""
         worst = 0.0
         for clique, place, counts in self.targets:
             held = np.bincount(place, self.beliefs[clique], minlength=len(counts))
-            worst = max(worst, float(np.abs(held - counts).max(initial=0.0)))
+            worst = max(worst, float((np.abs(held - counts) / counts).max(initial=0.0)))
             self.beliefs[clique] = self.beliefs[clique] * (counts / np.where(held > 0, held, 1))[place]
             self._spread_from(clique)
         return worst
@@ -119,7 +119,7 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
     residual = np.inf
     for _ in range(sweeps):
         residual = fitter.sweep()
-        if residual <= TOLERANCE * fitter.total:
+        if residual <= TOLERANCE:
             break
     fitted = (ExpectedCells(c.margin, c.codes, belief) for c, belief in zip(fitter.cells, fitter.beliefs))
     return Fit(fitter.tree, tuple(fitted), residual)

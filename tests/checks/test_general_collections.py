@@ -1,6 +1,7 @@
 """Collections without a junction tree: verified against the full joint's maximum entropy and integer programming."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -18,6 +19,7 @@ from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
 from models.hierarchy import Hierarchy
+from models.iterative_fitting import iterative_fit
 from privacy_oracles import is_k_combinatorial, largest_counts
 
 
@@ -140,3 +142,14 @@ def test_a_budget_that_ends_is_undecided_with_the_proven_interval(monkeypatch: p
     finding = by_programming(collection_of(random_table(sizes, 300), margins), ["s"], 2)
     assert finding.verdict is Verdict.UNDECIDED
     assert "more than 3" in finding.note
+
+
+def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its misfit could hide more than the margin that a verdict must survive."""
+    sizes, margins = SHAPES["four-cycle"]
+    collection = collection_of(random_table(sizes, 400), margins)
+    assert fitted_diversity(collection, "s", parse_diversity("distinct:2")).holds
+    monkeypatch.setattr("checks.fitted_diversity.iterative_fit", partial(iterative_fit, sweeps=2))
+    finding = fitted_diversity(collection, "s", parse_diversity("distinct:2"))
+    assert finding.verdict is Verdict.UNDECIDED
+    assert "misses a published count" in finding.note
