@@ -17,7 +17,7 @@ from models.collection import Collection
 from models.data_cube import DataCube
 from models.domain import Mask
 from models.junction_tree import JunctionTree
-from models.search.constraint import Refusal
+from models.search.constraint import Reach, Refusal
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class PrivacyConstraint:
         sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
         if self._max_sensitive_margins is not None and len(sensitive) > self._max_sensitive_margins:
             limit = self._max_sensitive_margins
-            return Refusal(f"more than {limit} margins with a sensitive attribute", inherited=False)
+            return Refusal(f"more than {limit} margins with a sensitive attribute", Reach.LONGER)
         if sensitive not in self._collections:
             self._collections[sensitive] = self._collection_refusal(sensitive)
         return self._collections[sensitive]
@@ -98,14 +98,14 @@ class PrivacyConstraint:
         public = nonsensitive_part(self._cube.domain, clique, wanted.sensitive)
         counts = self._cube.counts(public)
         if len(counts) and counts.min() < k:
-            return Refusal(f"a class of fewer than {k} rows", inherited=True)
+            return Refusal(f"a class of fewer than {k} rows", Reach.FINER)
         if wanted.diversity is not None:
             for attribute, base in self._base_values.items():
                 if clique & base != base:
                     continue
                 if not satisfies(wanted.diversity, self._classes[attribute](clique).counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
-                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", inherited=True)
+                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", Reach.FINER)
         return None
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
@@ -138,4 +138,7 @@ class PrivacyConstraint:
 
 
 def _together(criterion: str, verdict: Verdict) -> Refusal:
-    return Refusal(f"{criterion} {verdict.value} for the margins together", inherited=False)
+    # A failing part of a junction tree fails the whole (KG06 Prop. 7.2; a table with the part's marginals can be glued to
+    # one with all of them). What is undecided says nothing of other collections.
+    reach = Reach.LONGER if verdict is Verdict.FAILS else Reach.ITSELF
+    return Refusal(f"{criterion} {verdict.value} for the margins together", reach)

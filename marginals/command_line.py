@@ -25,6 +25,7 @@ from marginals.release import Release
 from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
 from models.errors import MarginalsError
 from models.margin import Margin
+from models.search import SearchResult
 
 FAILED, UNUSABLE = 1, 2
 """Exit status of a failed check, and of bad input."""
@@ -338,7 +339,12 @@ def _report_release(release: Release, as_json: bool) -> None:
                 "kl_suppressed": utility.kl_suppressed,
                 "margins": [dict(margin) for margin in release.margins],
                 "checks": verification.as_json()["checks"],
-                "search": {"strategy": search.strategy, "evaluated": search.evaluated, "optimal": search.optimal},
+                "search": {
+                    "strategy": search.strategy,
+                    "evaluated": search.evaluated,
+                    "optimal": search.optimal,
+                    "lower_bound": search.bound,
+                },
             }
         )
     else:
@@ -354,8 +360,19 @@ def _report_release(release: Release, as_json: bool) -> None:
             told, told_by_best = (utility.kl_suppressed - kl for kl in (utility.kl_divergence, utility.kl_best_table))
             if told_by_best > 0:
                 click.echo(f"So the release tells {told / told_by_best:.1f} times as much as the best single table.")
+        click.echo(_search_outcome(search))
     if not verification.ok:
         raise NothingPublishableError("the release does not keep its claims; do not use it")
+
+
+def _search_outcome(search: SearchResult) -> str:
+    """How it was searched, and how much better another release can be."""
+    told = f"Search: {search.strategy}, {search.evaluated} collections looked at"
+    if search.optimal:
+        return f"{told}; none that the policy allows is better."
+    if search.gap is None:
+        return f"{told}."
+    return f"{told}; none that the policy allows is better by more than {search.gap:.3f} nats."
 
 
 def _print_finding(finding: Finding) -> None:

@@ -15,6 +15,17 @@ from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
 
 _SECTIONS = ("data", "attributes", "privacy", "base", "search")
+_SEARCH = (
+    "strategy",
+    "seed",
+    "start",
+    "max_sensitive_margins",
+    "max_cells",
+    "max_attributes",
+    "must_publish",
+    "must_not_publish",
+    "time_limit",
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError('the key data.domain must be "declared" or "observed"')
     privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
     base = _section(content, "base", ("table",))
-    search = _section(content, "search", ("strategy", "seed", "max_sensitive_margins", "time_limit"))
+    search = _section(content, "search", _SEARCH)
     table = base.get("table", "best")
     if not isinstance(table, str | dict):
         raise InputError('the key base.table must be "best", "none" or a table of levels')

@@ -1,7 +1,7 @@
 """Publishing: from a table and a policy to the release that keeps the most of the data."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from checks.requirements import PrivacyConstraint, Requirements
@@ -13,8 +13,11 @@ from marginals.release import Release
 from marginals.table import Table
 from models.collection import Collection
 from models.data_cube import DataCube
+from models.domain import Domain, Mask
+from models.errors import DomainMismatchError
+from models.junction_tree import maximal_masks
 from models.maximum_entropy import MaximumEntropy
-from models.search import STRATEGIES
+from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
@@ -69,6 +72,35 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
     return _Base(minimal[0], minimal[0])
 
 
+def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Base) -> Problem:
+    """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
+    domain = table.domain
+    kept = [base.required.mask] if base.required else []
+    kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
+    kept = maximal_masks(kept)
+    constraint = MarginLimits(
+        domain,
+        policy.max_cells,
+        policy.max_attributes,
+        tuple(_mask(domain, "must_not_publish", margin) for margin in policy.must_not_publish),
+        PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins),
+    )
+    if not Collection.of(table.cube, kept).is_decomposable:
+        raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
+    if refusal := constraint(kept, 0):
+        what = "what must be published" if policy.must_publish else "the base table"
+        raise NothingPublishableError(f"{what} cannot be published: {refusal.reason}")
+    problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed)
+    return from_independence(problem) if policy.start == "independence" else problem
+
+
+def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:
+    try:
+        return domain.mask(margin)
+    except DomainMismatchError as error:
+        raise InputError(f"{key}: {error}") from None
+
+
 def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> Release:
     """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
 
@@ -77,12 +109,9 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
     """
     requirements = policy.requirements(table.sensitive)
     cube = table.cube
-    base = _base(table, policy, requirements, progress)
-    start = [base.required.mask] if base.required and base.required.mask else []
-    constraint = PrivacyConstraint(cube, requirements, policy.max_sensitive_margins)
-    if refusal := constraint(start, 0):
-        raise NothingPublishableError(f"the base table cannot be published: {refusal.reason}")
     deadline = time.monotonic() + policy.time_limit
+    base = _base(table, policy, requirements, progress)
+    problem = _problem(table, policy, requirements, base)
     asked = 0
 
     def stop() -> bool:
@@ -91,7 +120,7 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
         progress("collections", asked, 0)
         return time.monotonic() > deadline
 
-    found = STRATEGIES[policy.strategy](cube, start, constraint, stop)
+    found = with_bound(STRATEGIES[policy.strategy](problem, stop), problem, stop)
     if not found.cliques:
         raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])

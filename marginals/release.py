@@ -1,7 +1,7 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,13 @@ class Release:
             raise InputError(f"{attribute!r} has no such value at any level; `.domain.hierarchy({attribute!r}).labels`")
         level = min(levels, key=lambda level: (level < published, level))
         return np.asarray(hierarchy.lift(0, level) == hierarchy.code(label, level), dtype=np.float64)
+
+    def trace(self) -> pd.DataFrame:
+        """The search step by step, where the release was just made: `move`, KL divergence `before` and `after` it in
+        nats, and `refused`, why better moves were passed over. Empty for a release that was opened.
+        """
+        steps = self.search.steps if self.search else ()
+        return pd.DataFrame([asdict(step) for step in steps], columns=["move", "before", "after", "refused"])
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
         """Check the claims of the release, or others, on its marginals alone."""

@@ -366,8 +366,17 @@ table = "best"               # the most informative such table, found by the pro
 
 [search]
 strategy = "greedy"          # improves the release step by step and stops when no step helps
+                             # "greedy-both": then also takes steps back where others then gain more
+                             # "greedy-backward": from all that each table may show, back to what they may show together
+                             # "anneal", "genetic": try many ways at random; slower, often better
+                             # "exact": the best there is, with proof, for few columns with few levels
+start = "independence"       # where it begins, besides the table above: every column by itself; or "nothing"
 seed = 0                     # the same seed gives the same release
 max_sensitive_margins = 3    # at most so many published tables hold the sensitive column; more are slower to check
 time_limit = 60.0            # seconds; then the best release found so far is taken
+# max_cells = 500            # no published table has more cells, empty ones included
+# max_attributes = 3         # ... or more columns
+# must_publish = [{ age = 2, sex = 0 }]       # something published shows at least this
+# must_not_publish = [{ postcode = 0 }]       # nothing published shows this
 """
 """The `release.toml` that goes with the census: a commented example of every key."""

@@ -111,7 +111,7 @@ class ContingencyTable:
 
         Raises DomainMismatchError when the margin asks for more than this table shows.
         """
-        wanted = [attribute for attribute in self.domain.attributes if attribute in margin]
+        wanted = sorted(margin, key=self.domain.index)
         for attribute in wanted:
             if attribute not in self.margin or self.margin[attribute] > margin[attribute]:
                 level = margin[attribute]

@@ -12,6 +12,10 @@ from models.contingency_table import ContingencyTable, entropy
 from models.domain import Domain, Mask
 from models.errors import DomainMismatchError
 from models.mixed_radix import pack, tally_totals
+from models.pair_entropies import pair_entropies
+
+_PRODUCTS_A_COUNT = 64
+"""So many products of a matrix product take about the time of counting one row once."""
 
 
 class DataCube:
@@ -67,6 +71,19 @@ class DataCube:
         if known is None:
             known = self._entropies[mask] = entropy(self.counts(mask))
         return known
+
+    def learn_pairs(self) -> None:
+        """Remember the entropies of all pairs of attributes at base values, where counting them all at once pays."""
+        domain = self.domain
+        sizes = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+        pairs = len(sizes) * (len(sizes) - 1) // 2
+        if sum(sizes) ** 2 > _PRODUCTS_A_COUNT * pairs:
+            return
+        table = self.table(sum(domain.attribute_masks))
+        together = pair_entropies(list(table.codes), sizes, table.counts)
+        for i, first in enumerate(domain.attribute_masks):
+            for j, second in enumerate(domain.attribute_masks[:i]):
+                self._entropies.setdefault(first | second, float(together[i, j]))
 
     def log_leaves(self, attribute: str, resolution: int) -> float:
         """Mean over the rows of ln(number of base values under the row's value), nats, at a resolution.

@@ -124,9 +124,30 @@ class Domain:
 
     def resolutions(self, mask: Mask) -> Iterator[tuple[str, int]]:
         """Pairs of attribute and resolution (number of induced attributes) for the attributes a mask holds."""
-        for attribute, own in zip(self.attributes, self.attribute_masks):
-            if held := mask & own:
-                yield attribute, held.bit_count()
+        while mask:
+            index = self._attribute_of[(mask & -mask).bit_length() - 1]
+            own = self.attribute_masks[index]
+            yield self.attributes[index], (mask & own).bit_count()
+            mask &= ~own
+
+    @cached_property
+    def _attribute_of(self) -> tuple[int, ...]:
+        return tuple(i for i, h in enumerate(self.hierarchies) for _ in range(h.height))
+
+    @cached_property
+    def _cell_counts(self) -> dict[Mask, int]:
+        return {}
+
+    def cell_count(self, mask: Mask) -> int:
+        """Number of cells of the margin of a valid mask, empty ones included; remembered."""
+        known = self._cell_counts.get(mask)
+        if known is None:
+            known = 1
+            for attribute, resolution in self.resolutions(mask):
+                hierarchy = self.hierarchy(attribute)
+                known *= hierarchy.size(hierarchy.height - resolution)
+            self._cell_counts[mask] = known
+        return known
 
     @cached_property
     def induced_attributes(self) -> tuple[InducedAttribute, ...]:

@@ -19,3 +19,7 @@ class NotDecomposableError(MarginalsError, ValueError):
 
 class ContradictionError(MarginalsError, ValueError):
     """Marginals that no single table can have."""
+
+
+class SelectionError(MarginalsError, ValueError):
+    """A model search that was asked for what there is not."""

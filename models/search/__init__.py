@@ -2,11 +2,53 @@
 
 from collections.abc import Mapping
 
-from models.search.constraint import Constraint, Refusal, Unconstrained
-from models.search.greedy import greedy
+from models.search.anneal import anneal
+from models.search.constraint import Constraint, MarginLimits, Reach, Refusal, Unconstrained
+from models.search.exact import exact
+from models.search.genetic import genetic
+from models.search.greedy import backward, both, forward
+from models.search.lower_bound import with_bound
+from models.search.objective import KL, LikelihoodRatio, Objective, Priced, aic, bic
+from models.search.problem import Problem, Stop, from_independence
 from models.search.result import SearchResult, Step, Strategy
+from models.search.selection import Selection, select
 
-STRATEGIES: Mapping[str, Strategy] = {"greedy": greedy}
+STRATEGIES: Mapping[str, Strategy] = {
+    "greedy": forward,
+    "greedy-backward": backward,
+    "greedy-both": both,
+    "anneal": anneal,
+    "genetic": genetic,
+    "exact": exact,
+}
 """The strategies by the names a policy uses."""
 
-__all__ = ["STRATEGIES", "Constraint", "Refusal", "SearchResult", "Step", "Strategy", "Unconstrained", "greedy"]
+__all__ = [
+    "KL",
+    "STRATEGIES",
+    "Constraint",
+    "LikelihoodRatio",
+    "MarginLimits",
+    "Objective",
+    "Priced",
+    "Problem",
+    "Reach",
+    "Refusal",
+    "SearchResult",
+    "Selection",
+    "Step",
+    "Stop",
+    "Strategy",
+    "Unconstrained",
+    "aic",
+    "anneal",
+    "backward",
+    "bic",
+    "both",
+    "exact",
+    "forward",
+    "from_independence",
+    "genetic",
+    "select",
+    "with_bound",
+]

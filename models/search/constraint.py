@@ -1,19 +1,30 @@
 """What a search may not choose, as a parameter of the search."""
 
 from collections.abc import Collection as AnyCollection
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple, Protocol
 
-from models.domain import Mask
+from models.domain import Domain, Mask
+
+
+class Reach(Enum):
+    """Which other collections a refusal refuses as well, so that a search may prune them.
+
+    FINER: every collection that shows at least as much. LONGER: every collection whose junction tree holds this one's
+    as a part, that is, which goes on from it in perfect sequence; FINER implies it. ITSELF: none.
+    """
+
+    FINER = "finer"
+    LONGER = "longer"
+    ITSELF = "itself"
 
 
 class Refusal(NamedTuple):
-    """Why a collection may not be chosen.
-
-    inherited: whether every collection that shows at least as much is refused too, so that a search may prune.
-    """
+    """Why a collection may not be chosen, and how far that reaches."""
 
     reason: str
-    inherited: bool
+    reach: Reach
 
 
 class Constraint(Protocol):
@@ -22,8 +33,8 @@ class Constraint(Protocol):
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """None when the collection with these maximal cliques may be chosen.
 
-        new: the clique that the last move made; the collection before that move was allowed. 0 where there is no such
-        clique, so that all must be looked at.
+        new: the clique that the last move made; the other cliques were allowed before it. 0 where there is no such
+        clique, so that all must be looked at. A refusal because of a clique alone reaches FINER.
         """
 
 
@@ -32,4 +43,37 @@ class Unconstrained:
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
         """None."""
+        return None
+
+
+@dataclass(frozen=True)
+class MarginLimits:
+    """Bounds on each margin, looked at before another constraint.
+
+    max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
+    nothing published may show, neither as they are nor finer.
+    """
+
+    domain: Domain
+    max_cells: int | None = None
+    max_attributes: int | None = None
+    withheld: tuple[Mask, ...] = ()
+    then: Constraint = field(default_factory=Unconstrained)
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        """The refusal of a clique beyond the limits, or what the other constraint says."""
+        for clique in [new] if new else cliques:
+            if reason := self._excess(clique):
+                return Refusal(reason, Reach.FINER)
+        return self.then(cliques, new)
+
+    def _excess(self, clique: Mask) -> str | None:
+        margin = self.domain.margin(clique)
+        if self.max_attributes is not None and len(margin) > self.max_attributes:
+            return f"a margin of more than {self.max_attributes} attributes"
+        if self.max_cells is not None and self.domain.size(margin) > self.max_cells:
+            return f"a margin of more than {self.max_cells} cells"
+        for withheld in self.withheld:
+            if not withheld & ~clique:
+                return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
         return None

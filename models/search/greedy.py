@@ -1,96 +1,250 @@
-"""Forward stepwise search: always the allowed move that lowers the KL divergence most.
+"""Stepwise search: always the allowed move that gains most.
 
-Candidates wait in a priority queue. A move changes the gain of those pairs alone whose common neighbours it changes, so
-only these are valued again; the others keep their place. A candidate the constraint refuses for good is dropped, one it
-refuses for now comes back after the next move.
+Forward adds, backward takes away, `both` does the one and then tries the other. Candidates for additions wait in a
+priority queue. A move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued
+again; the others keep their place. A candidate the constraint refuses for good is dropped, one it refuses for now comes
+back after the next move.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from collections.abc import Collection as AnyCollection
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from models.collection import Collection
-from models.data_cube import DataCube
 from models.domain import Mask, vertices_of
-from models.interaction_graph import InteractionGraph
-from models.junction_tree import maximal_masks
 from models.maximum_entropy import MaximumEntropy
-from models.moves import AddEdge, AddVertex, describe
-from models.search.constraint import Constraint
-from models.search.result import SearchResult, Step, Stop
+from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, allowed_moves, describe
+from models.search.constraint import Constraint, Reach, Refusal
+from models.search.objective import KL, Priced
+from models.search.position import Change, Position
+from models.search.problem import Problem, Stop
+from models.search.result import SearchResult, Step
 
-_NO_GAIN = 1e-12
+LEAST_GAIN = 1e-12
 """Nats. Smaller gains are rounding, or a margin that says nothing new."""
 
-Candidate = tuple[float, Mask, "AddVertex | AddEdge"]
-"""Gain with its sign turned, the clique that the move would make, and the move."""
+Weight = Callable[[Move], float]
+"""A positive factor on the gain of a move, by which a search may prefer it."""
+
+Candidate = tuple[float, int, "AddVertex | AddEdge", Change]
+"""Weighted gain with its sign turned, the clique that the move would make, the move, and what it brings."""
 
 
-def _gain(cube: DataCube, graph: InteractionGraph, move: AddVertex | AddEdge) -> tuple[float, Mask]:
-    """By how much a move lowers the KL divergence (design 4.2), and the clique it makes."""
-    entropy = cube.entropy
-    if isinstance(move, AddEdge):
-        separator, clique = move.separator(graph), move.clique(graph)
-        first, second = separator | 1 << move.first, separator | 1 << move.second
-        return entropy(first) + entropy(second) - entropy(separator) - entropy(clique), clique
-    steps = cube.domain.coarser_steps(move.vertex)
-    clique = steps | 1 << move.vertex
-    attribute = cube.domain.induced_attributes[move.vertex].attribute
-    resolution = steps.bit_count()
-    leaves = cube.log_leaves(attribute, resolution) - cube.log_leaves(attribute, resolution + 1)
-    return entropy(steps) - entropy(clique) + leaves, clique
+def evenly(move: Move) -> float:  # noqa: ARG001
+    """Weight 1 for every move."""
+    return 1.0
 
 
-def _touched(graph: InteractionGraph, changed: Iterable[int]) -> set[AddVertex | AddEdge]:
-    """The moves whose gain or admission can have changed when these vertices got new neighbours."""
-    moves: set[AddVertex | AddEdge] = set()
-    for vertex in changed:
-        finer = graph.domain.finer_steps(vertex)
-        moves.update(AddVertex(v) for v in vertices_of(finer & -finer))
-        apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
-        moves.update(AddEdge(min(vertex, other), max(vertex, other)) for other in vertices_of(apart))
-    return moves
+def result_of(
+    strategy: str, problem: Problem, position: Position, evaluated: int, steps: Iterable[Step]
+) -> SearchResult:
+    """The result that a position is, valued anew from its junction tree."""
+    model = MaximumEntropy(Collection.of(problem.cube, position.cliques))
+    divergence = model.kl_divergence
+    priced = isinstance(problem.objective, Priced)
+    value = divergence + (problem.price * model.parameter_count if problem.price else 0.0) if priced else None
+    cliques = tuple(sorted(position.cliques))
+    return SearchResult(strategy, cliques, divergence, evaluated, optimal=False, steps=tuple(steps), value=value)
 
 
-def greedy(cube: DataCube, start: Sequence[Mask], constraint: Constraint, stop: Stop) -> SearchResult:
-    """Add to the collection `start` while some allowed move lowers the KL divergence.
+class _Climb:
+    """One stepwise search: the position, and what has been done to get there."""
 
-    The result shows at least what `start` shows. Deterministic. The cube must hold the base table.
+    def __init__(self, problem: Problem, position: Position, stop: Stop) -> None:
+        self.problem = problem
+        self.position = position
+        self.stop = stop
+        self.steps: list[Step] = []
+        self.evaluated = 0
+        self.gained = 0.0
+        self._refused: list[str] = []
+
+    def gain(self, change: Change) -> float:
+        return self.problem.objective.gain(change.divergence, change.parameters)
+
+    def refusal(self, move: Move, change: Change) -> Refusal | None:
+        """What the constraint says of the collection after a move; remembered for the trace."""
+        self.evaluated += 1
+        refusal = self.problem.constraint(self.position.cliques_after(move), change.clique)
+        if refusal:
+            self._refused.append(f"{describe(move, self.position.graph)}: {refusal.reason}")
+        return refusal
+
+    def take(self, move: Move, change: Change) -> None:
+        before = self.position
+        self.position = before.after(move, change)
+        described = describe(move, before.graph)
+        self.steps.append(Step(described, before.divergence, self.position.divergence, tuple(self._refused)))
+        self._refused = []
+
+    def is_allowed(self) -> bool:
+        """Whether the constraint allows the position itself."""
+        self.evaluated += 1
+        return self.problem.constraint(self.position.cliques, 0) is None
+
+    def removals(self) -> list[tuple[float, Move, Change]]:
+        """The moves that take something away but nothing that must stay, with their gains, best first."""
+        moves = [m for m in allowed_moves(self.position.graph) if isinstance(m, RemoveVertex | RemoveEdge)]
+        kept = [m for m in moves if self.problem.is_kept(self.position.cliques_after(m))]
+        changes = [(move, self.position.change(move)) for move in kept]
+        return sorted(((self.gain(change), move, change) for move, change in changes), key=lambda r: (-r[0], str(r[1])))
+
+    def remove_all(self) -> None:
+        """Removals while one gains."""
+        while not self.stop():
+            gaining = (r for r in self.removals() if r[0] > LEAST_GAIN)
+            chosen = next((r for r in gaining if not self.refusal(r[1], r[2])), None)
+            if chosen is None:
+                break
+            self.take(*chosen[1:])
+        self._refused = []
+
+    def add_all(self, weight: Weight = evenly) -> None:
+        """Additions while one gains."""
+        queue: list[Candidate] = []
+
+        def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
+            for move in moves:
+                if move.is_allowed(self.position.graph):
+                    change = self.position.change(move)
+                    if (gain := self.gain(change)) > LEAST_GAIN:
+                        heappush(queue, (-gain * weight(move), change.clique, move, change))
+
+        enqueue(_additions(self.position))
+        waiting: list[Candidate] = []
+        while queue and not self.stop():
+            candidate = heappop(queue)
+            _, clique, move, change = candidate
+            graph = self.position.graph
+            if not move.is_allowed(graph) or (isinstance(move, AddEdge) and move.clique(graph) != clique):
+                continue
+            if refusal := self.refusal(move, change):
+                if refusal.reach is not Reach.FINER:
+                    waiting.append(candidate)
+                continue
+            self.gained += self.gain(change)
+            self.take(move, change)
+            enqueue(_touched(self.position, move))
+            for candidate in waiting:
+                heappush(queue, candidate)
+            waiting = []
+        self._refused = []
+
+
+def _additions(position: Position) -> set[AddVertex | AddEdge]:
+    """All additions that may be allowed."""
+    moves: set[AddVertex | AddEdge] = {AddVertex(offset) for offset in position.cube.domain.offsets[:-1]}
+    present = list(vertices_of(position.graph.vertices))
+    moves |= {AddVertex(v) for vertex in present for v in _next_step(position, vertex)}
+    return moves | {AddEdge(a, b) for i, a in enumerate(present) for b in present[i + 1 :]}
+
+
+def _next_step(position: Position, vertex: int) -> Iterable[int]:
+    finer = position.cube.domain.finer_steps(vertex)
+    return vertices_of(finer & -finer)
+
+
+def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | AddEdge]:
+    """The additions whose gain or admission an addition, just made, can have changed.
+
+    Those are pairs with a vertex of the move whose common neighbours have grown. All others keep their separator,
+    which the move can stop from separating but not let separate.
     """
-    graph = InteractionGraph.of(cube.domain, start)
-    cliques = set(maximal_masks(start))
-    divergence = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
-    queue: list[Candidate] = []
-    steps: list[Step] = []
-    evaluated = 0
+    graph = position.graph
+    if isinstance(move, AddVertex):
+        moves: set[AddVertex | AddEdge] = {AddVertex(v) for v in _next_step(position, move.vertex)}
+        return moves | _pairs(move.vertex, graph.vertices & ~graph.neighbors[move.vertex])
+    first, second = graph.neighbors[move.first], graph.neighbors[move.second]
+    return _pairs(move.first, second & ~first) | _pairs(move.second, first & ~second)
 
-    def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
-        for move in moves:
-            if move.is_allowed(graph):
-                gain, clique = _gain(cube, graph, move)
-                if gain > _NO_GAIN:
-                    heappush(queue, (-gain, clique, move))
 
-    first_steps = {AddVertex(offset) for offset in cube.domain.offsets[:-1]}
-    enqueue(first_steps | _touched(graph, vertices_of(graph.vertices)))
-    waiting: list[Candidate] = []
-    refused: list[str] = []
-    while queue and not stop():
-        candidate = heappop(queue)
-        gain, clique, move = -candidate[0], candidate[1], candidate[2]
-        if not move.is_allowed(graph) or (isinstance(move, AddEdge) and move.clique(graph) != clique):
-            continue
-        evaluated += 1
-        after = {old for old in cliques if old & ~clique} | {clique}
-        if refusal := constraint(after, clique):
-            refused.append(f"{describe(move, graph)}: {refusal.reason}")
-            if not refusal.inherited:
-                waiting.append(candidate)
-            continue
-        steps.append(Step(describe(move, graph), divergence, divergence - gain, tuple(refused)))
-        graph, cliques, divergence = move.apply(graph), after, divergence - gain
-        enqueue(_touched(graph, (move.vertex,) if isinstance(move, AddVertex) else (move.first, move.second)))
-        for candidate in waiting:
-            heappush(queue, candidate)
-        waiting, refused = [], []
-    best = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
-    return SearchResult("greedy", tuple(sorted(cliques)), best, evaluated, optimal=False, steps=tuple(steps))
+def _pairs(vertex: int, others: int) -> set[AddVertex | AddEdge]:
+    return {AddEdge(min(vertex, o), max(vertex, o)) for o in vertices_of(others & ~(1 << vertex))}
+
+
+class _EachMargin:
+    """What a constraint says of each margin by itself."""
+
+    def __init__(self, constraint: Constraint) -> None:
+        self._constraint = constraint
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        for clique in [new] if new else cliques:
+            refusal = self._constraint((clique,), clique)
+            if refusal and refusal.reach is Reach.FINER:
+                return refusal
+        return None
+
+
+def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResult:
+    """Add to the beginning while some allowed move gains."""
+    climb = _Climb(problem, Position.of(problem.cube, problem.beginning), stop)
+    climb.add_all(weight)
+    return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
+
+
+def backward(problem: Problem, stop: Stop) -> SearchResult:
+    """Show all that each margin by itself may show, then take away what costs least until the whole is allowed, and
+    while taking away gains.
+
+    Where some removals are allowed, the best of them is taken. Stopped before anything is allowed, it gives back what
+    must be kept.
+    """
+    start = Position.of(problem.cube, problem.beginning)
+    climb = _Climb(replace(problem, constraint=_EachMargin(problem.constraint), objective=KL), start, stop)
+    climb.add_all()
+    climb.problem = problem
+    allowed = climb.is_allowed()
+    while not stop():
+        removals = [removal for removal in climb.removals() if not allowed or removal[0] > LEAST_GAIN]
+        chosen = next((r for r in removals if stop() or not climb.refusal(r[1], r[2])), None)
+        if chosen is None and (allowed or not removals):
+            break
+        allowed = chosen is not None
+        _, move, change = chosen or removals[0]
+        climb.take(move, change)
+    if not climb.is_allowed():
+        kept = Position.of(problem.cube, problem.kept)
+        return result_of("greedy-backward", problem, kept, climb.evaluated, ())
+    return result_of("greedy-backward", problem, climb.position, climb.evaluated, climb.steps)
+
+
+def both(problem: Problem, stop: Stop) -> SearchResult:
+    """Forward and then back while either gains; then take one thing away, go forward again without it, and keep what is
+    better, until nothing is.
+
+    On the way, right after the removal, the collection need not be allowed.
+    """
+    best = _Climb(problem, Position.of(problem.cube, problem.beginning), stop)
+    best.add_all()
+    best.remove_all()
+    evaluated, improved = best.evaluated, True
+    while improved and not stop():
+        improved = False
+        for loss, move, change in best.removals():
+            if stop():
+                break
+            trial = _Climb(problem, best.position, stop)
+            trial.take(move, change)
+            trial.add_all(_all_but(_reverse(move)))
+            evaluated += trial.evaluated + 1
+            if loss + trial.gained > LEAST_GAIN and trial.is_allowed():
+                trial.steps[:0] = best.steps
+                best, improved = trial, True
+                break
+    return result_of("greedy-both", problem, best.position, evaluated, best.steps)
+
+
+def _reverse(move: Move) -> Move:
+    match move:
+        case RemoveEdge(first, second):
+            return AddEdge(first, second)
+        case RemoveVertex(vertex):
+            return AddVertex(vertex)
+    raise ValueError(f"{move} takes nothing away")
+
+
+def _all_but(last: Move) -> Weight:
+    """Weights that put one move behind all others."""
+    return lambda move: 1e-9 if move == last else 1.0

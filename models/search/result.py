@@ -1,15 +1,10 @@
 """What a search gives back: the collection, and how it got there."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from models.data_cube import DataCube
 from models.domain import Mask
-from models.search.constraint import Constraint
-
-Stop = Callable[[], bool]
-"""Asked between two evaluations; True ends the search with the best collection so far."""
+from models.search.problem import Problem, Stop
 
 
 @dataclass(frozen=True)
@@ -27,7 +22,9 @@ class SearchResult:
     """The best collection found.
 
     cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: collections put to the
-    constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order.
+    constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
+    nats; no allowed collection has a smaller objective (None: not known). value: the objective of the collection (None
+    where the objective is a stopping rule only).
     """
 
     strategy: str
@@ -36,10 +33,19 @@ class SearchResult:
     evaluated: int
     optimal: bool
     steps: tuple[Step, ...]
+    value: float | None = None
+    bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """By how many nats at most some allowed collection is better; None when no bound is known."""
+        if self.optimal:
+            return 0.0
+        return None if self.value is None or self.bound is None else max(self.value - self.bound, 0.0)
 
 
 class Strategy(Protocol):
     """Any search of this shape."""
 
-    def __call__(self, cube: DataCube, start: Sequence[Mask], constraint: Constraint, stop: Stop) -> SearchResult:
-        """Search from the collection `start`, which the constraint allows, and never show less than it does."""
+    def __call__(self, problem: Problem, stop: Stop) -> SearchResult:
+        """The best collection found that the problem allows; the same for the same problem unless stopped early."""

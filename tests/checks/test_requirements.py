@@ -21,6 +21,7 @@ from models.domain import Domain, Mask
 from models.hierarchy import Hierarchy
 from models.interaction_graph import InteractionGraph
 from models.moves import AddEdge, AddVertex, allowed_moves
+from models.search import Reach
 from privacy_oracles import conditionals, finest, is_diverse, is_k_combinatorial, largest_counts
 from privacy_strategies import diversities, functionals, sensitive_collections
 
@@ -116,7 +117,7 @@ def test_a_refusal_that_is_inherited_holds_for_every_refinement(case: Case, data
     collection, requirements, limit = case
     constraint = PrivacyConstraint(collection.cube, requirements, limit)
     refusal = constraint(collection.masks, 0)
-    if refusal is None or not refusal.inherited:
+    if refusal is None or refusal.reach is not Reach.FINER:
         return
     graph = collection.interaction_graph
     for _ in range(6):
@@ -134,10 +135,10 @@ def test_too_small_a_class_is_refused_for_good_and_too_many_margins_for_now(case
     rows = collection.cube.total
     small = PrivacyConstraint(collection.cube, Requirements((), k_link=rows + 1))(collection.masks, 0)
     assert small is not None
-    assert small.inherited
+    assert small.reach is Reach.FINER
     many = PrivacyConstraint(collection.cube, Requirements(("s",)), 0)(collection.masks, 0)
     assert (many is None) is ("s" not in finest(collection.margins))
-    assert many is None or not many.inherited
+    assert many is None or many.reach is not Reach.FINER
 
 
 @settings(max_examples=40)
@@ -167,7 +168,7 @@ def test_margins_that_fail_together_are_refused_for_now(requirements: Requiremen
     cube, apart, together = agreeing()
     refusal = PrivacyConstraint(cube, requirements)(apart, 0)
     assert refusal is not None
-    assert not refusal.inherited
+    assert refusal.reach is not Reach.FINER
     assert PrivacyConstraint(cube, requirements)(together, 0) is None
 
 
@@ -179,7 +180,7 @@ def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -
     cube, apart, _ = agreeing()
     refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
     assert refusal is not None
-    assert not refusal.inherited
+    assert refusal.reach is not Reach.FINER
     assert "undecided" in refusal.reason
 
 

@@ -17,13 +17,17 @@ from models.interaction_graph import InteractionGraph
 from models.junction_tree import maximal_masks
 from models.maximum_entropy import MaximumEntropy
 from models.moves import AddEdge, AddVertex, allowed_moves, describe
-from models.search import STRATEGIES, Refusal, Unconstrained, greedy
+from models.search import STRATEGIES, Problem, Reach, Refusal, Unconstrained, forward
 from privacy_oracles import base_table
 from strategies import contingency_tables, decomposable_masks, domains
 
 
 def never():
     return False
+
+
+def greedy(cube, start, constraint, stop):
+    return forward(Problem(cube, constraint, kept=tuple(start)), stop)
 
 
 @st.composite
@@ -43,9 +47,9 @@ class Limits:
 
     def judge(self, cliques):
         if any(self.domain.size(self.domain.margin(clique)) > self.cells for clique in cliques):
-            return Refusal("a margin of too many cells", inherited=True)
+            return Refusal("a margin of too many cells", Reach.FINER)
         if len(cliques) > self.margins:
-            return Refusal("too many margins", inherited=False)
+            return Refusal("too many margins", Reach.LONGER)
         return None
 
     def __call__(self, cliques, new):
@@ -252,4 +256,4 @@ def test_values_that_are_equally_frequent_under_their_parent_are_not_shown():
 
 def test_unconstrained_refuses_nothing_and_greedy_goes_by_its_name():
     assert Unconstrained()([1, 2], 1) is None
-    assert STRATEGIES["greedy"] is greedy
+    assert STRATEGIES["greedy"] is forward

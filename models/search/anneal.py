@@ -1,0 +1,88 @@
+"""Simulated annealing: a random walk over the eight moves that takes losses ever more rarely.
+
+Kirkpatrick, Gelatt and Vecchi (1983). The walk stays among the allowed collections, starts where forward search ends, and
+cools geometrically; at the end it climbs from the best collection it has seen.
+"""
+
+from dataclasses import replace
+from math import exp, log
+
+import numpy as np
+
+from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.search.constraint import Reach
+from models.search.greedy import forward, result_of
+from models.search.position import Position
+from models.search.problem import Problem, Stop
+from models.search.result import SearchResult, Step
+
+PROPOSALS = 4_000
+"""Moves proposed for each induced attribute of the domain."""
+
+HOTTEST, COLDEST = 0.1, 0.0005
+"""Temperatures at the beginning and at the end, nats."""
+
+
+def anneal(problem: Problem, stop: Stop) -> SearchResult:
+    """The best collection that the walk meets, no worse than that of forward search.
+
+    Every accepted move is in the steps. Raises SelectionError for an objective that is a stopping rule only.
+    """
+    _ = problem.price
+    found = forward(problem, stop)
+    walk = _Walk(problem, Position.of(problem.cube, found.cliques), np.random.default_rng(problem.seed))
+    proposals = PROPOSALS * problem.cube.domain.vertex_count
+    for turn in range(proposals):
+        if stop():
+            break
+        walk.propose(HOTTEST * exp(log(COLDEST / HOTTEST) * turn / proposals))
+    climbed = forward(replace(problem, start=tuple(walk.best.cliques)), stop)
+    position = Position.of(problem.cube, climbed.cliques)
+    steps = (*found.steps, *walk.steps, *climbed.steps)
+    return result_of("anneal", problem, position, found.evaluated + walk.evaluated + climbed.evaluated, steps)
+
+
+class _Walk:
+    def __init__(self, problem: Problem, position: Position, rng: np.random.Generator) -> None:
+        self.problem, self.position, self.best, self.rng = problem, position, position, rng
+        self.level = self.best_level = 0.0
+        """Nats gained since the beginning, here and at the best position."""
+        self.evaluated = 0
+        self.steps: list[Step] = []
+        self._dropped: set[int] = set()
+        """Cliques that are refused for good."""
+
+    def propose(self, temperature: float) -> None:
+        """Draw a move, and take it if it is allowed and the temperature lets its loss pass."""
+        move = self._drawn()
+        if not move.is_allowed(self.position.graph):
+            return
+        change = self.position.change(move)
+        if change.clique in self._dropped:
+            return
+        gain = self.problem.objective.gain(change.divergence, change.parameters)
+        if gain < 0 and self.rng.random() >= exp(gain / temperature):
+            return
+        cliques = self.position.cliques_after(move)
+        if not change.clique and not self.problem.is_kept(cliques):
+            return
+        self.evaluated += 1
+        if refusal := self.problem.constraint(cliques, change.clique):
+            if refusal.reach is Reach.FINER and change.clique:
+                self._dropped.add(change.clique)
+            return
+        before, self.position = self.position, self.position.after(move, change)
+        self.steps.append(Step(describe(move, before.graph), before.divergence, self.position.divergence))
+        self.level += gain
+        if self.level > self.best_level:
+            self.best, self.best_level = self.position, self.level
+
+    def _drawn(self) -> Move:
+        """A pair of vertices to join or to part, or in one case of eight a vertex to show or to hide."""
+        graph = self.position.graph
+        count = self.problem.cube.domain.vertex_count
+        first, second = (int(v) for v in self.rng.integers(count, size=2))
+        if first == second or self.rng.random() < 1 / 8:
+            return RemoveVertex(first) if graph.vertices >> first & 1 else AddVertex(first)
+        first, second = min(first, second), max(first, second)
+        return RemoveEdge(first, second) if graph.has_edge(first, second) else AddEdge(first, second)

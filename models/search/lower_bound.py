@@ -1,0 +1,149 @@
+"""How good a collection can get at most: a lower bound on the objective, from the margins that are allowed alone.
+
+A decomposable collection in perfect sequence shows its induced attributes one after another, coarser steps first, each
+together with some of those before it in a single clique. Its objective is therefore
+
+    sum_v [ s(P_v + v) - s(P_v) ] + sum_B E_p[ln leaves_B] - H(p),    s(E) = H(E) + price * (cells(E) - 1),
+
+with P_v + v part of an allowed margin and P_v part of what was shown before. The bound lets each v choose its P_v
+freely and drops all that a constraint says of margins together. Over an order it is a shortest path through the lattice
+of margins, as in the exact search for Bayesian networks of Silander and Myllymaki (UAI 2006).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from models.arrays import FloatArray
+from models.domain import Mask
+from models.search.constraint import Reach
+from models.search.objective import Priced
+from models.search.problem import Problem, Stop
+from models.search.result import SearchResult
+
+LARGEST_LATTICE = 1 << 16
+"""Margins of a domain beyond which no bound is computed."""
+
+_Node: TypeAlias = tuple[int, ...]
+"""The resolution of each attribute."""
+
+
+def lattice_size(problem: Problem) -> int:
+    """Number of margins of the domain, the empty one included."""
+    return int(np.prod([h.height + 1 for h in problem.cube.domain.hierarchies], dtype=float))
+
+
+def allowed_margins(problem: Problem, stop: Stop) -> dict[Mask, _Node] | None:
+    """The margins that may be published by themselves, or as parts of others, coarser before finer; None when stopped.
+
+    A margin is looked at only when all that are one step coarser are allowed.
+    """
+    domain = problem.cube.domain
+    heights = [hierarchy.height for hierarchy in domain.hierarchies]
+    allowed: dict[Mask, _Node] = {0: (0,) * len(heights)}
+    frontier = [0]
+    while frontier:
+        following: list[Mask] = []
+        for mask in frontier:
+            node = allowed[mask]
+            for i, height in enumerate(heights):
+                finer = mask | 1 << (domain.offsets[i] + node[i])
+                if node[i] == height or finer in allowed or not _all_coarser(problem, finer, allowed):
+                    continue
+                if stop():
+                    return None
+                refusal = problem.constraint((finer,), finer)
+                if refusal is None or refusal.reach is not Reach.FINER:
+                    allowed[finer] = (*node[:i], node[i] + 1, *node[i + 1 :])
+                    following.append(finer)
+        frontier = following
+    return allowed
+
+
+def _all_coarser(problem: Problem, mask: Mask, allowed: Mapping[Mask, _Node]) -> bool:
+    domain = problem.cube.domain
+    finest = (own & mask for own in domain.attribute_masks)
+    return all(mask ^ 1 << (own.bit_length() - 1) in allowed for own in finest if own)
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """Lower bounds on what is still to come. remaining: shape (resolutions of the first attribute, of the second, ..);
+    nats to be added to the separators and cliques of a collection that shows so much, in all that go on from it.
+    """
+
+    problem: Problem
+    remaining: FloatArray
+
+    @property
+    def value(self) -> float:
+        """No allowed collection has a smaller objective, in nats."""
+        base = sum(self.problem.cube.domain.attribute_masks)
+        return max(float(self.remaining[(0,) * self.remaining.ndim]) - self.problem.cube.entropy(base), 0.0)
+
+    def to_go(self, vertices: Mask) -> float:
+        """The remaining nats of a collection that shows these induced attributes."""
+        own = self.problem.cube.domain.attribute_masks
+        return float(self.remaining[tuple((vertices & m).bit_count() for m in own)])
+
+
+def score(problem: Problem, mask: Mask) -> float:
+    """s(E) of a margin, in nats."""
+    parameters = problem.cube.domain.cell_count(mask) - 1
+    return problem.cube.entropy(mask) + (problem.price * parameters if problem.price else 0.0)
+
+
+def lower_bound(problem: Problem, allowed: Mapping[Mask, _Node]) -> LowerBound:
+    """The bound from the margins that are allowed by themselves."""
+    domain = problem.cube.domain
+    shape = tuple(hierarchy.height + 1 for hierarchy in domain.hierarchies)
+    joining = [_joining(problem, allowed, i, shape) for i in range(len(shape))]
+    remaining = _hidden(problem, shape)
+    for node in _finer_first(shape):
+        for i, costs in enumerate(joining):
+            if node[i] < shape[i] - 1:
+                shown = costs[node] + remaining[(*node[:i], node[i] + 1, *node[i + 1 :])]
+                remaining[node] = min(remaining[node], shown)
+    return LowerBound(problem, remaining)
+
+
+def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """A result that also says how far from the best allowed collection it can be, where that can be bounded in time."""
+    small = lattice_size(problem) <= LARGEST_LATTICE and isinstance(problem.objective, Priced)
+    if result.bound is not None or not small or (allowed := allowed_margins(problem, stop)) is None:
+        return result
+    return replace(result, bound=lower_bound(problem, allowed).value)
+
+
+def _finer_first(shape: tuple[int, ...]) -> Iterable[_Node]:
+    return product(*(range(size - 1, -1, -1) for size in shape))
+
+
+def _hidden(problem: Problem, shape: tuple[int, ...]) -> FloatArray:
+    """The nats that the leaves cost where nothing more is shown."""
+    total: FloatArray = np.zeros(shape)
+    for i, (attribute, size) in enumerate(zip(problem.cube.domain.attributes, shape)):
+        leaves = np.array([problem.cube.log_leaves(attribute, resolution) for resolution in range(size)])
+        total += leaves.reshape([-1 if axis == i else 1 for axis in range(len(shape))])
+    return total
+
+
+def _joining(
+    problem: Problem, allowed: Mapping[Mask, _Node], axis: int, shape: tuple[int, ...]
+) -> npt.NDArray[np.float64]:
+    """For each margin, the least that showing one step more of an attribute costs, beside any part of the margin."""
+    costs: FloatArray = np.full(shape, np.inf)
+    offset = problem.cube.domain.offsets[axis]
+    for finer, node in allowed.items():
+        if node[axis]:
+            coarser = finer ^ 1 << (offset + node[axis] - 1)
+            at = (*node[:axis], node[axis] - 1, *node[axis + 1 :])
+            costs[at] = score(problem, finer) - score(problem, coarser)
+    for other in range(len(shape)):
+        if other != axis:
+            np.minimum.accumulate(costs, axis=other, out=costs)
+    return costs

@@ -1,0 +1,110 @@
+"""Where a search is: a valid decomposable collection with its value, and what a move makes of it.
+
+A move touches the cliques around its vertices alone, so value, graph and cliques are brought up to date, not computed
+again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from models.collection import Collection
+from models.data_cube import DataCube
+from models.domain import Mask
+from models.interaction_graph import InteractionGraph
+from models.junction_tree import JunctionTree, maximal_masks
+from models.maximum_entropy import MaximumEntropy
+from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex
+
+
+class Change(NamedTuple):
+    """What a move brings: KL divergence saved in nats, free parameters added, and the clique it makes (0: none)."""
+
+    divergence: float
+    parameters: int
+    clique: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """A collection on the way: its graph, maximal cliques and KL divergence in nats."""
+
+    cube: DataCube
+    graph: InteractionGraph
+    cliques: frozenset[Mask]
+    divergence: float
+
+    @classmethod
+    def of(cls, cube: DataCube, masks: Iterable[Mask]) -> "Position":
+        """The position of a decomposable collection."""
+        cliques = frozenset(maximal_masks(masks))
+        divergence = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
+        return cls(cube, InteractionGraph.of(cube.domain, cliques), cliques, divergence)
+
+    def change(self, move: Move) -> Change:
+        """What an allowed move brings (design 4.2)."""
+        match move:
+            case AddEdge(first, second):
+                separator = move.separator(self.graph)
+                return self._joining(separator, 1 << first, 1 << second)
+            case RemoveEdge(first, second):
+                separator = self.graph.neighbors[first] & self.graph.neighbors[second]
+                divergence, parameters, _ = self._joining(separator, 1 << first, 1 << second)
+                return Change(-divergence, -parameters, 0)
+            case AddVertex(vertex):
+                steps = self.cube.domain.coarser_steps(vertex)
+                clique = steps | 1 << vertex
+                entropy, cells = self.cube.entropy, self.cube.domain.cell_count
+                divergence = entropy(steps) - entropy(clique) + self._leaves(vertex)
+                return Change(divergence, cells(clique) - cells(steps), clique)
+            case RemoveVertex(vertex):
+                return self._hiding(vertex)
+
+    def _joining(self, separator: Mask, first: Mask, second: Mask) -> Change:
+        entropy, cells = self.cube.entropy, self.cube.domain.cell_count
+        a, b, clique = separator | first, separator | second, separator | first | second
+        divergence = entropy(a) + entropy(b) - entropy(separator) - entropy(clique)
+        return Change(divergence, cells(clique) - cells(a) - cells(b) + cells(separator), clique)
+
+    def _leaves(self, vertex: int) -> float:
+        """The mean logarithm of leaves that showing one step more saves."""
+        attribute = self.cube.domain.induced_attributes[vertex].attribute
+        resolution = self.cube.domain.coarser_steps(vertex).bit_count()
+        return self.cube.log_leaves(attribute, resolution) - self.cube.log_leaves(attribute, resolution + 1)
+
+    def _hiding(self, vertex: int) -> Change:
+        """A junction tree stays one when a vertex leaves all its cliques and separators."""
+        tree, bit = JunctionTree.of(self.cube.domain, self.cliques), 1 << vertex
+        entropy, cells = self.cube.entropy, self.cube.domain.cell_count
+        divergence, parameters = -self._leaves(vertex), 0
+        for sign, masks in ((1, tree.cliques), (-1, tree.separators)):
+            for mask in masks:
+                if mask & bit:
+                    divergence += sign * (entropy(mask) - entropy(mask ^ bit))
+                    parameters -= sign * (cells(mask) - cells(mask ^ bit))
+        return Change(divergence, parameters, 0)
+
+    def cliques_after(self, move: Move) -> frozenset[Mask]:
+        """The maximal cliques after an allowed move."""
+        match move:
+            case AddEdge():
+                return self._with_clique(move.clique(self.graph))
+            case AddVertex(vertex):
+                return self._with_clique(self.cube.domain.coarser_steps(vertex) | 1 << vertex)
+            case RemoveEdge(first, second):
+                edge = 1 << first | 1 << second
+                kept = {c for c in self.cliques if edge & ~c}
+                (torn,) = (c for c in self.cliques if not edge & ~c)
+                halves = (torn ^ 1 << first, torn ^ 1 << second)
+                return frozenset(kept | {h for h in halves if not any(not h & ~c for c in kept)})
+            case RemoveVertex(vertex):
+                return frozenset(maximal_masks(c & ~(1 << vertex) for c in self.cliques))
+
+    def _with_clique(self, clique: Mask) -> frozenset[Mask]:
+        return frozenset({old for old in self.cliques if old & ~clique} | {clique})
+
+    def after(self, move: Move, change: Change) -> "Position":
+        """The position after an allowed move."""
+        return Position(
+            self.cube, move.apply(self.graph), self.cliques_after(move), self.divergence - change.divergence
+        )

@@ -1,0 +1,74 @@
+"""What a search is asked: which data, what must hold, what counts as better, what must stay."""
+
+from collections.abc import Callable
+from collections.abc import Collection as AnyCollection
+from dataclasses import dataclass, field, replace
+
+from models.collection import Collection
+from models.data_cube import DataCube
+from models.domain import Mask, vertices_of
+from models.errors import SelectionError
+from models.junction_tree import maximal_masks
+from models.search.constraint import Constraint, Unconstrained
+from models.search.objective import KL, Objective, Priced
+
+Stop = Callable[[], bool]
+"""Asked between two evaluations; True ends the search with the best collection so far."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A model search.
+
+    cube: must hold the base table. kept: margins that every collection shows, together a decomposable collection that
+    the constraint allows. start: where a stepwise search begins, showing at least what is kept and allowed too; by
+    default `kept`. seed: of the searches that draw at random. Raises NotDecomposableError when kept or start are not
+    decomposable.
+    """
+
+    cube: DataCube
+    constraint: Constraint = field(default_factory=Unconstrained)
+    objective: Objective = KL
+    kept: tuple[Mask, ...] = ()
+    start: tuple[Mask, ...] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for masks in (self.kept, self.beginning):
+            _ = Collection.of(self.cube, masks).junction_tree
+
+    @property
+    def beginning(self) -> tuple[Mask, ...]:
+        """The collection a stepwise search begins with."""
+        return self.kept if self.start is None else self.start
+
+    @property
+    def price(self) -> float:
+        """Nats for each parameter. Raises SelectionError for an objective that does not add up over the margins."""
+        if not isinstance(self.objective, Priced):
+            raise SelectionError(
+                "this objective is a rule for stopping stepwise searches; there is no best model by it"
+            )
+        return self.objective.price
+
+    def is_kept(self, cliques: AnyCollection[Mask]) -> bool:
+        """Whether a collection shows all that must be shown."""
+        return all(any(not mask & ~clique for clique in cliques) for mask in self.kept)
+
+
+def from_independence(problem: Problem) -> Problem:
+    """The problem begun at the independence model: besides what is kept, every attribute by itself.
+
+    Each is shown as finely as the constraint allows it by itself, attribute by attribute; one that is refused beside
+    those before it is left out.
+    """
+    domain = problem.cube.domain
+    start = tuple(maximal_masks(problem.kept))
+    for own in domain.attribute_masks:
+        for step in reversed(list(vertices_of(own))):
+            margin = own & ((2 << step) - 1)
+            shown = tuple(maximal_masks((*start, margin)))
+            if Collection.of(problem.cube, shown).is_decomposable and problem.constraint(shown, 0) is None:
+                start = shown
+                break
+    return replace(problem, start=start)
