@@ -74,6 +74,13 @@ class PrivacyConstraint:
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
 
+    @property
+    def pivot(self) -> Mask:
+        """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
+        if len(self._first_steps) > 1:
+            return sum(self._cube.domain.attribute_masks)
+        return sum(self._first_steps.values())
+
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """None when the collection with these cliques satisfies the requirements."""
         for clique in [new] if new else cliques:

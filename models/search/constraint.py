@@ -28,7 +28,15 @@ class Refusal(NamedTuple):
 
 
 class Constraint(Protocol):
-    """Any function of this shape."""
+    """Any function of this shape.
+
+    pivot: what the constraint says of margins beyond each by itself depends on those alone that hold a vertex of
+    `pivot`, and these hang together in any junction tree. All vertices, or one attribute's first step, or none.
+    """
+
+    @property
+    def pivot(self) -> Mask:
+        """Whose margins are judged together."""
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """None when the collection with these maximal cliques may be chosen.
@@ -40,6 +48,8 @@ class Constraint(Protocol):
 
 class Unconstrained:
     """Allows everything: plain model selection."""
+
+    pivot: Mask = 0
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
         """None."""
@@ -59,6 +69,11 @@ class MarginLimits:
     max_attributes: int | None = None
     withheld: tuple[Mask, ...] = ()
     then: Constraint = field(default_factory=Unconstrained)
+
+    @property
+    def pivot(self) -> Mask:
+        """That of the other constraint: limits hold for each margin by itself."""
+        return self.then.pivot
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """The refusal of a clique beyond the limits, or what the other constraint says."""

@@ -3,17 +3,21 @@
 Best first, by a lower bound (Hart, Nilsson and Raphael 1968). Collections grow in perfect sequence, margin by margin:
 each new margin shares with the collection a part of one of its cliques and adds what the collection does not show yet.
 So every decomposable collection is reached, and what a part of its junction tree is refused for, the whole is.
+
+The margins that the constraint judges together come first. Once they are complete the rest is free of it, and the bound
+counts with the other margins only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 from models.domain import Mask
 from models.search.constraint import Reach
 from models.search.greedy import forward, result_of
-from models.search.lower_bound import LARGEST_LATTICE, LowerBound, allowed_margins, lattice_size, lower_bound, score
+from models.search.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
 from models.search.position import Position
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step
@@ -34,75 +38,100 @@ def exact(problem: Problem, stop: Stop) -> SearchResult:
     found = forward(problem, stop)
     if lattice_size(problem) > LARGEST_LATTICE or (allowed := allowed_margins(problem, stop)) is None:
         return replace(found, strategy="exact")
-    return _Search(problem, found, list(allowed)[1:], lower_bound(problem, allowed), stop).run()
+    return _Search(problem, found, allowed, stop).run()
+
+
+class _State(NamedTuple):
+    """A collection on the way. cost: of its cliques less its separators, in nats. judged: whether the margins that the
+    constraint judges together are complete, and allowed.
+    """
+
+    cost: float
+    vertices: Mask
+    cliques: frozenset[Mask]
+    judged: bool
 
 
 class _Search:
-    def __init__(
-        self, problem: Problem, found: SearchResult, margins: list[Mask], bound: LowerBound, stop: Stop
-    ) -> None:
-        self.problem, self.found, self.margins, self.bound, self.stop = problem, found, margins, bound, stop
+    def __init__(self, problem: Problem, found: SearchResult, allowed: Mapping[Mask, Node], stop: Stop) -> None:
+        self.problem, self.stop = problem, stop
         self.entropy = problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
         self.best = found.value if found.value is not None else float("inf")
         self.cliques = frozenset(found.cliques)
         self.steps = list(found.steps)
         self.evaluated = found.evaluated
-        self.popped = 0
+        pivot = problem.constraint.pivot
+        free = {mask: node for mask, node in allowed.items() if not mask & pivot}
+        self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}
+        self._bounds = {False: lower_bound(problem, allowed), True: lower_bound(problem, free)}
+        self._queue: list[tuple[float, int, _State]] = []
+        self._seen: set[tuple[frozenset[Mask], bool]] = set()
+        self._order = count()
 
     def run(self) -> SearchResult:
-        order = count()
-        queue: list[tuple[float, int, float, Mask, frozenset[Mask]]] = []
-        seen: set[frozenset[Mask]] = set()
-
-        def enqueue(cost: float, vertices: Mask, cliques: frozenset[Mask]) -> None:
-            bound = cost + self.bound.to_go(vertices) - self.entropy
-            if bound < self.best - _TIE and cliques not in seen:
-                seen.add(cliques)
-                heappush(queue, (bound, next(order), cost, vertices, cliques))
-
-        enqueue(0.0, 0, frozenset())
+        self._enqueue(_State(0.0, 0, frozenset(), judged=False))
         proven = self.best
-        while queue:
-            proven = queue[0][0]
-            if proven >= self.best - _TIE or self.stop() or len(queue) > _MOST_WAITING:
+        while self._queue:
+            proven = self._queue[0][0]
+            if proven >= self.best - _TIE or self.stop() or len(self._queue) > _MOST_WAITING:
                 break
-            _, _, cost, vertices, cliques = heappop(queue)
-            self.popped += 1
-            if self._is_closed(cost, vertices, cliques):
-                continue
-            for new, cost_after in self._extensions(cost, vertices, cliques):
-                enqueue(cost_after, vertices | new, cliques | {new})
+            state = heappop(self._queue)[2]
+            for following in self._followers(state):
+                self._enqueue(following)
         else:
             proven = self.best
-        optimal = proven >= self.best - _TIE
         position = Position.of(self.problem.cube, self.cliques)
         result = result_of("exact", self.problem, position, self.evaluated, self.steps)
-        return replace(result, optimal=optimal, bound=min(proven, self.best))
+        return replace(result, optimal=proven >= self.best - _TIE, bound=min(proven, self.best))
 
-    def _is_closed(self, cost: float, vertices: Mask, cliques: frozenset[Mask]) -> bool:
-        """Whether nothing that goes on from here is allowed; notes a collection that is, and is better."""
-        self.evaluated += 1
-        refusal = self.problem.constraint(cliques, 0)
-        if refusal is not None:
-            return refusal.reach is not Reach.ITSELF
-        if self.problem.is_kept(cliques):
-            domain = self.problem.cube.domain
-            hidden = (
-                self.problem.cube.log_leaves(a, (vertices & m).bit_count())
-                for a, m in zip(domain.attributes, domain.attribute_masks)
-            )
-            value = cost + sum(hidden) - self.entropy
-            if value < self.best - _TIE:
-                self.steps.append(Step(f"a collection of {len(cliques)} margins", self.best, value))
-                self.best, self.cliques = value, cliques
-        return False
+    def _enqueue(self, state: _State) -> None:
+        if not all(self._may_show(kept, state) for kept in self.problem.kept):
+            return
+        bound = state.cost + self._bounds[state.judged].to_go(state.vertices) - self.entropy
+        if bound < self.best - _TIE and (state.cliques, state.judged) not in self._seen:
+            self._seen.add((state.cliques, state.judged))
+            heappush(self._queue, (bound, next(self._order), state))
 
-    def _extensions(self, cost: float, vertices: Mask, cliques: frozenset[Mask]) -> Iterator[tuple[Mask, float]]:
-        """The margins that can come next, with the cost after them."""
-        for margin in self.margins:
+    def _may_show(self, kept: Mask, state: _State) -> bool:
+        """Whether a margin is shown, or can be: by a new margin, which takes what it shares from a single clique."""
+        if any(not kept & ~clique for clique in state.cliques):
+            return True
+        shared = kept & state.vertices
+        if state.judged and kept & self.problem.constraint.pivot:
+            return False
+        return not shared or any(not shared & ~clique for clique in state.cliques)
+
+    def _followers(self, state: _State) -> Iterator[_State]:
+        if state.judged:
+            self._compare(state)
+        else:
+            self.evaluated += 1
+            refusal = self.problem.constraint(state.cliques, 0)
+            if refusal is None:
+                yield state._replace(judged=True)
+            elif refusal.reach is not Reach.ITSELF:
+                return
+        yield from self._extensions(state)
+
+    def _compare(self, state: _State) -> None:
+        """Note a collection that is better than the best so far."""
+        if not self.problem.is_kept(state.cliques):
+            return
+        domain, log_leaves = self.problem.cube.domain, self.problem.cube.log_leaves
+        shown = ((state.vertices & own).bit_count() for own in domain.attribute_masks)
+        value = state.cost + sum(map(log_leaves, domain.attributes, shown)) - self.entropy
+        if value < self.best - _TIE:
+            self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.best, value))
+            self.best, self.cliques = value, state.cliques
+
+    def _extensions(self, state: _State) -> Iterator[_State]:
+        """The collections with one margin more."""
+        cost, vertices, cliques, judged = state
+        for margin in self._margins[judged]:
             separator = margin & vertices
             if separator == margin or separator in cliques:
                 continue
             if separator and not any(not separator & ~clique for clique in cliques):
                 continue
-            yield margin, cost + score(self.problem, margin) - score(self.problem, separator)
+            added = score(self.problem, margin) - score(self.problem, separator)
+            yield _State(cost + added, vertices | margin, cliques | {margin}, judged)

@@ -166,6 +166,8 @@ def _pairs(vertex: int, others: int) -> set[AddVertex | AddEdge]:
 class _EachMargin:
     """What a constraint says of each margin by itself."""
 
+    pivot: Mask = 0
+
     def __init__(self, constraint: Constraint) -> None:
         self._constraint = constraint
 

@@ -28,7 +28,7 @@ from models.search.result import SearchResult
 LARGEST_LATTICE = 1 << 16
 """Margins of a domain beyond which no bound is computed."""
 
-_Node: TypeAlias = tuple[int, ...]
+Node: TypeAlias = tuple[int, ...]
 """The resolution of each attribute."""
 
 
@@ -37,14 +37,14 @@ def lattice_size(problem: Problem) -> int:
     return int(np.prod([h.height + 1 for h in problem.cube.domain.hierarchies], dtype=float))
 
 
-def allowed_margins(problem: Problem, stop: Stop) -> dict[Mask, _Node] | None:
+def allowed_margins(problem: Problem, stop: Stop) -> dict[Mask, Node] | None:
     """The margins that may be published by themselves, or as parts of others, coarser before finer; None when stopped.
 
     A margin is looked at only when all that are one step coarser are allowed.
     """
     domain = problem.cube.domain
     heights = [hierarchy.height for hierarchy in domain.hierarchies]
-    allowed: dict[Mask, _Node] = {0: (0,) * len(heights)}
+    allowed: dict[Mask, Node] = {0: (0,) * len(heights)}
     frontier = [0]
     while frontier:
         following: list[Mask] = []
@@ -64,7 +64,7 @@ def allowed_margins(problem: Problem, stop: Stop) -> dict[Mask, _Node] | None:
     return allowed
 
 
-def _all_coarser(problem: Problem, mask: Mask, allowed: Mapping[Mask, _Node]) -> bool:
+def _all_coarser(problem: Problem, mask: Mask, allowed: Mapping[Mask, Node]) -> bool:
     domain = problem.cube.domain
     finest = (own & mask for own in domain.attribute_masks)
     return all(mask ^ 1 << (own.bit_length() - 1) in allowed for own in finest if own)
@@ -97,7 +97,7 @@ def score(problem: Problem, mask: Mask) -> float:
     return problem.cube.entropy(mask) + (problem.price * parameters if problem.price else 0.0)
 
 
-def lower_bound(problem: Problem, allowed: Mapping[Mask, _Node]) -> LowerBound:
+def lower_bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound:
     """The bound from the margins that are allowed by themselves."""
     domain = problem.cube.domain
     shape = tuple(hierarchy.height + 1 for hierarchy in domain.hierarchies)
@@ -119,7 +119,7 @@ def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
     return replace(result, bound=lower_bound(problem, allowed).value)
 
 
-def _finer_first(shape: tuple[int, ...]) -> Iterable[_Node]:
+def _finer_first(shape: tuple[int, ...]) -> Iterable[Node]:
     return product(*(range(size - 1, -1, -1) for size in shape))
 
 
@@ -133,7 +133,7 @@ def _hidden(problem: Problem, shape: tuple[int, ...]) -> FloatArray:
 
 
 def _joining(
-    problem: Problem, allowed: Mapping[Mask, _Node], axis: int, shape: tuple[int, ...]
+    problem: Problem, allowed: Mapping[Mask, Node], axis: int, shape: tuple[int, ...]
 ) -> npt.NDArray[np.float64]:
     """For each margin, the least that showing one step more of an attribute costs, beside any part of the margin."""
     costs: FloatArray = np.full(shape, np.inf)
