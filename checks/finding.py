@@ -51,7 +51,7 @@ class Finding:
 
     def __str__(self) -> str:
         demanded = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
-        return f"{self.criterion} ({demanded}): {self.verdict.value}"
+        return f"{self.criterion}{f' ({demanded})' if demanded else ''}: {self.verdict.value}"
 
 
 def verdict_of(holds: bool) -> Verdict:
