@@ -25,7 +25,7 @@ from models.search.result import SearchResult, Step
 _TIE = 1e-11
 """Nats. A collection must be better by more than this to replace another."""
 
-_MOST_WAITING = 1_000_000
+_MOST_WAITING = 500_000
 """Collections in the queue, at most."""
 
 
