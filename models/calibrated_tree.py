@@ -108,7 +108,7 @@ class CalibratedTree:
         ]
         sizes = (len(self.cliques[child].expected), len(self.cliques[parent].expected))
         radices = [self.domain.hierarchy(a).size(margin[a]) for a in shared]
-        keys = np.concatenate(shared_keys(columns[0], columns[1], radices, sizes))
+        keys = np.concatenate(shared_keys(columns[0], columns[1], radices, sizes)).astype(np.int64, copy=False)
         first, numbers = group(keys, int(keys.max(initial=0)) + 1)
         positions = (read_only(numbers[: sizes[0]]), read_only(numbers[sizes[0] :]))
         rows = [
@@ -145,7 +145,9 @@ class CalibratedTree:
         known = self._holders.get(item)
         if known is None:
             attribute = self.domain.attributes[item[0]]
-            shown = (1 << c for c, cells in enumerate(self.cliques) if cells.margin.get(attribute, item[1] + 1) <= item[1])
+            shown = (
+                1 << c for c, cells in enumerate(self.cliques) if cells.margin.get(attribute, item[1] + 1) <= item[1]
+            )
             known = self._holders[item] = sum(shown)
         return known
 
@@ -200,7 +202,9 @@ class CalibratedTree:
             if clique is None or level == hierarchy.height:
                 mean *= float(means[0])
             else:
-                mass[clique] = mass.get(clique, self.cliques[clique].expected) * means[self.codes(clique, (index, level))]
+                mass[clique] = (
+                    mass.get(clique, self.cliques[clique].expected) * means[self.codes(clique, (index, level))]
+                )
         if not mass:
             return mean * self.total
         for number in reversed(range(len(self.links))):
@@ -209,7 +213,7 @@ class CalibratedTree:
             if child in mass and (len(mass) > 1 or parent in mass):
                 rows = link.rows[0]
                 message = np.bincount(link.positions[0], mass.pop(child), minlength=len(rows))
-                message /= np.where(rows > 0, rows, 1)
-                mass[parent] = mass.get(parent, self.cliques[parent].expected) * message[link.positions[1]]
+                shares = message / np.where(rows > 0, rows, 1)
+                mass[parent] = mass.get(parent, self.cliques[parent].expected) * shares[link.positions[1]]
         (last,) = mass.values()
         return mean * float(last.sum())

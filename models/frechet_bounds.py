@@ -124,7 +124,7 @@ class Box:
             level += 1
         return level
 
-    def _share(self, attribute: str, level: int) -> FloatArray:
+    def share(self, attribute: str, level: int) -> FloatArray:
         """The share of the base values under each value of a level that are inside."""
         hierarchy = self.source.domain.hierarchy(attribute)
         within = np.bincount(hierarchy.lift(0, level), self.inside[attribute], minlength=hierarchy.size(level))
@@ -159,7 +159,7 @@ class Box:
                 unknown = True
                 continue
             items.append(item)
-            share = self._share(attribute, item[1])
+            share = self.share(attribute, item[1])
             possible[item] = Parts(np.where(share > 0, 0, -1), 1)
             certain[item] = Parts(np.where(share == 1, 0, -1), 1)
             if np.count_nonzero(share) == 1:
@@ -178,7 +178,7 @@ class Box:
         share = np.ones(len(cells))
         for attribute in self.inside:
             if attribute in cells.margin:
-                share *= self._share(attribute, cells.margin[attribute])[cells.codes[attribute]]
+                share *= self.share(attribute, cells.margin[attribute])[cells.codes[attribute]]
             else:
                 share *= 0.5
         upper = extreme_count(cells, share > 0, 1, seconds)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from models.arrays import FloatArray, IndexArray
+from models.mixed_radix import group, pack
 
 _BLOCK = 1 << 20
 """Entries of what is laid out at a time."""
@@ -35,12 +36,10 @@ class Gluing(Protocol):
         """Sum over a separator: shape (separator cells, n) and (separator cells, m) to (n, m)."""
         ...
 
-    def through(
-        self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
-    ) -> FloatArray:
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows of a clique by key and by all that is asked in messages: shape (size, asked of all messages).
 
-        counts, keys: one for each cell of the clique, keys below `size`; those of key -1 are left out.
+        counts, keys: one for each cell of the clique, keys below `size`.
         """
         ...
 
@@ -52,12 +51,10 @@ class Proportional:
         """Sum over a separator of left * right / rows, a matrix product."""
         return np.asarray((left / np.where(rows > 0, rows, 1)[:, None]).T @ right)
 
-    def through(
-        self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
-    ) -> FloatArray:
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows by key and messages; with one message again a matrix product."""
         if not messages:
-            return np.bincount(keys, counts, minlength=size).reshape(size, 1)
+            return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
         shares = [m._replace(counts=m.counts / np.where(m.rows > 0, m.rows, 1)[:, None]) for m in messages]
         if len(messages) > 1:
             return _by_key(_products, counts, keys, size, shares)
@@ -75,9 +72,7 @@ class AtMost:
         """Sum over a separator of min(left, right)."""
         return _meet(lambda one, other, _: np.minimum(one, other), left, right, rows)
 
-    def through(
-        self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
-    ) -> FloatArray:
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows by key and messages; cells that no message tells apart count as one."""
         return _by_key(_least, *_merged(counts, keys, size, messages))
 
@@ -89,9 +84,7 @@ class AtLeast:
         """Sum over a separator of max(left + right - rows, 0)."""
         return _meet(lambda one, other, all_: np.maximum(one + other - all_, 0), left, right, rows)
 
-    def through(
-        self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
-    ) -> FloatArray:
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows by key and messages; cells that no message tells apart count as one."""
         return _by_key(_overlap, *_merged(counts, keys, size, messages))
 
@@ -116,17 +109,15 @@ def _meet(combine: _Elementwise, left: FloatArray, right: FloatArray, rows: Floa
 def _merged(
     counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
 ) -> tuple[FloatArray, IndexArray, int, list[Message]]:
-    """Cells with the same key and the same separator cells counted as one; those of key -1 left out."""
-    kept = np.flatnonzero(keys >= 0)
-    columns = np.stack([keys, *(m.positions for m in messages)])[:, kept]
-    distinct, numbers = np.unique(columns, axis=1, return_inverse=True)
-    merged = np.bincount(numbers.ravel(), counts[kept], minlength=distinct.shape[1])
-    return merged, distinct[0], size, [m._replace(positions=p) for m, p in zip(messages, distinct[1:])]
+    """Cells with the same key and the same separator cells counted as one."""
+    columns = [keys, *(m.positions for m in messages)]
+    packed, space = pack(columns, [size, *(len(m.rows) for m in messages)], len(counts))
+    first, numbers = group(packed, space)
+    merged = np.asarray(np.bincount(numbers, counts, minlength=len(first)), dtype=np.float64)
+    return merged, keys[first], size, [m._replace(positions=m.positions[first]) for m in messages]
 
 
-def _by_key(
-    join: _Join, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
-) -> FloatArray:
+def _by_key(join: _Join, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
     width = int(np.prod([m.counts.shape[1] for m in messages], dtype=np.int64))
     found = np.zeros((size, width))
     step = max(_BLOCK // max(width, 1), 1)
@@ -134,7 +125,8 @@ def _by_key(
         block = slice(start, start + step)
         joined = join(counts[block], [m._replace(positions=m.positions[block]) for m in messages])
         length = len(joined)
-        found += csr_array((np.ones(length), (keys[block], np.arange(length))), shape=(size, length)) @ joined
+        sums = csr_array((np.ones(length), (keys[block], np.arange(length))), shape=(size, length))
+        found += np.asarray(sums @ joined)
     return found
 
 

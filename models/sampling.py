@@ -122,13 +122,12 @@ class Sampler:
 
 
 def drawn_leaves(
-    domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray], rng: np.random.Generator
+    domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray], rows: int, rng: np.random.Generator
 ) -> dict[str, CodeArray]:
     """Base codes of rows, each drawn evenly among the base values under the row's value.
 
     levels: of the given codes. Attributes without codes are drawn among all their base values.
     """
-    rows = len(next(iter(codes.values()))) if codes else 0
     drawn: dict[str, CodeArray] = {}
     for attribute, hierarchy in domain.items():
         level = levels[attribute] if attribute in codes else hierarchy.height

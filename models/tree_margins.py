@@ -118,15 +118,12 @@ class TreeMargins:
         size = cells * prod(self.shape(tuple(own)))
         if size * prod(self.shape(tuple(item for asked in ways.values() for item in asked))) > CELL_LIMIT:
             raise TooManyCellsError(f"on the way there are more than the {CELL_LIMIT} cells that are laid out")
-        outside: IndexArray | None = None
         for item in own:
             codes = self.tree.codes(clique, item)
             if (parts := self.parts.get(item)) is not None:
                 codes = parts.codes[codes]
-                outside = codes < 0 if outside is None else outside | (codes < 0)
+                counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
             keys = keys * self.size(item) + codes
-        if outside is not None:
-            counts, keys = np.where(outside, 0.0, counts), np.where(outside, 0, keys)
         found = self.gluing.through(counts, keys, size, messages)
         told = (*own, *(item for asked in ways.values() for item in asked))
         if told == items:
