@@ -15,6 +15,7 @@ from models.frechet_bounds import Box
 from models.inference import expected_marginal
 from models.margin import Margin
 from models.marginal_model import MarginalModel
+from models.possible_cells import TooManyCellsError
 from models.tree_margins import CELL_LIMIT
 
 Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
@@ -83,6 +84,10 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
         table = cube.table(mask)
         return Cells(shown, dict(zip(table.attributes, table.codes)), table.counts)
     if domain.size(shown) > CELL_LIMIT and model.collection.is_decomposable:
+        if model.tree.cell_count > CELL_LIMIT:
+            raise TooManyCellsError(
+                "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
+            )
         sparse = expected_marginal(model.closed_form, shown)
         return Cells(shown, sparse.codes, sparse.expected)
     order = [a for a in domain.attributes if a in shown]

@@ -118,6 +118,15 @@ class CalibratedTree:
         return Link((child, parent), positions, (read_only(rows[0]), read_only(rows[1])))
 
     @cached_property
+    def cell_count(self) -> int:
+        """Number of cells over all published attributes at their finest levels that can be occupied."""
+        ways = [np.ones(len(cells.expected)) for cells in self.cliques]
+        for link in reversed(self.links):
+            child, parent = link.cliques
+            ways[parent] *= np.bincount(link.positions[0], ways[child], minlength=len(link))[link.positions[1]]
+        return int(ways[0].sum()) if ways else 1
+
+    @cached_property
     def _below(self) -> tuple[int, ...]:
         """For each link, as bits, the cliques on the child's side of it."""
         below = [1 << clique for clique in range(len(self.cliques))]
