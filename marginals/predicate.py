@@ -145,18 +145,19 @@ def interval(label: str) -> tuple[float, float] | None:
 def _between(
     attribute: str, hierarchy: Hierarchy, text: str, low: float, high: float, with_low: bool, with_high: bool
 ) -> BoolArray:
+    def above(number: float) -> bool:
+        return number > low or (with_low and number == low)
+
+    def below(number: float) -> bool:
+        return number < high or (with_high and number == high)
+
     inside = np.zeros(hierarchy.size(0), dtype=np.bool_)
-    for code, label in enumerate(hierarchy.labels[0]):
-        if (ends := interval(label)) is None:
+    for code, label in enumerate(hierarchy.labels[0] if low <= high else ()):
+        if (ends := interval(label)) is None or not above(ends[1]) or not below(ends[0]):
             continue
-        above, below = (
-            (end >= low if with_low else end > low for end in ends),
-            (end <= high if with_high else end < high for end in ends),
-        )
-        within = [a and b for a, b in zip(above, below)]
-        if within[0] != within[1] or (not any(within) and ends[0] < low and high < ends[1]):
+        if not above(ends[0]) or not below(ends[1]):
             raise InputError(f"the range {text!r} cuts through the value {label!r} of {attribute!r}")
-        inside[code] = all(within)
+        inside[code] = True
     if not inside.any():
         raise InputError(f"no value of {attribute!r} lies in the range {text!r}")
     return inside

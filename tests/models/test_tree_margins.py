@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
 from models.calibrated_tree import CalibratedTree
 from models.collection import Collection
+from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
 from models.errors import DomainMismatchError
+from models.hierarchy import Hierarchy
 from models.inference import expectation
 from models.iterative_fitting import iterative_fit
 from models.maximum_entropy import MaximumEntropy
@@ -92,9 +94,6 @@ def test_questions_that_cannot_be_answered_are_refused() -> None:
 
 
 def test_a_margin_too_large_to_be_laid_out_is_refused() -> None:
-    from models.contingency_table import ContingencyTable
-    from models.hierarchy import Hierarchy
-
     domain = Domain.of({name: Hierarchy.flat(map(str, range(300))) for name in "abc"})
     codes = {name: np.arange(300) for name in "abc"}
     table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.ones(300, dtype=np.int64))
