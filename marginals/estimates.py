@@ -110,8 +110,9 @@ def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: M
 
 
 def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
-    """The cells of a margin with the columns expected, lower, upper, exact."""
+    """The cells of a margin with the columns expected, lower, upper, exact; `attrs["sharp"]` as in Estimate."""
     margin = as_margin(model, attributes)
+    sharp = True
     cells = cells_of(model, margin)
     found: CountArray | FloatArray = cells.counts
     lower: CountArray | FloatArray = found
@@ -120,10 +121,12 @@ def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
         order = list(cells.codes)
         bounds = model.frechet_bounds.of_margin({a: cells.margin[a] for a in order})
         places = tuple(cells.codes[a] for a in order)
-        lower, upper = bounds.lower[places], bounds.upper[places]
+        lower, upper, sharp = bounds.lower[places], bounds.upper[places], bounds.sharp
         found = lower if np.array_equal(lower, upper) else np.where(lower == upper, lower, found).astype(np.float64)
     exact = np.asarray(lower == upper)
-    return labelled(model, cells, margin, {"expected": found, "lower": lower, "upper": upper, "exact": exact})
+    frame = labelled(model, cells, margin, {"expected": found, "lower": lower, "upper": upper, "exact": exact})
+    frame.attrs["sharp"] = sharp
+    return frame
 
 
 def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:

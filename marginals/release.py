@@ -117,7 +117,8 @@ class Release:
         """A margin with how surely it is known: columns expected, lower, upper, exact; one row a cell that is possible.
 
         attributes: names, at their finest published levels, or a level for each. Where `exact`, the published marginals
-        leave one number only; when all rows are, `expected` holds whole numbers.
+        leave one number only; when all rows are, `expected` holds whole numbers. `attrs["sharp"]` says whether all bounds
+        are proven to be attained by tables with the published marginals.
         """
         return counts(self.model, attributes)
 
@@ -182,7 +183,10 @@ class Release:
         return labelled(self.model, cells, margin, {"weight": cells.counts}).reset_index(drop=not cells.codes)
 
     def sample(self, rows: int, seed: int | np.random.Generator) -> pd.DataFrame:
-        """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels."""
+        """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
+
+        Raises DomainMismatchError where the release counts no rows at all.
+        """
         codes = self.model.sampler.draw(rows, np.random.default_rng(seed))
         return rows_frame(self.model, self.model.finest_levels, codes)
 

@@ -18,7 +18,7 @@ from models.bounds import CountBounds, extreme_count
 from models.calibrated_tree import CalibratedTree, Item, Side
 from models.collection import Collection
 from models.domain import Domain, Mask
-from models.errors import DomainMismatchError, NotDecomposableError
+from models.errors import ContradictionError, DomainMismatchError, NotDecomposableError
 from models.gluing import AtLeast, AtMost, Gluing
 from models.junction_tree import JunctionTree, maximal_masks
 from models.maximum_entropy import MaximumEntropy
@@ -83,6 +83,8 @@ class FrechetBounds:
         found = [_margin_bounds(tree, margin) for tree in self.trees]
         lower = reduce(np.maximum, (bounds.lower for bounds in found))
         upper = reduce(np.minimum, (bounds.upper for bounds in found))
+        if np.any(lower > upper):
+            raise ContradictionError("no table has these marginals")
         sharp = (self.collection.is_decomposable and found[0].sharp) or bool(np.array_equal(lower, upper))
         return MarginBounds(lower, upper, sharp)
 
@@ -144,6 +146,8 @@ class Box:
             return CountBounds(0, 0, sharp=True)
         found = [self._tree_bounds(tree) for tree in self.source.trees]
         lower, upper = max(b.lower for b in found), min(b.upper for b in found)
+        if lower > upper:
+            raise ContradictionError("no table has these marginals")
         sharp = lower == upper or (self.source.collection.is_decomposable and found[0].sharp)
         if sharp or not seconds:
             return CountBounds(lower, upper, sharp)

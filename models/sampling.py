@@ -13,6 +13,7 @@ import numpy as np
 from models.arrays import CodeArray, FloatArray, IndexArray, smallest_code_dtype
 from models.calibrated_tree import CalibratedTree
 from models.domain import Domain
+from models.errors import DomainMismatchError
 
 _BLOCK = 1 << 15
 """Rows drawn at a time: as many as the cache of a processor holds."""
@@ -95,7 +96,12 @@ class Sampler:
         return tuple(shown)
 
     def draw(self, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
-        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,)."""
+        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
+
+        Raises DomainMismatchError where there is no row to be like.
+        """
+        if rows and not self.tree.total:
+            raise DomainMismatchError("marginals of no rows at all have no distribution to draw from")
         drawn = {
             a: np.empty(rows, dtype=smallest_code_dtype(self.tree.domain.hierarchy(a).size(level)))
             for a, level in zip(self.tree.domain.attributes, self.tree.finest_levels)

@@ -9,6 +9,9 @@ from scipy.stats import chisquare
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
 from models.calibrated_tree import CalibratedTree
 from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.errors import DomainMismatchError
 from models.iterative_fitting import iterative_fit
 from models.maximum_entropy import MaximumEntropy
 from models.sampling import AliasTable, Sampler, drawn_leaves
@@ -81,3 +84,11 @@ def test_leaves_are_drawn_evenly_under_each_value() -> None:
     assert chisquare(np.bincount(leaves["d"])).pvalue > 0.001
     counts = dense_marginal(np.ones((4, 3, 2, 2)), SHAPE_DOMAIN, {"c": 1}).ravel()
     assert counts.tolist() == [36, 12], "level 1 of c merges three values"
+
+
+def test_no_rows_are_like_no_rows() -> None:
+    none = np.array([], dtype=np.int64)
+    empty = ContingencyTable.from_cells(SHAPE_DOMAIN, {"d": 0}, {"d": none}, none)
+    model = MaximumEntropy(Collection.of(DataCube([empty]), [empty.mask]))
+    with pytest.raises(DomainMismatchError, match="no rows"):
+        Sampler(CalibratedTree.of(model)).draw(1, np.random.default_rng(0))
