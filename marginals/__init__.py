@@ -18,6 +18,7 @@ for _floor in (models, checks):
             "rename that file or run from another folder"
         )
 
+from marginals import interchange
 from marginals.assessing import assess
 from marginals.attribute import Attribute, Role
 from marginals.config import read_config
@@ -48,6 +49,7 @@ __all__ = [
     "anonymize",
     "assess",
     "hilbert",
+    "interchange",
     "open_release",
     "publish",
     "read_config",

@@ -1,4 +1,4 @@
-"""The command line: `marginals demo | assess | anonymize | publish | verify` (design 5.2).
+"""The command line: `marginals demo | assess | anonymize | publish | verify | query | sample` (design 5.2).
 
 Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
 """
@@ -16,9 +16,11 @@ from tqdm import tqdm
 import marginals
 from checks.finding import Finding, Verdict
 from checks.functional_diversity import Functional
+from marginals import interchange
 from marginals.assessing import Assessed
 from marginals.atomic_folder import replace_folder
 from marginals.errors import InputError, NothingPublishableError
+from marginals.estimates import Estimate
 from marginals.lattice import LatticeResult
 from marginals.publishing import Progress, no_progress
 from marginals.release import Release
@@ -29,6 +31,10 @@ from models.search import SearchResult
 
 FAILED, UNUSABLE = 1, 2
 """Exit status of a failed check, and of bad input."""
+
+
+QUERY_SECONDS = 10.0
+"""Budget of the programs that sharpen the bounds of a query."""
 
 
 class _FailedError(click.ClickException):
@@ -69,6 +75,12 @@ def main() -> None:
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
+      marginals query release age=30-34 sex=Female
+      marginals sample release -n 1000 -o rows.csv
+
+    \b
+    Completion of commands and options, for bash (zsh and fish likewise):
+      eval "$(_MARGINALS_COMPLETE=bash_source marginals)"
     """
 
 
@@ -230,6 +242,72 @@ def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> No
             _print_finding(finding)
     if not verification.ok:
         click.get_current_context().exit(FAILED)
+
+
+_RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@main.command()
+@_RELEASE
+@click.argument("conditions", metavar="[NAME=LABEL]...", nargs=-1)
+@_json_option
+def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
+    """Estimate from the release in DIR how many rows have certain values, and bound it for certain.
+
+    NAME=LABEL takes a label of any level; NAME=LABEL|LABEL a set; NAME=20-39 or "NAME>=65" a range of numbers. Where a
+    label means different things at different levels, the finest published one is meant; NAME=LABEL@LEVEL says which.
+
+    \b
+    Examples:
+      marginals query release age=30-34 sex=Female
+      marginals query release "age in 20-39" "race=White|Black" --json
+    """
+    estimate = marginals.open_release(folder).count(conditions, seconds=QUERY_SECONDS)
+    if as_json:
+        _print_json({"expected": estimate.expected, "lower": estimate.lower, "upper": estimate.upper})
+    else:
+        _print_estimate(estimate)
+
+
+@main.command()
+@_RELEASE
+@click.option("-n", "--rows", default=1000, show_default=True, type=click.IntRange(0), help="Number of rows.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Same seed, same rows.")
+@click.option("--base-values", is_flag=True, help="Draw base values, evenly among those under each published value.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write, .csv or .parquet; standard output by default.",
+)
+@_json_option
+def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | None, as_json: bool) -> None:
+    """Draw synthetic rows from the maximum-entropy distribution of the release in DIR.
+
+    The labels are of the finest published levels. Rows are independent; no row is one of the data.
+
+    \b
+    Examples:
+      marginals sample release -n 1000 --seed 0 -o rows.csv
+      marginals sample release -n 1000000 --base-values -o rows.parquet
+    """
+    if as_json and out is None:
+        raise InputError("--json goes with --out, since the rows would stand on standard output too")
+    write = interchange.rows_writer(out)
+    release = marginals.open_release(folder)
+    frame = release.sample_base_values(rows, seed) if base_values else release.sample(rows, seed)
+    write(frame)
+    if as_json:
+        _print_json({"out": str(out), "rows": rows, "attributes": list(frame.columns)})
+
+
+def _print_estimate(estimate: Estimate) -> None:
+    if estimate.exact:
+        click.echo(f"{estimate.lower} rows, exactly: the published marginals leave no other number.")
+        return
+    best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
+    click.echo(f"about {estimate.expected:.6g} rows expected (maximum entropy; not published as such)")
+    click.echo(f"between {estimate.lower} and {estimate.upper} for certain; {best}")
 
 
 def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: bool) -> None:

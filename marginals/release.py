@@ -13,13 +13,30 @@ import pandas as pd
 from checks.claims import Claim
 from marginals.bundle import read_bundle, write_bundle
 from marginals.errors import InputError
+from marginals.estimates import (
+    Attributes,
+    Estimate,
+    OddsRatio,
+    as_margin,
+    association,
+    box_of,
+    cells_of,
+    count,
+    counts,
+    crosstab,
+    distribution,
+    labelled,
+    odds,
+    rows_frame,
+)
+from marginals.predicate import Where
 from marginals.published import Published, Verification
-from models.arrays import FloatArray
 from models.collection import Collection
 from models.domain import Domain, InducedAttribute
-from models.inference import expectation, expected_marginal
 from models.margin import Margin
+from models.marginal_model import MarginalModel
 from models.maximum_entropy import MaximumEntropy
+from models.sampling import drawn_leaves
 from models.search import SearchResult
 
 
@@ -69,9 +86,14 @@ class Release:
         return None if self.published.utility is None else self.published.utility.kl_divergence
 
     @cached_property
+    def model(self) -> MarginalModel:
+        """The maxent distribution of the release, decomposable or not, as arrays; what has been asked is kept."""
+        return MarginalModel(self.collection)
+
+    @property
     def maximum_entropy(self) -> MaximumEntropy:
-        """The maxent distribution. Raises NotDecomposableError when it has no closed form."""
-        return MaximumEntropy(self.collection)
+        """The maxent distribution in closed form. Raises NotDecomposableError when it has none."""
+        return self.model.closed_form
 
     def interaction_graph(self) -> "nx.Graph[InducedAttribute]":
         """Which steps of generalization are published together, as a networkx graph."""
@@ -87,40 +109,93 @@ class Release:
         A series named `count`, of whole numbers, where a published marginal shows it exactly; otherwise one named
         `expected_count` from the maxent distribution. Cells of (expected) count 0 are left out.
         """
-        mask = self.domain.mask(margin)
-        shown = self.domain.margin(mask)
-        order = [attribute for attribute in margin if attribute in shown]
-        values: FloatArray | Any
-        if self.collection.cube.holds(mask):
-            table = self.collection.cube.table(mask)
-            codes, values, name = dict(zip(table.attributes, table.codes)), table.counts, "count"
-        else:
-            cells = expected_marginal(self.maximum_entropy, shown)
-            codes, values, name = dict(cells.codes), cells.expected, "expected_count"
-        if not order:
-            return pd.Series(values, name=name)
-        columns = [np.array(self.domain.hierarchy(a).labels[shown[a]], dtype=object)[codes[a]] for a in order]
-        ranks = np.lexsort([codes[a] for a in reversed(order)])
-        many = len(order) > 1
-        index = pd.MultiIndex.from_arrays(columns, names=order) if many else pd.Index(columns[0], name=order[0])
-        return pd.Series(values, index=index, name=name).iloc[ranks]
+        cells = cells_of(self.model, margin)
+        name = "expected_count" if cells.counts.dtype.kind == "f" else "count"
+        return labelled(self.model, cells, margin, {name: cells.counts})[name]
 
-    def expected_count(self, cell: Mapping[str, str]) -> float:
-        """Expected number of rows with these labels, which may be of any level: `{"age": "30-34", "sex": "Female"}`.
+    def counts(self, attributes: Attributes) -> pd.DataFrame:
+        """A margin with how surely it is known: columns expected, lower, upper, exact; one row a cell that is possible.
 
-        Where a label stands for different things at different levels, the finest published one is meant.
-        Raises InputError for a label that the hierarchy of its attribute lacks.
+        attributes: names, at their finest published levels, or a level for each. Where `exact`, the published marginals
+        leave one number only; when all rows are, `expected` holds whole numbers. `attrs["sharp"]` says whether all bounds
+        are proven to be attained by tables with the published marginals.
         """
-        return expectation(self.maximum_entropy, {a: self._indicator(a, label) for a, label in cell.items()})
+        return counts(self.model, attributes)
 
-    def _indicator(self, attribute: str, label: str) -> FloatArray:
-        hierarchy = self.domain.hierarchy(attribute)
-        published = hierarchy.height - self.collection.finest_resolution(attribute)
-        levels = [level for level in range(hierarchy.height + 1) if hierarchy.code(label, level) is not None]
-        if not levels:
-            raise InputError(f"{attribute!r} has no such value at any level; `.domain.hierarchy({attribute!r}).labels`")
-        level = min(levels, key=lambda level: (level < published, level))
-        return np.asarray(hierarchy.lift(0, level) == hierarchy.code(label, level), dtype=np.float64)
+    def count(self, where: Where, seconds: float = 0.0) -> Estimate:
+        """Rows that a predicate means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
+
+        The bounds hold for certain, and `sharp` says whether they are proven to be the best. Where they are not, integer
+        programming may improve them for so many seconds; for sets of values it may then leave out the expected count,
+        which need not be a whole number. Raises InputError for an attribute or label that there is not.
+        """
+        return count(self.model, where, seconds)
+
+    def expected_count(self, where: Where) -> float:
+        """Expected number of rows that a predicate means; labels may be of any level: `{"age": "30-34"}`."""
+        return self.model.expected_in(box_of(self.model, where))
+
+    def crosstab(self, rows: Attributes, columns: Attributes, where: Where = ()) -> pd.DataFrame:
+        """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which."""
+        return crosstab(self.model, rows, columns, where)
+
+    def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> pd.DataFrame:
+        """Probabilities of `attributes` (columns) given others (rows); nan where nothing is given."""
+        table = crosstab(self.model, given, attributes, where)
+        return table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
+
+    def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> float:
+        """Expected value among the rows that a predicate means. values: the number of each label, if labels are none."""
+        numbers, probabilities = distribution(self.model, attribute, where, values)
+        return float(numbers @ probabilities)
+
+    def quantile(
+        self,
+        attribute: str,
+        probabilities: Sequence[float] = (0.25, 0.5, 0.75),
+        where: Where = (),
+        values: Mapping[str, float] | None = None,
+    ) -> "pd.Series[float]":
+        """For each probability the least value that at least so many of the rows do not exceed."""
+        numbers, shares = distribution(self.model, attribute, where, values)
+        if not all(0 <= p <= 1 for p in probabilities):
+            raise InputError("a quantile is asked for with a probability from 0 to 1")
+        places = np.searchsorted(np.cumsum(shares) * (1 + 1e-12), probabilities)
+        found = numbers[np.minimum(places, len(numbers) - 1)]
+        return pd.Series(found, index=pd.Index(probabilities, name="probability"), name=attribute)
+
+    def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
+        """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`."""
+        return odds(self.model, first, second, where)
+
+    def mutual_information(self, first: Attributes, second: Attributes, given: Attributes = ()) -> float:
+        """Mutual information in nats under the maxent distribution, at the finest published or the given levels."""
+        return association(self.model, first, second, given)
+
+    def cells(self, attributes: Attributes | None = None) -> pd.DataFrame:
+        """Cells that are possible, as columns of labels, and their counts as `weight`, for weighted regressions.
+
+        Of all published attributes by default. Raises TooManyCellsError where these are too many to be laid out.
+        """
+        published = [a for a, level in self.model.finest_levels.items() if level < self.domain.hierarchy(a).height]
+        margin = as_margin(self.model, published if attributes is None else attributes)
+        cells = cells_of(self.model, margin)
+        return labelled(self.model, cells, margin, {"weight": cells.counts}).reset_index(drop=not cells.codes)
+
+    def sample(self, rows: int, seed: int | np.random.Generator) -> pd.DataFrame:
+        """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
+
+        Raises DomainMismatchError where the release counts no rows at all.
+        """
+        codes = self.model.sampler.draw(rows, np.random.default_rng(seed))
+        return rows_frame(self.model, self.model.finest_levels, codes)
+
+    def sample_base_values(self, rows: int, seed: int | np.random.Generator) -> pd.DataFrame:
+        """As `sample`, all attributes at base values, drawn evenly among those under the published value."""
+        rng = np.random.default_rng(seed)
+        codes = self.model.sampler.draw(rows, rng)
+        leaves = drawn_leaves(self.domain, self.model.finest_levels, codes, rows, rng)
+        return rows_frame(self.model, dict.fromkeys(self.domain.attributes, 0), leaves)
 
     def trace(self) -> pd.DataFrame:
         """The search step by step, where the release was just made: `move`, KL divergence `before` and `after` it in

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -82,3 +83,31 @@ def test_facts_of_the_table(policy: Path) -> None:
     assert sum(count for (age,), count in by_age.items() if 31 <= int(age) <= 40) == 12_291
     assert sum(count for (age,), count in by_age.items() if 81 <= int(age) <= 90) == 114
     assert len(by_age) == 74
+
+
+def test_random_queries_equal_enumeration_and_their_bounds_hold(policy: Path) -> None:
+    """1,000 conditions on two to three attributes: the closed form cell by cell, and the table itself."""
+    configured = marginals.read_config(policy)
+    table = configured.read_table()
+    release = marginals.publish(table, configured.policy)
+    domain, rng = release.domain, np.random.default_rng(0)
+    shape = [h.size(0) for h in domain.hierarchies]
+    cells = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+    expected = np.exp(release.maximum_entropy.log_probability(cells)).reshape(shape) * release.rows
+    true = np.zeros(shape)
+    true[table.counts.codes] = table.counts.counts
+    for _ in range(1000):
+        where = {}
+        box: list[np.ndarray] = [np.ones(size, dtype=bool) for size in shape]
+        for axis in rng.choice(len(shape), rng.integers(2, 4), replace=False):
+            name, hierarchy = domain.attributes[axis], domain.hierarchies[axis]
+            level = rng.integers(release.model.finest_levels[name], hierarchy.height)
+            codes = rng.choice(hierarchy.size(level), rng.integers(1, min(hierarchy.size(level), 4) + 1), replace=False)
+            where[name] = [f"{hierarchy.labels[level][code]}@{level}" for code in codes]
+            box[axis] = np.isin(hierarchy.lift(0, level), codes)
+        found = release.count(where)
+        inside = np.ix_(*box)
+        assert release.expected_count(where) == pytest.approx(expected[inside].sum(), rel=1e-9)
+        assert found.expected == pytest.approx(expected[inside].sum(), rel=1e-9)
+        assert found.lower <= true[inside].sum() <= found.upper
+        assert found.lower * (1 - 1e-9) <= found.expected <= found.upper * (1 + 1e-9)

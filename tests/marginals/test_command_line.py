@@ -207,3 +207,66 @@ def test_every_command_is_in_the_readme(name: str) -> None:
 def test_version_is_told() -> None:
     assert marginals.__version__ in run("--version").output
     assert isinstance(main, click.Group)
+
+
+def test_query_says_what_the_contract_says(demo: Path) -> None:
+    result = run("query", demo / "release", "age=20-24", "sex=Female", "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert set(answer) == {"expected", "lower", "upper"}
+    assert [type(answer[key]) for key in ("expected", "lower", "upper")] == [float, int, int]
+    rows = (line.split(",") for line in (demo / "census.csv").read_text().splitlines()[1:])
+    header = (demo / "census.csv").read_text().splitlines()[0].split(",")
+    age, sex = header.index("age"), header.index("sex")
+    complete = [row for row in rows if "?" not in row and "" not in row]
+    true = sum(20 <= int(row[age]) <= 24 and row[sex] == "Female" for row in complete)
+    assert answer["lower"] <= true <= answer["upper"]
+    assert answer["lower"] <= answer["expected"] <= answer["upper"]
+
+
+def test_query_says_in_words_how_sure_it_is(demo: Path) -> None:
+    shown = run("query", demo / "release", "age=20-24", "sex=Female").stdout
+    assert "expected" in shown
+    assert "for certain" in shown
+    assert "exactly" in run("query", demo / "release", "sex=Female").stdout
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("agee=20-24", "no attribute 'agee'; did you mean 'age'"),
+        ("sex=Femal", "'sex' has no value 'Femal' at any level; did you mean 'Female'"),
+        ("sex=1", "'sex' has no value '1' at any level; its published values are Female, Male"),
+        ("sex", "NAME=LABEL"),
+    ],
+)
+def test_query_refuses_what_is_not_there_in_one_sentence(demo: Path, condition: str, message: str) -> None:
+    result = run("query", demo / "release", condition)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_sample_writes_the_same_rows_for_the_same_seed(demo: Path, tmp_path: Path) -> None:
+    shown = run("sample", demo / "release", "-n", 20, "--seed", 3)
+    assert shown.exit_code == 0, shown.output
+    assert len(shown.stdout.splitlines()) == 21
+    result = run("sample", demo / "release", "-n", 20, "--seed", 3, "-o", tmp_path / "rows.csv", "--json")
+    assert json.loads(result.stdout)["rows"] == 20
+    assert (tmp_path / "rows.csv").read_text() == shown.stdout
+    assert run("sample", demo / "release", "-n", 20, "--seed", 4).stdout != shown.stdout
+    base = run("sample", demo / "release", "-n", 20, "--base-values", "-o", tmp_path / "rows.parquet")
+    assert base.exit_code == 0, base.output
+    assert (tmp_path / "rows.parquet").stat().st_size > 0
+
+
+@pytest.mark.parametrize("arguments", [("-o", "rows.xlsx"), ("-n", "-1"), ("--json",), ("--seed", "x")])
+def test_sample_refuses_what_it_cannot_do(demo: Path, arguments: tuple[str, ...]) -> None:
+    result = run("sample", demo / "release", *arguments)
+    assert result.exit_code == 2
+    assert "Error: " in result.stderr
+
+
+def test_no_release_is_no_query_and_no_sample(tmp_path: Path) -> None:
+    for command in (("query", tmp_path, "a=b"), ("sample", tmp_path)):
+        assert run(*command).exit_code == 2
