@@ -10,6 +10,7 @@ from typing import Any
 from marginals.attribute import Attribute
 from marginals.errors import InputError
 from marginals.policy import Policy
+from marginals.sources import ENGINES
 from marginals.table import Table, read_table
 from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
@@ -37,11 +38,12 @@ class Config:
     attributes: Mapping[str, Attribute]
     missing: tuple[str, ...]
     domain: str
+    engine: str
     policy: Policy
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
-        return read_table(self.data, self.attributes, self.missing, self.domain)
+        return read_table(self.data, self.attributes, self.missing, self.domain, self.engine)
 
 
 def read_config(path: str | Path) -> Config:
@@ -65,7 +67,7 @@ def read_config(path: str | Path) -> Config:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _known(content, _SECTIONS, "")
-    data = _section(content, "data", ("path", "missing", "domain"))
+    data = _section(content, "data", ("path", "missing", "domain", "engine"))
     if not isinstance(data.get("path"), str):
         raise InputError("the key data.path must name the table")
     missing = data.get("missing", [""])
@@ -73,6 +75,8 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError("the key data.missing must be a list of texts")
     if data.get("domain", "declared") not in ("declared", "observed"):
         raise InputError('the key data.domain must be "declared" or "observed"')
+    if (engine := data.get("engine", "auto")) not in ENGINES:
+        raise InputError(f"the key data.engine must be one of {', '.join(map(repr, ENGINES))}")
     privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
@@ -88,6 +92,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         {name: _attribute(path.parent, name, given) for name, given in attributes.items()},
         tuple(missing),
         data.get("domain", "declared"),
+        engine,
         Policy(**privacy, base=table, **search),
     )
 

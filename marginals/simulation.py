@@ -300,6 +300,7 @@ path = "census.csv"          # CSV or Parquet; all paths are relative to this fi
 missing = ["?", ""]          # rows with one of these in a column that is used are left out, and counted
 domain = "declared"          # a coarse value stands for everything its hierarchy puts under it;
                              # "observed": only for those base values that occur in the table
+engine = "auto"              # what reads the table: "pandas", "duckdb" (larger than memory), "spark"
 
 # The role of a column is one of
 #   "identifier"        names a person; never read any further
