@@ -1,8 +1,11 @@
 """Files counted by DuckDB, which reads them in parts: for tables larger than memory, and faster for large ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,9 @@ import pandas as pd
 from marginals.errors import InputError
 from marginals.sources.counted import Counted
 from marginals.sources.files import Files, Format, csv_header
+
+MEMORY = "2GB"
+"""What counting may take; beyond it DuckDB works in parts on disk."""
 
 _NO_NULL = "\x01"
 """No field of a CSV file is null: an empty one is an empty text, as for every other reader."""
@@ -23,20 +29,16 @@ class DuckDBFiles:
     files: Files
     names: tuple[str, ...]
     texts: frozenset[str]
-    connection: Any
 
     @classmethod
     def open(cls, files: Files) -> "DuckDBFiles":
         """The source of some files. Raises InputError where DuckDB is missing, or the files do not go together."""
-        try:
-            import duckdb
-        except ImportError:
-            raise InputError('the engine "duckdb" is not installed: pip install duckdb') from None
-        connection = duckdb.connect()
+        if find_spec("duckdb") is None:
+            raise InputError('the engine "duckdb" is not installed: pip install duckdb')
         if files.format is Format.CSV:
             names = tuple(files.same_columns([csv_header(path) for path in files.paths]))
-            return cls(files, names, frozenset(names), connection)
-        types = [_parquet_types(connection, path) for path in files.paths]
+            return cls(files, names, frozenset(names))
+        types = [_parquet_types(path) for path in files.paths]
         files.same_columns([list(known) for known in types])
         for path, known in zip(files.paths[1:], types[1:]):
             for name, kind in types[0].items():
@@ -44,7 +46,7 @@ class DuckDBFiles:
                     first = files.paths[0].name
                     raise InputError(f"the column {name!r} is {known[name]} in {path.name} and {kind} in {first}")
         texts = frozenset(name for name, kind in types[0].items() if kind == "VARCHAR")
-        return cls(files, tuple(types[0]), texts, connection)
+        return cls(files, tuple(types[0]), texts)
 
     @property
     def name(self) -> str:
@@ -59,26 +61,44 @@ class DuckDBFiles:
     def counted(self, columns: Sequence[str]) -> Counted:
         """The distinct rows."""
         listed = ", ".join(map(_quoted, columns))
-        self._run(f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {listed}, count(*) FROM {self._table} GROUP BY ALL")
-        for i, column in enumerate(columns):
-            if column in self.texts:
-                values = (
-                    f"SELECT DISTINCT {_quoted(column)} FROM counted WHERE {_quoted(column)} IS NOT NULL ORDER BY 1"
-                )
-                self._run(f"CREATE OR REPLACE TYPE values_{i} AS ENUM ({values})")
-        chosen = [
-            f"{_quoted(column)}::values_{i}" if column in self.texts else _quoted(column)
-            for i, column in enumerate(columns)
-        ]
-        frame = self._run(f"SELECT {', '.join(chosen)}, * EXCLUDE ({listed}) FROM counted").df()
+        with self._connected() as run:
+            run(f"CREATE TEMP TABLE counted AS SELECT {listed}, count(*) FROM {self._table} GROUP BY ALL")
+            for i, column in enumerate(columns):
+                if column in self.texts:
+                    values = f"SELECT DISTINCT {_quoted(column)} FROM counted WHERE {_quoted(column)} IS NOT NULL"
+                    run(f"CREATE TYPE values_{i} AS ENUM ({values} ORDER BY 1)")
+            chosen = [
+                f"{_quoted(column)}::values_{i}" if column in self.texts else _quoted(column)
+                for i, column in enumerate(columns)
+            ]
+            frame = run(f"SELECT {', '.join(chosen)}, * EXCLUDE ({listed}) FROM counted").df()
         frame.columns = pd.Index([*columns, len(columns)])
         return Counted(frame[list(columns)], frame[len(columns)].to_numpy(dtype=np.int64))
 
     def first_row(self, column: str, value: object) -> int | None:
         """The number of the row, counted through all files."""
         numbered = f"SELECT {_quoted(column)} AS value, row_number() OVER () AS number FROM {self._table}"
-        found = self._run(f"SELECT min(number) FROM ({numbered}) WHERE value = ?", [value]).fetchone()
+        with self._connected() as run:
+            found = run(f"SELECT min(number) FROM ({numbered}) WHERE value = ?", [value]).fetchone()
         return None if found is None or found[0] is None else int(found[0])
+
+    @contextmanager
+    def _connected(self) -> Iterator[Callable[..., Any]]:
+        """Runs statements. What does not fit in memory goes to a folder that is gone afterwards."""
+        import duckdb
+
+        with TemporaryDirectory() as spill, duckdb.connect(config={"temp_directory": spill}) as connection:
+            connection.execute(f"SET memory_limit = '{MEMORY}'")
+            try:
+                yield connection.execute
+            except duckdb.OutOfMemoryException:
+                raise InputError(
+                    f"{self.name}: its distinct rows do not fit in {MEMORY}; leave columns out, or generalize them"
+                ) from None
+            except duckdb.Error as error:
+                kind = type(error).__name__
+                expected = "it must be CSV with a header, or Parquet"
+                raise InputError(f"{self.name} cannot be read as a table ({kind}); {expected}") from None
 
     @property
     def _table(self) -> str:
@@ -89,28 +109,13 @@ class DuckDBFiles:
         dialect = "auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"'"
         return f"read_csv({paths}, {dialect}, nullstr = {_text(_NO_NULL)}, columns = {{{columns}}})"
 
-    def _run(self, statement: str, parameters: Sequence[object] = ()) -> Any:
-        import duckdb
 
-        try:
-            return self.connection.execute(statement, list(parameters))
-        except duckdb.OutOfMemoryException:
-            raise InputError(
-                f"{self.name}: there is too little memory to count its distinct rows; leave columns out, or generalize "
-                "them beforehand"
-            ) from None
-        except duckdb.Error as error:
-            raise InputError(
-                f"{self.name} cannot be read as a table ({type(error).__name__}); it must be CSV with a header, or Parquet"
-            ) from None
-
-
-def _parquet_types(connection: Any, path: Path) -> dict[str, str]:
+def _parquet_types(path: Path) -> dict[str, str]:
     """The type of each column. Raises InputError for a file that is not Parquet, or cut off."""
     import duckdb
 
     try:
-        rows = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({_text(str(path))})").fetchall()
+        rows = duckdb.execute(f"DESCRIBE SELECT * FROM read_parquet({_text(str(path))})").fetchall()
     except duckdb.Error:
         raise InputError(f"{path.name} is damaged, or no Parquet file; write it again") from None
     return {name: kind for name, kind, *_ in rows}
