@@ -1,4 +1,4 @@
-"""The command line: `marginals demo | assess | anonymize | publish | verify` (design 5.2).
+"""The command line: `marginals demo | init | assess | anonymize | publish | verify | report` (design 5.2).
 
 Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
 """
@@ -18,6 +18,7 @@ from checks.finding import Finding, Verdict
 from checks.functional_diversity import Functional
 from marginals.assessing import Assessed
 from marginals.atomic_folder import replace_folder
+from marginals.bundle import REPORT
 from marginals.errors import InputError, NothingPublishableError
 from marginals.lattice import LatticeResult
 from marginals.publishing import Progress, no_progress
@@ -69,6 +70,7 @@ def main() -> None:
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
+      marginals report release
     """
 
 
@@ -111,6 +113,7 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
+        click.echo(f"A page about it to read and print: {folder / 'release' / REPORT}")
 
 
 @main.command()
@@ -228,6 +231,36 @@ def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> No
     else:
         for finding in verification.checks:
             _print_finding(finding)
+    if not verification.ok:
+        click.get_current_context().exit(FAILED)
+
+
+@main.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for the page; the bundle stays as it is. Without it, the page becomes the bundle's report.html.",
+)
+@_json_option
+def report(folder: Path, out: Path | None, as_json: bool) -> None:
+    """Write the report of the release in DIR again, from its files alone: one HTML page to read, show and print.
+
+    The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says.
+
+    \b
+    Examples:
+      marginals report release
+      marginals report release -o report.html
+    """
+    release = marginals.open_release(folder)
+    release.write_report(out)
+    verification, written = release.verify(), out or folder / REPORT
+    if as_json:
+        _print_json({"out": str(written), **verification.as_json()})
+    else:
+        click.echo(f"Wrote {written}. Open it in a browser.")
     if not verification.ok:
         click.get_current_context().exit(FAILED)
 
