@@ -115,11 +115,11 @@ def _diversity_reached(diversity: Diversity, value: float) -> str:
         case Distinct(l):
             return f"{value:.0f} values; at least {l} are claimed"
         case Simple(l):
-            return f"the likeliest is 1 in {value:.3g}; at most 1 in {spelled(l)} is claimed"
+            return f"The likeliest is 1 in {value:.3g}; at most 1 in {spelled(l)} is claimed"
         case Entropy(l):
-            return f"as uncertain as {value:.4g} values; at least {spelled(l)} are claimed"
+            return f"As uncertain as {value:.4g} values; at least {spelled(l)} are claimed"
         case Recursive(c, _):
             return f"{value:.4g} times as likely; less than {spelled(c)} times is claimed"
         case Functional(tau, _):
-            return f"a share of {value:.3g} would do; {spelled(tau)} is claimed"
-    return f"reaches {value:.4g}"
+            return f"A share of {value:.3g} would do; {spelled(tau)} is claimed"
+    return f"Reaches {value:.4g}"

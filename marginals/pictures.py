@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeAlias
 
 import networkx as nx
 
@@ -15,9 +16,15 @@ from models.collection import Collection
 from models.domain import Domain
 from models.margin import Margin
 
-WIDTH = 420.0
+WIDTH = 380.0
+
+Point: TypeAlias = tuple[float, float]
+"""A place in the drawing, or a width and a height."""
 
 _LINE = 22.0
+_TURNS = 12
+"""Angles tried for the interaction graph; half a turn in all, as the other half is the same upside down."""
+
 _NARROW, _WIDE = frozenset("fijlrt.,:;|!'()[]-1 "), frozenset("mwMW@%")
 
 
@@ -143,60 +150,81 @@ def finest_pairs(margins: Sequence[Margin]) -> list[tuple[str, int, str, int]]:
 
 
 def interaction_picture(collection: Collection) -> InteractionPicture:
-    """The interaction graph of a collection, attributes placed by the method of Kamada and Kawai (1989)."""
+    """The interaction graph of a collection.
+
+    Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
+    join and of each other, as far as a turn can help.
+    """
     shown = levels_shown(collection.margins)
     order = [attribute for attribute in collection.domain.attributes if attribute in shown]
     pairs = finest_pairs(collection.margins)
+    names = {attribute: shortened(attribute, 130) for attribute in order}
+    colour = colours(collection.domain)
+    sizes = [(max(text_width(names[a]), 24.0 * len(shown[a])) + 20, 50.0) for a in order]
+    height = min(140.0 + 44 * len(order), 420 + 20.0 * len(order))
+
+    def drawn(centres: Sequence[Point]) -> InteractionPicture:
+        capsules = tuple(
+            _capsule(attribute, names[attribute], colour[attribute], centre, size, shown[attribute])
+            for attribute, centre, size in zip(order, centres, sizes)
+        )
+        beads = {(capsule.attribute, bead.level): bead for capsule in capsules for bead in capsule.beads}
+        ends = [(beads[a, i], beads[b, j]) for a, i, b, j in pairs]
+        lines = tuple(Line(one.x, one.y, other.x, other.y) for one, other in ends)
+        return InteractionPicture(height, capsules, lines, told or "No two attributes are published together.")
+
+    told = "; ".join(f"{a} at level {i} with {b} at level {j}" for a, i, b, j in pairs)
     graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(order)
     graph.add_edges_from((a, b) for a, _, b, _ in pairs)
-    names = {attribute: shortened(attribute, 130) for attribute in order}
-    sizes = [(max(text_width(names[a]), 24.0 * len(shown[a])) + 20, 50.0) for a in order]
-    height = min(120.0 + 48 * len(order), 420 + 20.0 * len(order))
-    centres = _apart(_placed(graph, height), sizes, height)
-    capsules, bead_of = [], {}
-    for attribute, (x, y), (width, tall) in zip(order, centres, sizes):
-        first = x - 12.0 * (len(shown[attribute]) - 1)
-        beads = [Bead(level, round(first + 24 * n, 1), round(y + 10, 1)) for n, level in enumerate(shown[attribute])]
-        bead_of.update({(attribute, bead.level): bead for bead in beads})
-        left, top = round(x - width / 2, 1), round(y - tall / 2, 1)
-        colour = colours(collection.domain)[attribute]
-        capsules.append(Capsule(attribute, names[attribute], colour, left, top, round(width, 1), tall, tuple(beads)))
-    ends = [(bead_of[a, i], bead_of[b, j]) for a, i, b, j in pairs]
-    edges = tuple(Line(one.x, one.y, other.x, other.y) for one, other in ends)
-    told = "; ".join(f"{a} at level {i} with {b} at level {j}" for a, i, b, j in pairs)
-    return InteractionPicture(height, tuple(capsules), edges, told or "No two attributes are published together.")
+    spots = _placed(graph)
+    turns = [math.pi * turn / _TURNS for turn in range(_TURNS if len(order) > 2 else 1)]
+    pictures = [drawn(_apart(_stretched(_turned(spots, angle), height), sizes, height)) for angle in turns]
+    return min(pictures, key=lambda picture: _clutter(picture, pairs))
 
 
-def _placed(graph: "nx.Graph[str]", height: float) -> list[tuple[float, float]]:
-    """A place for each node, spread over the drawing."""
+def _capsule(attribute: str, name: str, colour: int, centre: Point, size: Point, levels: Sequence[int]) -> Capsule:
+    (x, y), (width, height) = centre, size
+    first = x - 12.0 * (len(levels) - 1)
+    beads = tuple(Bead(level, round(first + 24 * n, 1), round(y + 10, 1)) for n, level in enumerate(levels))
+    left, top = round(x - width / 2, 1), round(y - height / 2, 1)
+    return Capsule(attribute, name, colour, left, top, round(width, 1), height, beads)
+
+
+def _placed(graph: "nx.Graph[str]") -> list[Point]:
+    """A place for each node, in a plane without a scale."""
     if len(graph) < 2:
-        return [(WIDTH / 2, height / 2)] * len(graph)
+        return [(0.0, 0.0)] * len(graph)
     lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
     apart = max(max(row.values()) for row in lengths.values()) + 1
     distances = {a: {b: lengths[a].get(b, apart) for b in graph} for a in graph}
     found = nx.kamada_kawai_layout(graph, dist=distances)
-    spots = [(float(found[node][0]), float(found[node][1])) for node in graph]
-    spans = []
-    for axis, room in ((0, WIDTH - 130), (1, height - 60)):
+    return [(float(found[node][0]), float(found[node][1])) for node in graph]
+
+
+def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
+    sine, cosine = math.sin(angle), math.cos(angle)
+    return [(x * cosine - y * sine, x * sine + y * cosine) for x, y in spots]
+
+
+def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
+    """The places spread over the drawing, in both directions."""
+    axes = []
+    for axis, whole, margin in ((0, WIDTH, 65), (1, height, 30)):
         low, high = min(spot[axis] for spot in spots), max(spot[axis] for spot in spots)
-        spans.append((low, room / (high - low) if high - low > 1e-6 else 0.0, (WIDTH, height)[axis] / 2 - room / 2))
-    return [
-        tuple(start + (spot[axis] - low) * scale for axis, (low, scale, start) in enumerate(spans))  # type: ignore[misc]
-        for spot in spots
-    ]
+        room = whole - 2 * margin
+        axes.append([margin + room * ((s[axis] - low) / (high - low) if high - low > 1e-6 else 0.5) for s in spots])
+    return list(zip(*axes))
 
 
-def _apart(
-    centres: Sequence[tuple[float, float]], sizes: Sequence[tuple[float, float]], height: float
-) -> list[tuple[float, float]]:
+def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> list[Point]:
     """The boxes moved apart where they overlap, and into the drawing."""
     places = [list(centre) for centre in centres]
     for _ in range(200):
         moved = False
         for i, j in combinations(range(len(places)), 2):
             overlap_x = (sizes[i][0] + sizes[j][0]) / 2 + 14 - abs(places[i][0] - places[j][0])
-            overlap_y = (sizes[i][1] + sizes[j][1]) / 2 + 14 - abs(places[i][1] - places[j][1])
+            overlap_y = (sizes[i][1] + sizes[j][1]) / 2 + 18 - abs(places[i][1] - places[j][1])
             if overlap_x > 0.1 and overlap_y > 0.1:
                 axis, push = (0, overlap_x / 2) if overlap_x < overlap_y else (1, overlap_y / 2)
                 side = math.copysign(push, places[i][axis] - places[j][axis])
@@ -209,6 +237,35 @@ def _apart(
         if not moved:
             break
     return [(x, y) for x, y in places]
+
+
+def _clutter(picture: InteractionPicture, pairs: Sequence[tuple[str, int, str, int]]) -> int:
+    """How much there is to confuse a reader: edges that run over attributes they do not join, edges that cross."""
+    ends = [{a, b} for a, _, b, _ in pairs]
+    over = sum(
+        _crosses(edge, diagonal)
+        for edge, joined in zip(picture.edges, ends)
+        for capsule in picture.capsules
+        if capsule.attribute not in joined
+        for diagonal in _diagonals(capsule)
+    )
+    drawn = list(zip(picture.edges, ends))
+    return 2 * over + sum(_crosses(e, f) for (e, a), (f, b) in combinations(drawn, 2) if not a & b)
+
+
+def _diagonals(capsule: Capsule) -> tuple[Line, Line]:
+    left, top, right, bottom = capsule.x, capsule.y, capsule.x + capsule.width, capsule.y + capsule.height
+    return Line(left, top, right, bottom), Line(left, bottom, right, top)
+
+
+def _crosses(one: Line, other: Line) -> bool:
+    def side(line: Line, x: float, y: float) -> float:
+        return (line.x2 - line.x1) * (y - line.y1) - (line.y2 - line.y1) * (x - line.x1)
+
+    return (
+        side(one, other.x1, other.y1) * side(one, other.x2, other.y2) < 0
+        and side(other, one.x1, one.y1) * side(other, one.x2, one.y2) < 0
+    )
 
 
 def tree_picture(collection: Collection) -> TreePicture:

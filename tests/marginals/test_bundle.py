@@ -277,7 +277,7 @@ def test_killing_the_process_while_it_writes_leaves_no_half_bundle(bundle: Path,
         process = subprocess.Popen([sys.executable, "-c", WRITER, bundle, target, page], stdout=subprocess.PIPE)
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(0.002 + 0.006 * attempt)
+        time.sleep(0.002 + 0.012 * attempt)
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
