@@ -18,8 +18,11 @@ from checks.finding import Finding, Verdict
 from checks.functional_diversity import Functional
 from marginals.assessing import Assessed
 from marginals.atomic_folder import replace_folder
+from marginals.attribute import Role
 from marginals.bundle import REPORT
+from marginals.column_guess import RARE
 from marginals.errors import InputError, NothingPublishableError
+from marginals.initial_config import initial_config
 from marginals.lattice import LatticeResult
 from marginals.publishing import Progress, no_progress
 from marginals.release import Release
@@ -66,6 +69,7 @@ def main() -> None:
     \b
     Examples:
       marginals demo trial                  simulate a table, publish it, say what was gained
+      marginals init people.csv             a config for a table of your own, to be reviewed
       marginals assess release.toml         what the table itself gives away
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
@@ -114,6 +118,50 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
         click.echo(f"A page about it to read and print: {folder / 'release' / REPORT}")
+
+
+@main.command()
+@click.argument("table", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--out",
+    "-o",
+    default="release.toml",
+    show_default=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Config to write; hierarchy files go to the folder hierarchies beside it.",
+)
+@click.option(
+    "--rare",
+    default=RARE,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Values that fewer rows have are named in hierarchy files only, and grouped there.",
+)
+@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@_json_option
+def init(table: Path, out: Path, rare: int, force: bool, as_json: bool) -> None:
+    """Look at TABLE, CSV or Parquet, and write a commented config for it that guesses what its columns are.
+
+    It says what it guessed and why, asks nothing, and publishes nothing. Review it, above all the roles.
+
+    \b
+    Example:
+      marginals init people.csv
+    """
+    config = initial_config(table, out, rare)
+    if not force:
+        config.refuse_to_replace(out)
+    files = config.write(out)
+    if as_json:
+        _print_json({"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config.as_json()})
+        return
+    for name, found in config.guesses.items():
+        click.echo(f"{found.role.value:>16}  {name}: {found.why}")
+    if not any(found.role is Role.SENSITIVE for found in config.guesses.values()):
+        click.echo("No column looked sensitive; if one is, say so in the config.")
+    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
+    click.echo(f"  marginals assess {out}")
+    click.echo(f"  marginals publish {out} --out release")
 
 
 @main.command()

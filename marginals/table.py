@@ -87,7 +87,7 @@ def read_table(
     if not used:
         raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
     name = "the table" if isinstance(source, pd.DataFrame) else Path(source).name
-    frame = source if isinstance(source, pd.DataFrame) else _read_file(Path(source))
+    frame = source if isinstance(source, pd.DataFrame) else read_frame(Path(source))
     for column in wanted:
         if column not in frame.columns and wanted[column].role is not Role.IGNORED:
             raise InputError(f"{name} has no column {column!r}; its columns are {', '.join(map(str, frame.columns))}")
@@ -109,7 +109,8 @@ def read_table(
     return Table(counts, {column: wanted[column].role for column in used}, len(frame) - len(rows))
 
 
-def _read_file(path: Path) -> pd.DataFrame:
+def read_frame(path: Path) -> pd.DataFrame:
+    """A CSV file, every value as text, or a Parquet file. Raises InputError for anything else."""
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             return pd.read_parquet(path)
