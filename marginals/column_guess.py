@@ -136,14 +136,14 @@ def _quasi_identifier(column: Column, rare: int) -> Guess:
     by_code = bool(column.words & set(_CODES.split()))
     if (whole := _whole_numbers(column)) is not None and not (by_code and _lengths(column)):
         return _of_numbers(column, whole)
+    if _decimals(column) and distinct > 20:
+        return Guess(Role.IGNORED, "its numbers have decimals; round them to whole ones to generalize by intervals")
     if _dates(column):
         return Guess(Role.QUASI_IDENTIFIER, "dates, cut to months, then years", prefixes=(7, 4))
     if distinct > 20 and _lengths(column) and distinct <= _MOST_PREFIXED:
         length = len(column.values[0])
         prefixes = tuple(dict.fromkeys(max(1, round(length * share)) for share in (2 / 3, 1 / 3)))
         return Guess(Role.QUASI_IDENTIFIER, f"all values are codes of {length} characters", prefixes=prefixes)
-    if _decimals(column) and distinct > 20:
-        return Guess(Role.IGNORED, "its numbers have decimals; round them to whole ones to generalize by intervals")
     if distinct > _MOST_CATEGORIES:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
@@ -211,7 +211,7 @@ def _whole_numbers(column: Column) -> list[int] | None:
 
 def _decimals(column: Column) -> bool:
     """Whether all values are numbers and some not whole."""
-    number = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+    number = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
     return _whole_numbers(column) is None and all(number.fullmatch(value) for value in column.values)
 
 
