@@ -98,7 +98,9 @@ def main(largest: float) -> None:
         for rows in [10**power for power in range(5, 12) if 10**power <= largest]:
             path = Path(folder) / f"{rows}.parquet"
             generate(path, rows)
-            child = subprocess.run([sys.executable, __file__, "--publish", path], capture_output=True, text=True, check=True)
+            child = subprocess.run(
+                [sys.executable, __file__, "--publish", path], capture_output=True, text=True, check=True
+            )
             line = json.loads(child.stdout) | {
                 "file_gigabytes": round(path.stat().st_size / 1e9, 2),
                 "duckdb_count_seconds": round(yardstick(path), 2),
@@ -108,7 +110,9 @@ def main(largest: float) -> None:
             print(json.dumps({"benchmark": "large_tables", **line}), flush=True)
     growth = {what: round(exponent(lines, what), 2) for what in ("seconds", "peak_gigabytes", "distinct")}
     factor = 1e9 / lines[-1]["rows"]
-    projected = {what: round(lines[-1][what] * factor ** max(growth[what], 0), 1) for what in ("seconds", "peak_gigabytes")}
+    projected = {
+        what: round(lines[-1][what] * factor ** max(growth[what], 0), 1) for what in ("seconds", "peak_gigabytes")
+    }
     print(json.dumps({"benchmark": "large_tables", "growth_exponents": growth, "projected_for_1e9_rows": projected}))
 
 

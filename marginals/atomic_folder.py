@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all."""
+"""Folders and files that appear whole or not at all."""
 
 import errno
 import os
@@ -39,6 +39,21 @@ def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
             fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def replace_file(target: Path, content: bytes) -> None:
+    """Make `target` a file of this content: written and flushed beside it, then moved there. Raises OSError."""
+    handle, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
+    fresh = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.chmod(0o644)
+        fresh.replace(target)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _prefix(target: Path) -> str:

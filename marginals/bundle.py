@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from checks.claims import Claim, MaxentDiversity, parse_claim
-from marginals.atomic_folder import replace_folder
+from marginals.atomic_folder import replace_file, replace_folder
 from marginals.attribute import Role
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Utility
+from marginals.report import report_html
 from models.arrays import CodeArray
 from models.collection import Collection
 from models.contingency_table import ContingencyTable, equal_cells
@@ -29,6 +30,7 @@ from models.errors import DomainMismatchError, HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
 
 DESCRIPTOR = "datapackage.json"
+REPORT = "report.html"
 FORMAT = 1
 
 _MAX_DESCRIPTOR_BYTES = 64 << 20
@@ -87,6 +89,8 @@ def _files(published: Published) -> dict[str, bytes]:
     }
     if published.utility is not None:
         release["utility"] = published.utility.as_json()
+    files[REPORT] = report_html(published)
+    release["report"] = _listed_report(files[REPORT])
     package = {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "anonymized-marginals",
@@ -95,8 +99,38 @@ def _files(published: Published) -> dict[str, bytes]:
         "resources": resources,
         "release": release,
     }
-    files[DESCRIPTOR] = (json.dumps(package, indent=2, ensure_ascii=False) + "\n").encode()
+    files[DESCRIPTOR] = _descriptor_bytes(package)
     return files
+
+
+def _listed_report(page: bytes) -> dict[str, Any]:
+    """How the descriptor lists the report: beside the resources, which all are tables."""
+    return {"path": REPORT, "mediatype": "text/html", "bytes": len(page), "hash": _digest(page)}
+
+
+def put_report(folder: Path, page: bytes) -> None:
+    """Make this page the report of a bundle, whatever report it had or lacked; all else in it stays.
+
+    The descriptor first forgets the old report and names the new one last, so that a crash leaves a bundle that
+    verifies. Raises InputError where nothing can be written.
+    """
+    package = _descriptor(folder)
+
+    def describe(report: dict[str, Any]) -> None:
+        release = {key: value for key, value in package["release"].items() if key != "report"} | report
+        replace_file(folder / DESCRIPTOR, _descriptor_bytes({**package, "release": release}))
+
+    try:
+        describe({})
+        replace_file(folder / REPORT, page)
+        describe({"report": _listed_report(page)})
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+def _descriptor_bytes(package: Mapping[str, Any]) -> bytes:
+    # Half a surrogate pair, which only other people's bundles have, stays the escape that JSON spells it with.
+    return (json.dumps(package, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 class _Names:
@@ -218,10 +252,23 @@ def _content(folder: Path, path: str, limit: int) -> bytes:
     return content
 
 
-def _rows(folder: Path, resource: Mapping[str, Any]) -> list[list[str]]:
-    """The header and rows of a CSV resource whose size and hash are what the descriptor says."""
-    path: str = resource["path"]
-    size, digest = resource.get("bytes"), resource.get("hash")
+def check_report(folder: Path) -> None:
+    """Raise BundleError unless the report that the descriptor lists, if any, is the one that it lists.
+
+    Nobody reads numbers from the page, so a bundle opens without this; verifying asks for it.
+    """
+    listed = _descriptor(folder)["release"].get("report")
+    if listed is None:
+        return
+    if not isinstance(listed, dict) or not isinstance(listed.get("path"), str):
+        raise BundleError(DESCRIPTOR, "release.report must name a file by its path")
+    _listed_content(folder, listed)
+
+
+def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:
+    """The bytes of a file whose size and hash are what the descriptor says."""
+    path: str = listed["path"]
+    size, digest = listed.get("bytes"), listed.get("hash")
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise BundleError(path, "the descriptor does not say how many bytes it has")
     if size > _MAX_FILE_BYTES:
@@ -231,6 +278,13 @@ def _rows(folder: Path, resource: Mapping[str, Any]) -> list[list[str]]:
         raise BundleError(path, f"it has {len(content)} bytes where the descriptor says {size}")
     if digest != _digest(content):
         raise BundleError(path, "its content does not match the hash in the descriptor; it was changed")
+    return content
+
+
+def _rows(folder: Path, resource: Mapping[str, Any]) -> list[list[str]]:
+    """The header and rows of a CSV resource."""
+    path: str = resource["path"]
+    content = _listed_content(folder, resource)
     try:
         rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):

@@ -1,4 +1,4 @@
-"""The command line: `marginals demo | assess | anonymize | publish | verify | query | sample` (design 5.2).
+"""The command line: `marginals demo | init | assess | anonymize | publish | verify | query | sample | report` (design 5.2).
 
 Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
 """
@@ -19,8 +19,12 @@ from checks.functional_diversity import Functional
 from marginals import interchange
 from marginals.assessing import Assessed
 from marginals.atomic_folder import replace_folder
+from marginals.attribute import Role
+from marginals.bundle import REPORT
+from marginals.column_guess import RARE
 from marginals.errors import InputError, NothingPublishableError
 from marginals.estimates import Estimate
+from marginals.initial_config import initial_config
 from marginals.lattice import LatticeResult
 from marginals.publishing import Progress, no_progress
 from marginals.release import Release
@@ -71,12 +75,14 @@ def main() -> None:
     \b
     Examples:
       marginals demo trial                  simulate a table, publish it, say what was gained
+      marginals init people.csv             a config for a table of your own, to be reviewed
       marginals assess release.toml         what the table itself gives away
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
       marginals query release age=30-34 sex=Female
       marginals sample release -n 1000 -o rows.csv
+      marginals report release
 
     \b
     Completion of commands and options, for bash (zsh and fish likewise):
@@ -123,6 +129,51 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
+        click.echo(f"A page about it to read and print: {folder / 'release' / REPORT}")
+
+
+@main.command()
+@click.argument("table", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--out",
+    "-o",
+    default="release.toml",
+    show_default=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Config to write; hierarchy files go to the folder hierarchies beside it.",
+)
+@click.option(
+    "--rare",
+    default=RARE,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Values that fewer rows have are named in hierarchy files only, and grouped there.",
+)
+@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@_json_option
+def init(table: Path, out: Path, rare: int, force: bool, as_json: bool) -> None:
+    """Look at TABLE, CSV or Parquet, and write a commented config for it that guesses what its columns are.
+
+    It says what it guessed and why, asks nothing, and publishes nothing. Review it, above all the roles.
+
+    \b
+    Example:
+      marginals init people.csv
+    """
+    config = initial_config(table, out, rare)
+    if not force:
+        config.refuse_to_replace(out)
+    files = config.write(out)
+    if as_json:
+        _print_json({"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config.as_json()})
+        return
+    for name, found in config.guesses.items():
+        click.echo(f"{found.role.value:>16}  {name}: {found.why}")
+    if not any(found.role is Role.SENSITIVE for found in config.guesses.values()):
+        click.echo("No column looked sensitive; if one is, say so in the config.")
+    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
+    click.echo(f"  marginals assess {out}")
+    click.echo(f"  marginals publish {out} --out release")
 
 
 @main.command()
@@ -308,6 +359,36 @@ def _print_estimate(estimate: Estimate) -> None:
     best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
     click.echo(f"about {estimate.expected:.6g} rows expected (maximum entropy; not published as such)")
     click.echo(f"between {estimate.lower} and {estimate.upper} for certain; {best}")
+
+
+@main.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for the page; the bundle stays as it is. Without it, the page becomes the bundle's report.html.",
+)
+@_json_option
+def report(folder: Path, out: Path | None, as_json: bool) -> None:
+    """Write the report of the release in DIR again, from its files alone: one HTML page to read, show and print.
+
+    The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says.
+
+    \b
+    Examples:
+      marginals report release
+      marginals report release -o report.html
+    """
+    release = marginals.open_release(folder)
+    release.write_report(out)
+    verification, written = release.verify(), out or folder / REPORT
+    if as_json:
+        _print_json({"out": str(written), **verification.as_json()})
+    else:
+        click.echo(f"Wrote {written}. Open it in a browser.")
+    if not verification.ok:
+        click.get_current_context().exit(FAILED)
 
 
 def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from checks.claims import Claim
@@ -72,5 +73,11 @@ class Published:
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
         """Check the claims made, or others, on the marginals alone."""
-        checked = self.claims if claims is None else claims
-        return Verification(tuple(claim.check(self.collection, self.sensitive) for claim in checked))
+        return self._verified if claims is None else self._checked(claims)
+
+    @cached_property
+    def _verified(self) -> Verification:
+        return self._checked(self.claims)
+
+    def _checked(self, claims: Sequence[Claim]) -> Verification:
+        return Verification(tuple(claim.check(self.collection, self.sensitive) for claim in claims))

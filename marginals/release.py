@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import Claim
-from marginals.bundle import read_bundle, write_bundle
+from marginals.atomic_folder import replace_file
+from marginals.bundle import put_report, read_bundle, write_bundle
 from marginals.errors import InputError
 from marginals.estimates import (
     Attributes,
@@ -31,6 +32,7 @@ from marginals.estimates import (
 )
 from marginals.predicate import Where
 from marginals.published import Published, Verification
+from marginals.report import report_html
 from models.collection import Collection
 from models.domain import Domain, InducedAttribute
 from models.margin import Margin
@@ -213,6 +215,22 @@ class Release:
         folder = Path(path)
         write_bundle(self.published, folder)
         return replace(self, path=folder)
+
+    def write_report(self, path: str | Path | None = None) -> None:
+        """Write the report, one HTML page, to a file, or without one into the bundle that the release was read from.
+
+        Raises InputError where it cannot be written.
+        """
+        page = report_html(self.published)
+        if path is None:
+            if self.path is None:
+                raise InputError("the release is in no folder yet; write it, or name a file for its report")
+            put_report(self.path, page)
+            return
+        try:
+            replace_file(Path(path), page)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None
 
 
 def open_release(path: str | Path) -> Release:

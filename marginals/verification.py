@@ -9,7 +9,7 @@ from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.finding import Finding, Verdict
 from checks.l_diversity import parse_diversity
 from marginals.attribute import Role
-from marginals.bundle import check_agreement, read_bundle
+from marginals.bundle import check_agreement, check_report, read_bundle
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Verification
 from models.arrays import CodeArray
@@ -52,6 +52,8 @@ def verify(*folders: str | Path, demands: Sequence[str] = ()) -> Verification:
     """
     try:
         bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
+        for folder in folders:
+            check_report(Path(folder))
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
     except BundleError as problem:
         return Verification((integrity(problem),))

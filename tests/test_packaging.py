@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,16 @@ def test_every_floor_is_typed_and_tests_hide_no_package() -> None:
     for floor in FLOORS:
         assert (ROOT / floor / "py.typed").is_file()
         assert not (ROOT / "tests" / floor / "__init__.py").exists()
+
+
+def test_the_wheel_holds_the_floors_with_their_templates_and_nothing_else(tmp_path: Path) -> None:
+    folder = copy_of_the_floors(tmp_path / "source")
+    for file in ("README.md", "LICENSE"):
+        shutil.copy(ROOT / file, folder)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    assert {"marginals/templates/report.html", "marginals/templates/report.css"} <= held
+    assert {f"{floor}/py.typed" for floor in FLOORS} <= held
+    assert {name.split("/")[0] for name in held if ".dist-info/" not in name} == set(FLOORS)

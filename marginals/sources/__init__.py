@@ -5,5 +5,6 @@ Each source gives the distinct rows of some columns with how often they occur; e
 
 from marginals.sources.counted import Counted, Source
 from marginals.sources.opening import ENGINES, open_source
+from marginals.sources.pandas_files import read_frame
 
-__all__ = ["ENGINES", "Counted", "Source", "open_source"]
+__all__ = ["ENGINES", "Counted", "Source", "open_source", "read_frame"]

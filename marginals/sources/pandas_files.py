@@ -78,3 +78,8 @@ def _read(path: Path, format_: Format) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         expected = "it must be CSV with a header, or Parquet"
         raise InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {expected}") from None
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """All rows and columns of a CSV or Parquet file, CSV as text, or of several. Raises InputError for anything else."""
+    return PandasFiles(Files.at(path)).frame

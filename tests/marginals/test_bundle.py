@@ -262,6 +262,7 @@ def test_writing_that_fails_leaves_the_old_bundle(
 WRITER = """
 import sys, marginals
 release = marginals.open_release(sys.argv[1])
+release.write_report(sys.argv[3])  # so that what is done only once is done before
 print("ready", flush=True)
 while True:
     release.write(sys.argv[2])
@@ -270,13 +271,13 @@ while True:
 
 def test_killing_the_process_while_it_writes_leaves_no_half_bundle(bundle: Path, tmp_path: Path) -> None:
     """SIGKILL at 20 moments: what stands at the target is a whole bundle or nothing, and the next writing cleans up."""
-    target = tmp_path / "target"
+    target, page = tmp_path / "target", tmp_path / "page.html"
     found = 0
     for attempt in range(20):
-        process = subprocess.Popen([sys.executable, "-c", WRITER, bundle, target], stdout=subprocess.PIPE)
+        process = subprocess.Popen([sys.executable, "-c", WRITER, bundle, target, page], stdout=subprocess.PIPE)
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(0.002 * 1.3**attempt)
+        time.sleep(0.002 + 0.012 * attempt)
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
@@ -285,4 +286,4 @@ def test_killing_the_process_while_it_writes_leaves_no_half_bundle(bundle: Path,
             assert marginals.verify(target).ok
     assert found > 0
     marginals.open_release(bundle).write(target)
-    assert {path.name for path in tmp_path.iterdir()} == {"release", "target"}
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "release", "target"}
