@@ -3,7 +3,8 @@
 Selection is forward, in process, reading excluded, beside the yardstick of one bincount for each pair of columns in the
 same run. The wide tables are drawn from random decomposable models, whose edges the searches should find again. Rows and
 columns grow by decades. The Adult parts need the real table: ../shared/data, or the folder that MARGINALS_DATA names.
-Where pyAgrum is installed, its greedy hill climbing to a Bayesian network by BIC is timed on the same columns.
+Where pyAgrum is installed, its greedy hill climbing to a Bayesian network by BIC is timed on the same columns, where there
+are few.
 
     python benchmarks/stepwise_search.py [--part adult-columns] [--quick]
 
@@ -42,6 +43,9 @@ SHAPES = ((50_000, 100), (500, 100), (5_000, 100), (500_000, 100), (50_000, 10),
 
 BOTH_UP_TO = 100
 """Columns up to which greedy-both is measured, too."""
+
+PEER_UP_TO = 20
+"""Columns up to which the peer is measured; 100 take it more than five minutes."""
 
 FIVE = ("race", "sex", "age", "marital-status")
 EIGHT = (*FIVE, "education", "native-country", "workclass", "salary-class")
@@ -154,7 +158,7 @@ def selection_lines(columns: Columns, strategies: Sequence[str]) -> Iterator[Lin
             "bic": round(found.bic, 1),
             **recovered(columns, {frozenset(edge) for edge in found.graph.edges}),
         }
-    if find_spec("pyagrum"):
+    if shape["columns"] <= PEER_UP_TO and find_spec("pyagrum"):
         seconds, edges = timed(partial(peer_edges, columns), runs=3)
         yield {**shape, "strategy": "pyAgrum", "seconds": round(seconds, 4), **recovered(columns, edges)}
 
@@ -173,8 +177,7 @@ def peer_edges(columns: Columns) -> Edges:
     learner = pyagrum.BNLearner(pd.DataFrame(dict(columns.codes)))
     learner.useScoreBIC()
     learner.useGreedyHillClimbing()
-    network = learner.learnBN()
-    return {frozenset((network.variable(a).name(), network.variable(b).name())) for a, b in network.arcs()}
+    return {frozenset(map(learner.nameFromId, arc)) for arc in learner.learnDAG().arcs()}
 
 
 def adult(quasi_identifiers: Sequence[str], occupation: str, domain: str) -> Table:
