@@ -18,8 +18,10 @@ class Figure:
     def __str__(self) -> str:
         cells = [list(self.header), *([_shown(value) for value in row] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in cells]
-        return "\n".join([self.title, *lines, ""])
+        is_text = [any(isinstance(value, str) for value in column) for column in zip(*self.rows)]
+        sides = [str.ljust if text else str.rjust for text in is_text]
+        lines = ["  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths)) for row in cells]
+        return "\n".join([self.title, *map(str.rstrip, lines), ""])
 
     def write(self, folder: Path) -> None:
         """As CSV with a header; no answer is an empty field."""

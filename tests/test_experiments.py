@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 
-SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07")
+SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06")
 
 
 def run(script: str, data: Path, *arguments: object) -> str:
@@ -64,3 +64,34 @@ def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, t
     (protection,) = read(tmp_path / "fig5_nursery.csv")
     assert float(protection["sweep"]) == min(float(protection[method]) for method in utility)
     assert {path.stem for path in tmp_path.iterdir()} >= {"fig8_nursery", "queries1_nursery", "queries3_nursery"}
+
+
+def heights(path: Path) -> dict[str, float]:
+    return {row["bar"]: float(row["KL divergence"]) for row in read(path)}
+
+
+@pytest.mark.data
+def test_marginals_add_to_tables_what_the_paper_says(shared_data: Path, tmp_path: Path) -> None:
+    """KG06 section 8: B+ is opt; race, marital status, sex and age in ranges of 5 years are added to C in this order."""
+    run("injecting_utility_kg06", shared_data, "--csv", tmp_path)
+    for suffix in ("", "_incognito"):
+        tables, best, added = (heights(tmp_path / f"fig{number}{suffix}.csv") for number in (7, 8, 9))
+        assert tables["0"] == pytest.approx(2.954, abs=1e-3)
+        assert max(tables, key=tables.__getitem__) == "0"
+        assert best["B+"] == best["opt"] == tables["opt"] < min(best["A+"], best["C+"])
+        assert best["opt"] * 3 < min(tables[letter] for letter in "ABC")
+        assert list(added.values()) == sorted(added.values(), reverse=True)
+        assert {row["gap"] for row in read(tmp_path / f"fig8{suffix}.csv")} == {"", "0.0"}
+    assert list(added) == ["C", "C1 race", "C2 marital-status", "C3 sex", "C4 age", "C+", "opt"]
+    (last,) = (row["margins"] for row in read(tmp_path / "fig9_incognito.csv") if row["bar"] == "C4 age")
+    assert set(last.split("; ")) == {
+        "race:0", "sex:0", "marital-status:0", "age:1", "age:2, marital-status:1, occupation:0"
+    }  # fmt: skip
+
+
+@pytest.mark.data
+def test_the_bars_are_drawn(shared_data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run("injecting_utility_kg06", shared_data, "--hierarchies", "hierarchies", "--plot", tmp_path)
+    (picture,) = tmp_path.iterdir()
+    assert picture.read_bytes().startswith(b"\x89PNG")
