@@ -118,7 +118,12 @@ def _coded_rows(
     if len(set(known)) != len(known):
         raise InputError(f"{source.name} has two columns of one name")
     rows = source.counted(used)
-    columns = {column: _factorized(rows.frame[column], set(missing)) for column in used}
+    columns = {}
+    for column in used:
+        try:
+            columns[column] = _factorized(rows.frame[column], set(missing))
+        except TypeError:
+            raise InputError(f"column {column!r} of {source.name} holds values that are not single") from None
     kept = np.logical_and.reduce([codes >= 0 for codes, _ in columns.values()])
     if not kept.any():
         raise InputError(f"{source.name} has no row without a missing value in the columns that are used")

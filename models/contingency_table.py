@@ -100,6 +100,11 @@ class ContingencyTable:
     def __repr__(self) -> str:
         return f"ContingencyTable({self.margin}; {len(self)} cells, {self.total} rows)"
 
+    @cached_property
+    def is_unweighted(self) -> bool:
+        """Whether every cell has one row, so that counting rows is counting cells."""
+        return bool((self.counts == 1).all())
+
     def column(self, attribute: str, level: int) -> CodeArray:
         """The codes of one attribute at a level not below the margin's, shape (cells,)."""
         own = self.margin[attribute]

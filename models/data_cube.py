@@ -14,8 +14,8 @@ from models.errors import DomainMismatchError
 from models.mixed_radix import pack, tally_totals
 from models.pair_entropies import pair_entropies
 
-_PRODUCTS_A_COUNT = 64
-"""So many products of a matrix product take about the time of counting one row once."""
+_PAIRS_A_COUNT = 128
+"""Looking at so many pairs of values by bit sets takes about the time of counting a pair of columns."""
 
 
 class DataCube:
@@ -63,7 +63,7 @@ class DataCube:
         ancestor = self._ancestor(mask)
         columns, radices = ancestor.columns(self.domain.margin(mask))
         keys, space = pack(columns, radices, len(ancestor))
-        return tally_totals(keys, space, ancestor.counts)
+        return tally_totals(keys, space, None if ancestor.is_unweighted else ancestor.counts)
 
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
@@ -73,14 +73,18 @@ class DataCube:
         return known
 
     def learn_pairs(self) -> None:
-        """Remember the entropies of all pairs of attributes at base values, where counting them all at once pays."""
+        """Remember the entropies of all pairs of attributes at base values, where counting them all at once pays: every
+        row is different, and the values are few.
+        """
         domain = self.domain
         sizes = [hierarchy.size(0) for hierarchy in domain.hierarchies]
         pairs = len(sizes) * (len(sizes) - 1) // 2
-        if sum(sizes) ** 2 > _PRODUCTS_A_COUNT * pairs:
+        if sum(sizes) ** 2 > _PAIRS_A_COUNT * pairs:
             return
         table = self.table(sum(domain.attribute_masks))
-        together = pair_entropies(list(table.codes), sizes, table.counts)
+        if not table.is_unweighted:
+            return
+        together = pair_entropies(table.codes, sizes, len(table))
         for i, first in enumerate(domain.attribute_masks):
             for j, second in enumerate(domain.attribute_masks[:i]):
                 self._entropies.setdefault(first | second, float(together[i, j]))

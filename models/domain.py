@@ -124,6 +124,7 @@ class Domain:
 
     def resolutions(self, mask: Mask) -> Iterator[tuple[str, int]]:
         """Pairs of attribute and resolution (number of induced attributes) for the attributes a mask holds."""
+        mask &= (1 << self.vertex_count) - 1
         while mask:
             index = self._attribute_of[(mask & -mask).bit_length() - 1]
             own = self.attribute_masks[index]

@@ -54,8 +54,13 @@ def tally(keys: CountArray, space: int, weights: CountArray) -> tuple[IndexArray
     return order[starts], np.add.reduceat(weights[order], starts)
 
 
-def tally_totals(keys: CountArray, space: int, weights: CountArray) -> CountArray:
-    """The summed weights of the distinct keys alone, in ascending order of the keys."""
+def tally_totals(keys: CountArray, space: int, weights: CountArray | None) -> CountArray:
+    """The summed weights of the distinct keys alone, in ascending order of the keys. None: every weight is 1."""
+    if weights is None and _is_dense(space, len(keys)):
+        totals = np.bincount(keys, minlength=space)
+        return totals[totals > 0]
+    if weights is None:
+        return np.asarray(np.unique(keys, return_counts=True)[1], dtype=np.int64)
     if _is_dense(space, len(keys)):
         totals = np.bincount(keys, weights, minlength=space)
         return totals[totals > 0].astype(np.int64)

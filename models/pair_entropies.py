@@ -1,35 +1,38 @@
-"""The entropies of all pairs of attributes at once, as one matrix product of indicators."""
+"""The entropies of all pairs of columns at once, by bit sets: a value's rows as bits, two values together as their AND."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from models.arrays import CodeArray, CountArray, FloatArray
+from models.arrays import CodeArray, FloatArray
 
-_EXACT = 2**24
-"""Float32 adds whole numbers exactly below this."""
-
-_BLOCK = 1 << 14
-"""Rows that are laid out as indicators at a time."""
+_WORD = 64
 
 
-def pair_entropies(columns: list[CodeArray], sizes: list[int], counts: CountArray) -> FloatArray:
+def pair_entropies(columns: Sequence[CodeArray], sizes: Sequence[int], length: int) -> FloatArray:
     """Entropies in nats of each two columns together, shape (columns, columns).
 
-    columns: codes of shape (n,), below the size of each. counts: shape (n,), the rows of each cell. Takes
-    n * sum(sizes)^2 products, so it pays for many columns of few values.
+    columns: codes of shape (length,), below the size of each; every row counts once. Takes length / 64 * sum(sizes)^2 / 2
+    operations, so it pays for many columns of few values.
     """
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    tables: npt.NDArray[np.float64] = np.zeros((starts[-1], starts[-1]))
-    for begin in range(0, len(counts), _BLOCK):
-        block = slice(begin, begin + _BLOCK)
-        weights = counts[block]
-        dtype = np.float32 if weights.sum() < _EXACT else np.float64
-        indicators = np.zeros((len(weights), starts[-1]), dtype=dtype)
-        for start, column in zip(starts, columns):
-            indicators[np.arange(len(weights)), start + column[block].astype(np.intp)] = 1
-        weighted = indicators if (weights == 1).all() else indicators * weights[:, None].astype(dtype)
-        tables += indicators.T @ weighted
-    total = max(int(counts.sum()), 1)
-    sums = np.add.reduceat(np.add.reduceat(xlogy(tables, tables), starts[:-1], axis=0), starts[:-1], axis=1)
-    return np.asarray(np.log(total) - sums / total)
+    values = _bit_sets(columns, starts, length)
+    together: npt.NDArray[np.float64] = np.zeros((starts[-1], starts[-1]))
+    for i, rows in enumerate(values):
+        together[i, i:] = np.bitwise_count(rows & values[i:]).sum(axis=1, dtype=np.uint32)
+    together += np.triu(together, 1).T
+    sums = np.add.reduceat(np.add.reduceat(xlogy(together, together), starts[:-1], axis=0), starts[:-1], axis=1)
+    return np.asarray(np.log(max(length, 1)) - sums / max(length, 1))
+
+
+def _bit_sets(columns: Sequence[CodeArray], starts: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
+    """For each value of each column the rows that hold it, one bit each: shape (values, words)."""
+    padded = -(-length // _WORD) * _WORD
+    sets = np.empty((starts[-1], padded // _WORD), dtype=np.uint64)
+    for start, end, column in zip(starts, starts[1:], columns):
+        held = np.zeros((end - start, padded), dtype=np.bool_)
+        held[:, :length] = column == np.arange(end - start)[:, None]
+        sets[start:end] = np.packbits(held, axis=1).view(np.uint64)
+    return sets

@@ -6,7 +6,7 @@ from models.search.anneal import anneal
 from models.search.constraint import Constraint, MarginLimits, Reach, Refusal, Unconstrained
 from models.search.exact import exact
 from models.search.genetic import genetic
-from models.search.greedy import backward, both, forward
+from models.search.greedy import backward, both, forward, stepwise
 from models.search.lower_bound import with_bound
 from models.search.objective import KL, LikelihoodRatio, Objective, Priced, aic, bic
 from models.search.problem import Problem, Stop, from_independence
@@ -50,5 +50,6 @@ __all__ = [
     "from_independence",
     "genetic",
     "select",
+    "stepwise",
     "with_bound",
 ]

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from models.collection import Collection
 from models.domain import Mask, vertices_of
 from models.maximum_entropy import MaximumEntropy
-from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, allowed_moves, describe
+from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
 from models.search.constraint import Constraint, Reach, Refusal
 from models.search.objective import KL, Priced
 from models.search.position import Change, Position
@@ -85,8 +85,8 @@ class _Climb:
 
     def removals(self) -> list[tuple[float, Move, Change]]:
         """The moves that take something away but nothing that must stay, with their gains, best first."""
-        moves = [m for m in allowed_moves(self.position.graph) if isinstance(m, RemoveVertex | RemoveEdge)]
-        kept = [m for m in moves if self.problem.is_kept(self.position.cliques_after(m))]
+        moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
+        kept = [move for move in moves if self.problem.is_kept(self.position.cliques_after(move))]
         changes = [(move, self.position.change(move)) for move in kept]
         return sorted(((self.gain(change), move, change) for move, change in changes), key=lambda r: (-r[0], str(r[1])))
 
@@ -140,6 +140,14 @@ def _additions(position: Position) -> set[AddVertex | AddEdge]:
     return moves | {AddEdge(a, b) for i, a in enumerate(present) for b in present[i + 1 :]}
 
 
+def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
+    """All removals that may be allowed."""
+    for vertex in vertices_of(position.graph.vertices):
+        yield RemoveVertex(vertex)
+        for other in vertices_of(position.graph.neighbors[vertex] >> (vertex + 1) << (vertex + 1)):
+            yield RemoveEdge(vertex, other)
+
+
 def _next_step(position: Position, vertex: int) -> Iterable[int]:
     finer = position.cube.domain.finer_steps(vertex)
     return vertices_of(finer & -finer)
@@ -184,6 +192,20 @@ def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResu
     climb = _Climb(problem, Position.of(problem.cube, problem.beginning), stop)
     climb.add_all(weight)
     return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
+
+
+def stepwise(problem: Problem, stop: Stop) -> SearchResult:
+    """Forward, then take away while that gains, and again, until neither does.
+
+    By the KL divergence taking away never gains, so this is for objectives that price parameters.
+    """
+    climb = _Climb(problem, Position.of(problem.cube, problem.beginning), stop)
+    steps = -1
+    while steps < len(climb.steps) and not stop():
+        climb.add_all()
+        steps = len(climb.steps)
+        climb.remove_all()
+    return result_of("stepwise", problem, climb.position, climb.evaluated, climb.steps)
 
 
 def backward(problem: Problem, stop: Stop) -> SearchResult:

@@ -18,7 +18,7 @@ from models.errors import SelectionError
 from models.hierarchy import Hierarchy
 from models.maximum_entropy import MaximumEntropy
 from models.search.constraint import MarginLimits
-from models.search.greedy import both
+from models.search.greedy import stepwise
 from models.search.objective import KL, LikelihoodRatio, Objective, aic, bic
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Strategy
@@ -86,7 +86,7 @@ def _never() -> bool:
 def select(
     table: ContingencyTable,
     criterion: str | Objective = "bic",
-    strategy: Strategy = both,
+    strategy: Strategy = stepwise,
     max_attributes: int | None = None,
     stop: Stop = _never,
     seed: int = 0,
@@ -96,8 +96,8 @@ def select(
     Every attribute stays in the model, at least by itself.
 
     criterion: "bic", "aic", "likelihood-ratio" (at 5 percent) or "kl", or an objective, such as
-    `LikelihoodRatio(rows, alpha)`. strategy: of `models.search.STRATEGIES`. max_attributes: of a clique. Raises
-    SelectionError for an unknown criterion.
+    `LikelihoodRatio(rows, alpha)`. strategy: `stepwise`, or one of `models.search.STRATEGIES`. max_attributes: of a clique.
+    Raises SelectionError for an unknown criterion.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abc"})
