@@ -10,7 +10,6 @@ from typing import Any
 from marginals.attribute import Attribute
 from marginals.errors import InputError
 from marginals.policy import Policy
-from marginals.sources import ENGINES
 from marginals.table import Table, read_table
 from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
@@ -38,12 +37,11 @@ class Config:
     attributes: Mapping[str, Attribute]
     missing: tuple[str, ...]
     domain: str
-    engine: str
     policy: Policy
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
-        return read_table(self.data, self.attributes, self.missing, self.domain, self.engine)
+        return read_table(self.data, self.attributes, self.missing, self.domain)
 
 
 def read_config(path: str | Path) -> Config:
@@ -67,7 +65,7 @@ def read_config(path: str | Path) -> Config:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _known(content, _SECTIONS, "")
-    data = _section(content, "data", ("path", "missing", "domain", "engine"))
+    data = _section(content, "data", ("path", "missing", "domain"))
     if not isinstance(data.get("path"), str):
         raise InputError("the key data.path must name the table")
     missing = data.get("missing", [""])
@@ -75,8 +73,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError("the key data.missing must be a list of texts")
     if data.get("domain", "declared") not in ("declared", "observed"):
         raise InputError('the key data.domain must be "declared" or "observed"')
-    if (engine := data.get("engine", "auto")) not in ENGINES:
-        raise InputError(f"the key data.engine must be one of {', '.join(map(repr, ENGINES))}")
     privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
@@ -92,7 +88,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         {name: _attribute(path.parent, name, given) for name, given in attributes.items()},
         tuple(missing),
         data.get("domain", "declared"),
-        engine,
         Policy(**privacy, base=table, **search),
     )
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, time
-from decimal import Decimal
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ import pandas as pd
 
 from marginals.attribute import Attribute, Role
 from marginals.errors import InputError
-from marginals.sources import Source, open_source
-from models.arrays import BoolArray, CodeArray, CountArray
+from models.arrays import CodeArray
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
@@ -70,92 +68,61 @@ class Table:
 
 
 def read_table(
-    source: object,
+    source: "str | Path | pd.DataFrame",
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
     domain: str = "declared",
-    engine: str = "auto",
 ) -> Table:
-    """Count a table: a path, or a data frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or whatever narwhals takes.
+    """Count a CSV file, a Parquet file or a DataFrame.
 
-    A path names a CSV or Parquet file, a folder of them, or a pattern such as `parts/*.parquet`. attributes: for each
-    column an Attribute, or just its role; columns that are not named are ignored. missing: values that stand for
-    nothing, beside null; a row with one in a used column is dropped and counted. domain: "declared" takes every base
-    value of the hierarchies, "observed" only those that occur. engine: what reads files, "pandas", "duckdb", "spark" or
-    "auto".
+    attributes: for each column an Attribute, or just its role; columns that are not named are ignored. missing: values
+    that stand for nothing, beside null; a row with one in a used column is dropped and counted. domain: "declared"
+    takes every base value of the hierarchies, "observed" only those that occur.
     Raises InputError, naming the column and the number of the row (from 1), never the value.
     """
-    coded = _coded_rows(open_source(source, engine), attributes, missing, domain)
-    base = dict.fromkeys(coded.roles, 0)
-    counts = ContingencyTable.from_cells(coded.domain, base, coded.codes, coded.counts)
-    return Table(counts, coded.roles, coded.missing)
-
-
-@dataclass(frozen=True, eq=False)
-class _CodedRows:
-    """The rows without a missing value, as base codes, with how often each occurs. missing: rows left out."""
-
-    domain: Domain
-    roles: Mapping[str, Role]
-    codes: Mapping[str, CodeArray]
-    counts: CountArray
-    missing: int
-
-
-def _coded_rows(
-    source: Source, attributes: Mapping[str, Attribute | str], missing: Iterable[str], domain: str
-) -> _CodedRows:
     if domain not in DOMAINS:
         raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {domain!r}")
     wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
     used = [name for name, attribute in wanted.items() if attribute.role.is_used]
     if not used:
         raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
-    known = source.columns
-    for column, attribute in wanted.items():
-        if column not in known and attribute.role is not Role.IGNORED:
-            raise InputError(f"{source.name} has no column {column!r}; its columns are {', '.join(known)}")
-    if len(set(known)) != len(known):
-        raise InputError(f"{source.name} has two columns of one name")
-    rows = source.counted(used)
-    columns = {}
-    for column in used:
-        try:
-            columns[column] = _factorized(rows.frame[column], set(missing))
-        except TypeError:
-            raise InputError(f"column {column!r} of {source.name} holds values that are not single") from None
+    name = "the table" if isinstance(source, pd.DataFrame) else Path(source).name
+    frame = source if isinstance(source, pd.DataFrame) else _read_file(Path(source))
+    for column in wanted:
+        if column not in frame.columns and wanted[column].role is not Role.IGNORED:
+            raise InputError(f"{name} has no column {column!r}; its columns are {', '.join(map(str, frame.columns))}")
+    if frame.columns.duplicated().any():
+        raise InputError(f"{name} has two columns of one name")
+    columns = {column: _factorized(frame[column], set(missing)) for column in used}
     kept = np.logical_and.reduce([codes >= 0 for codes, _ in columns.values()])
     if not kept.any():
-        raise InputError(f"{source.name} has no row without a missing value in the columns that are used")
+        raise InputError(f"{name} has no row without a missing value in the columns that are used")
+    rows = np.flatnonzero(kept) + 1
     hierarchies: dict[str, Hierarchy] = {}
     coded: dict[str, CodeArray] = {}
     for column, (codes, values) in columns.items():
-        where = _Where(source, column, rows.frame[column], codes, kept)
-        hierarchies[column], coded[column] = _coded(codes[kept], values, wanted[column], domain, where)
-    roles = {column: wanted[column].role for column in used}
-    return _CodedRows(
-        Domain.of(hierarchies), roles, coded, rows.counts[kept], int(rows.counts.sum() - rows.counts[kept].sum())
-    )
+        hierarchies[column], coded[column] = _coded(
+            codes[kept], values, rows, wanted[column], domain, f"column {column!r} of {name}"
+        )
+    base = dict.fromkeys(used, 0)
+    counts = ContingencyTable.from_cells(Domain.of(hierarchies), base, coded, np.ones(len(rows), dtype=np.int64))
+    return Table(counts, {column: wanted[column].role for column in used}, len(frame) - len(rows))
 
 
-@dataclass(frozen=True, eq=False)
-class _Where:
-    """Where in a table a value is, for messages, which must not quote it."""
-
-    source: Source
-    column: str
-    values: "pd.Series[Any]"
-    codes: CodeArray
-    kept: BoolArray
-
-    def __str__(self) -> str:
-        return f"column {self.column!r} of {self.source.name}"
-
-    def row(self, code: int) -> str:
-        """The first of the kept rows with a value, as far as rows have an order."""
-        place = int(np.flatnonzero((self.codes == code) & self.kept)[0])
-        number = self.source.first_row(self.column, self.values.iloc[place])
-        return "a value" if number is None else f"the value in row {number}"
+def _read_file(path: Path) -> pd.DataFrame:
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return pd.read_parquet(path)
+        return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no table at {path}") from None
+    except ImportError:
+        raise InputError(f"{path.name} is a Parquet file; reading it needs pyarrow: pip install pyarrow") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
+    except (OSError, ValueError) as error:
+        expected = "it must be CSV with a header, or Parquet"
+        raise InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {expected}") from None
 
 
 def _factorized(column: "pd.Series[Any]", missing: set[str]) -> tuple[CodeArray, list[str]]:
@@ -168,24 +135,23 @@ def _factorized(column: "pd.Series[Any]", missing: set[str]) -> tuple[CodeArray,
 
 
 def _text(value: object) -> str:
-    """A value as every engine writes it: 37 for 37.0, and a day without its hour."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if isinstance(value, Decimal) and value == value.to_integral_value():
-        return str(int(value))
-    if isinstance(value, datetime) and value.time() == time.min:
-        return str(value.date())
     return str(value)
 
 
 def _coded(
-    codes: CodeArray, values: list[str], attribute: Attribute, domain: str, where: _Where
+    codes: CodeArray, values: list[str], rows: CodeArray, attribute: Attribute, domain: str, where: str
 ) -> tuple[Hierarchy, CodeArray]:
     present = np.unique(codes)
+
+    def row_of(code: int) -> int:
+        return int(rows[np.flatnonzero(codes == code)[0]])
+
     if attribute.intervals:
         for i in present.tolist():
             if not values[i].removeprefix("-").isdecimal():
-                raise InputError(f"{where}: {where.row(i)} is not a whole number, which intervals need")
+                raise InputError(f"{where}: the value in row {row_of(i)} is not a whole number, which intervals need")
     try:
         hierarchy = attribute.hierarchy_of(values[i] for i in present)
     except HierarchyError as error:
@@ -194,7 +160,7 @@ def _coded(
     for i in present.tolist():
         code = hierarchy.code(values[i], 0)
         if code is None:
-            raise InputError(f"{where}: {where.row(i)} is not among the base values of its hierarchy")
+            raise InputError(f"{where}: the value in row {row_of(i)} is not among the base values of its hierarchy")
         of_value[i] = code
     recoded = of_value[codes]
     if domain == "observed":
