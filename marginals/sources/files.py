@@ -1,6 +1,5 @@
 """Files of one table: one file, a folder or a glob of them, CSV or Parquet; looked at before anything is read."""
 
-import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,9 +43,11 @@ def _found(path: Path) -> list[Path]:
     if path.is_dir():
         tables = (file for file in path.rglob("*") if file.name.lower().endswith((*_PARQUET, *_CSV)))
         return sorted(file for file in tables if not file.name.startswith((".", "_")))
-    if path.exists() or not glob.has_magic(str(path)):
-        return [path] if path.exists() else []
-    return sorted(map(Path, glob.glob(str(path), recursive=True)))
+    if path.exists():
+        return [path]
+    return (
+        sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if any(c in str(path) for c in "*?[") else []
+    )
 
 
 @dataclass(frozen=True)

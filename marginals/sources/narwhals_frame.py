@@ -187,7 +187,8 @@ def _packs(recodings: Mapping[str, Recoding]) -> list[_Pack]:
 def _counted(rows: "nw.LazyFrame[Any]") -> "nw.LazyFrame[Any]":
     import narwhals as nw
 
-    return rows.group_by(*rows.collect_schema().names()).agg(nw.len().alias(COUNT))
+    counted: nw.LazyFrame[Any] = rows.group_by(*rows.collect_schema().names()).agg(nw.len().alias(COUNT))
+    return counted
 
 
 def _numbers(table: "pa.Table", column: str) -> CountArray:

@@ -46,4 +46,6 @@ class PandasFrame:
             raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values") from None
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
-        return narrow, [*map(text_of, values), None]
+        # As NumPy's numbers, for Python's would show all digits of a narrow float.
+        listed = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
+        return narrow, [*map(text_of, listed), None]
