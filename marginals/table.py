@@ -14,6 +14,7 @@ from marginals.push_down import CountedElsewhere, finest_levels, kept_counts
 from marginals.sources.choice import ENGINES, file_source, frame_source, machine_memory
 from marginals.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.sources.files import files_of
+from marginals.sources.refusal import engine_refusals
 from models.arrays import BoolArray
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
@@ -119,9 +120,10 @@ def read_table(
     opened = _opened(source, described, used, engine, memory // 2)
     reading = _Reading(opened, {column: wanted[column] for column in used}, frozenset(missing), domain)
     limit = memory // 2 // _BYTES_OF_CELL
-    if isinstance(opened, Engine) and opened.estimate(used) > limit:
-        return reading.pushed_down(opened, limit, k)
-    return reading.counted(opened.distinct_rows(used))
+    with engine_refusals(opened.name):
+        if isinstance(opened, Engine) and opened.estimate(used) > limit:
+            return reading.pushed_down(opened, limit, k)
+        return reading.counted(opened.distinct_rows(used))
 
 
 def _opened(source: Any, described: Sequence[str], used: Sequence[str], engine: str, memory: int) -> Source:

@@ -1,6 +1,5 @@
 """Bad files, missing engines and too little memory are one sentence each, which names what helps and quotes no value."""
 
-import builtins
 import gzip
 import sys
 from pathlib import Path
@@ -211,10 +210,3 @@ def test_settings_that_make_no_sense(tmp_path: Path, line: str, said: str) -> No
         read_config(path)
     path.write_text(path.read_text().replace(line, 'engine = "pandas"\nmemory = "3 GB"'))
     assert (read_config(path).engine, read_config(path).memory) == ("pandas", 3_000_000_000)
-
-
-def test_the_library_that_is_missing_is_looked_for_by_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests above hide a library; this one that hiding it works."""
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ImportError):
-        builtins.__import__("duckdb")
