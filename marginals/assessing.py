@@ -40,7 +40,7 @@ def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None
             known = ", ".join(table.quasi_identifiers)
             raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
     margin = dict.fromkeys(table.domain.attributes, 0) | chosen
-    generalized = table.counts.rolled_up(margin)
+    generalized = table.base_counts.rolled_up(margin)
     diversities = [policy.criterion] if policy.criterion is not None else []
     found = table_findings(generalized, table.sensitive, diversities, policy.k_link)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.

@@ -1,6 +1,7 @@
 """The config file of a release, `release.toml` (design 5.1): read strictly, every complaint naming file and key."""
 
 import csv
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,9 +11,12 @@ from typing import Any
 from marginals.attribute import Attribute
 from marginals.errors import InputError
 from marginals.policy import Policy
+from marginals.sources.choice import ENGINES
 from marginals.table import Table, read_table
 from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
+
+_SIZE = re.compile(r"([1-9][0-9]*) ?([MG]B)")
 
 _SECTIONS = ("data", "attributes", "privacy", "base", "search")
 _SEARCH = (
@@ -38,10 +42,13 @@ class Config:
     missing: tuple[str, ...]
     domain: str
     policy: Policy
+    engine: str = "auto"
+    memory: int | None = None
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
-        return read_table(self.data, self.attributes, self.missing, self.domain)
+        k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1)
+        return read_table(self.data, self.attributes, self.missing, self.domain, self.engine, self.memory, k)
 
 
 def read_config(path: str | Path) -> Config:
@@ -65,7 +72,7 @@ def read_config(path: str | Path) -> Config:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _known(content, _SECTIONS, "")
-    data = _section(content, "data", ("path", "missing", "domain"))
+    data = _section(content, "data", ("path", "missing", "domain", "engine", "memory"))
     if not isinstance(data.get("path"), str):
         raise InputError("the key data.path must name the table")
     missing = data.get("missing", [""])
@@ -73,6 +80,8 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError("the key data.missing must be a list of texts")
     if data.get("domain", "declared") not in ("declared", "observed"):
         raise InputError('the key data.domain must be "declared" or "observed"')
+    if data.get("engine", "auto") not in ENGINES:
+        raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
     privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
@@ -89,7 +98,17 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         tuple(missing),
         data.get("domain", "declared"),
         Policy(**privacy, base=table, **search),
+        data.get("engine", "auto"),
+        _bytes(data["memory"]) if "memory" in data else None,
     )
+
+
+def _bytes(text: object) -> int:
+    """Bytes from text such as "3 GB". Raises InputError."""
+    found = _SIZE.fullmatch(text) if isinstance(text, str) else None
+    if not found:
+        raise InputError('the key data.memory must be a size such as "500 MB" or "3 GB"')
+    return int(found[1]) * {"MB": 10**6, "GB": 10**9}[found[2]]
 
 
 def _known(given: Mapping[str, Any], known: Iterable[str], section: str) -> None:

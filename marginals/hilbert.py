@@ -50,7 +50,7 @@ def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
     sizes = np.diff(starts, append=len(order))
     nodes = np.empty((len(order), len(table.domain.attributes)), dtype=np.intp)
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
-        codes = table.counts.column(attribute, 0)[cells[order]]
+        codes = table.base_counts.column(attribute, 0)[cells[order]]
         nodes[:, axis] = codes if attribute in table.sensitive else np.repeat(_nearest(hierarchy, codes, starts), sizes)
     recoded = GeneralizedCells.from_rows(table.domain, nodes, np.ones(len(order), dtype=np.int64))
     return LocalRecoding(recoded, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
@@ -106,12 +106,12 @@ def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:
     hierarchies = {attribute: table.domain.hierarchy(attribute) for attribute in table.quasi_identifiers}
     longest = max((hierarchy.size(0) for hierarchy in hierarchies.values()), default=1)
     side = 1 << (longest - 1).bit_length()
-    points = np.zeros((len(table.counts), max(len(hierarchies), 1)), dtype=np.int64)
+    points = np.zeros((len(table.base_counts), max(len(hierarchies), 1)), dtype=np.int64)
     for axis, (attribute, hierarchy) in enumerate(hierarchies.items()):
-        points[:, axis] = (_ranks(hierarchy) * side // hierarchy.size(0))[table.counts.column(attribute, 0)]
+        points[:, axis] = (_ranks(hierarchy) * side // hierarchy.size(0))[table.base_counts.column(attribute, 0)]
     order = hilbert_order(points)
-    cells = np.repeat(order, table.counts.counts[order])
-    return cells, table.counts.column(table.sensitive[0], 0)[cells]
+    cells = np.repeat(order, table.base_counts.counts[order])
+    return cells, table.base_counts.column(table.sensitive[0], 0)[cells]
 
 
 def _ranks(hierarchy: Hierarchy) -> IndexArray:

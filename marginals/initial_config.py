@@ -19,7 +19,7 @@ from marginals.atomic_folder import replace_file
 from marginals.attribute import Attribute, Role
 from marginals.column_guess import RARE, Column, Guess, guess, settled
 from marginals.errors import InputError
-from marginals.sources import read_frame
+from marginals.sources.files import read_frame
 from marginals.table import Table, read_table
 from models.hierarchy import Hierarchy
 

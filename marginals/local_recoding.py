@@ -48,7 +48,7 @@ class LocalRecoding:
     def full_domain(cls, table: Table, levels: Mapping[str, int]) -> "LocalRecoding":
         """The table with each quasi-identifier at one level throughout, the sensitive values as they are."""
         margin = {**levels, **dict.fromkeys(table.sensitive, 0)}
-        cells = GeneralizedCells.of(table.counts.rolled_up(margin))
+        cells = GeneralizedCells.of(table.base_counts.rolled_up(margin))
         return cls(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
 
     @property
@@ -157,7 +157,7 @@ class LocalRecoding:
 
     def kl_divergence(self, table: Table) -> float:
         """KL divergence in nats from the original table to what this one says of it."""
-        return self.cells.kl_divergence(table.counts)
+        return self.cells.kl_divergence(table.base_counts)
 
     def frame(self) -> pd.DataFrame:
         """One row a cell: the published labels, in the domain's order, and `count`. The order tells nothing."""
@@ -182,6 +182,8 @@ def occurrence_weights(table: Table) -> Weights:
     """Weight 1 for the sensitive base values that occur in a table, 0 for the others (TZ09 after Def. 2)."""
     weights: dict[str, tuple[int, ...]] = {}
     for attribute in table.sensitive:
-        present = np.bincount(table.counts.column(attribute, 0), minlength=table.domain.hierarchy(attribute).size(0))
+        present = np.bincount(
+            table.base_counts.column(attribute, 0), minlength=table.domain.hierarchy(attribute).size(0)
+        )
         weights[attribute] = tuple((present > 0).astype(int).tolist())
     return weights

@@ -149,7 +149,7 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     occurring = [
-        (np.bincount(table.counts.column(attribute, 0), minlength=hierarchy.size(0)) > 0).astype(int).tolist()
+        (np.bincount(table.base_counts.column(attribute, 0), minlength=hierarchy.size(0)) > 0).astype(int).tolist()
         for attribute, hierarchy in zip(axes, hierarchies)
     ]
     merges = [[not level or h.size(level) < h.size(level - 1) for level in range(h.height + 1)] for h in hierarchies]
@@ -159,11 +159,11 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
 
 def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret], k: int) -> list[_Closed]:
     """TZ09 Fig. 4, with at least k rows in a class."""
-    base = np.stack([table.counts.column(attribute, 0) for attribute in table.sensitive], axis=1).astype(np.intp)
-    rows = _diversified(_Rows(np.arange(len(table.counts)), base, table.counts.counts), secrets)
+    base = np.stack([table.base_counts.column(attribute, 0) for attribute in table.sensitive], axis=1).astype(np.intp)
+    rows = _diversified(_Rows(np.arange(len(table.base_counts)), base, table.base_counts.counts), secrets)
     measures = [secret.measure(nodes, table.rows) for secret, nodes in zip(secrets, rows.nodes.T)]
     heights = {attribute: table.domain.hierarchy(attribute).height for attribute in axes}
-    columns = {(a, level): table.counts.column(a, level) for a in axes for level in range(heights[a] + 1)}
+    columns = {(a, level): table.base_counts.column(a, level) for a in axes for level in range(heights[a] + 1)}
 
     def classes(levels: Mapping[str, int], of: _Rows) -> IndexArray:
         shown = [columns[item][of.cells] for item in levels.items()]
@@ -194,7 +194,7 @@ def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
         if attribute in levels:
             shown = Taxonomy(hierarchy).at_level(levels[attribute])
-            nodes[:, axis] = shown[table.counts.column(attribute, 0)[rows.cells]]
+            nodes[:, axis] = shown[table.base_counts.column(attribute, 0)[rows.cells]]
         else:
             nodes[:, axis] = rows.nodes[:, table.sensitive.index(attribute)]
     return nodes

@@ -1,17 +1,21 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from marginals.attribute import Attribute, Role
 from marginals.errors import InputError
-from models.arrays import CodeArray
+from marginals.push_down import CountedElsewhere, finest_levels, kept_counts
+from marginals.sources.choice import ENGINES, file_source, frame_source, machine_memory
+from marginals.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
+from marginals.sources.files import files_of
+from marginals.sources.refusal import engine_refusals
+from models.arrays import BoolArray
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
@@ -20,18 +24,23 @@ from models.hierarchy import Hierarchy
 
 DOMAINS = ("declared", "observed")
 
+_BYTES_OF_CELL = 128
+"""Memory that a distinct row takes while it is counted: codes, key, count, and their sort."""
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """The rows of a table, counted by their base values.
 
-    counts: the contingency table of all quasi-identifiers and sensitive attributes at level 0. roles: of these
-    attributes. missing: rows that were dropped because a used column had a missing value.
+    counts: the contingency table of all quasi-identifiers and sensitive attributes at level 0; coarser where the table is
+    too large to hold, and then elsewhere says the rest. roles: of these attributes. missing: rows that were dropped
+    because a used column had a missing value.
     """
 
     counts: ContingencyTable
     roles: Mapping[str, Role]
     missing: int = 0
+    elsewhere: CountedElsewhere | None = None
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
@@ -50,7 +59,18 @@ class Table:
     @cached_property
     def cube(self) -> DataCube:
         """The data cube of the table."""
-        return DataCube([self.counts])
+        singles = self.elsewhere.singles if self.elsewhere else ()
+        return DataCube([self.counts, *singles], self.elsewhere)
+
+    @property
+    def base_counts(self) -> ContingencyTable:
+        """The counts at level 0. Raises InputError where there are too many."""
+        if self.elsewhere is not None:
+            raise InputError(
+                f"{self.elsewhere.engine.name} has more distinct rows than the {self.elsewhere.limit} that fit, and this "
+                "needs them all; raise the setting data.memory, or leave out columns"
+            )
+        return self.counts
 
     def attributes(self, role: Role) -> tuple[str, ...]:
         """The attributes of a role, in the domain's order."""
@@ -68,102 +88,146 @@ class Table:
 
 
 def read_table(
-    source: "str | Path | pd.DataFrame",
+    source: Any,
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
     domain: str = "declared",
+    engine: str = "auto",
+    memory: int | None = None,
+    k: int = 1,
 ) -> Table:
-    """Count a CSV file, a Parquet file or a DataFrame.
+    """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
-    attributes: for each column an Attribute, or just its role; columns that are not named are ignored. missing: values
-    that stand for nothing, beside null; a row with one in a used column is dropped and counted. domain: "declared"
-    takes every base value of the hierarchies, "observed" only those that occur.
-    Raises InputError, naming the column and the number of the row (from 1), never the value.
+    source: a frame, or the path of a CSV or Parquet file, a folder or a glob of them. attributes: for each column an
+    Attribute, or just its role; columns that are not named are ignored. missing: values that stand for nothing, beside
+    null and NaN; a row with one in a used column is dropped and counted. domain: "declared" takes every base value of
+    the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed,
+    else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make do with, half of
+    the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
+    are rarer are generalized before they are counted.
+    Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
     """
     if domain not in DOMAINS:
         raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {domain!r}")
+    if engine not in ENGINES:
+        raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {engine!r}")
     wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
     used = [name for name, attribute in wanted.items() if attribute.role.is_used]
     if not used:
         raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
-    name = "the table" if isinstance(source, pd.DataFrame) else Path(source).name
-    frame = source if isinstance(source, pd.DataFrame) else _read_file(Path(source))
-    for column in wanted:
-        if column not in frame.columns and wanted[column].role is not Role.IGNORED:
-            raise InputError(f"{name} has no column {column!r}; its columns are {', '.join(map(str, frame.columns))}")
-    if frame.columns.duplicated().any():
-        raise InputError(f"{name} has two columns of one name")
-    columns = {column: _factorized(frame[column], set(missing)) for column in used}
-    kept = np.logical_and.reduce([codes >= 0 for codes, _ in columns.values()])
-    if not kept.any():
-        raise InputError(f"{name} has no row without a missing value in the columns that are used")
-    rows = np.flatnonzero(kept) + 1
-    hierarchies: dict[str, Hierarchy] = {}
-    coded: dict[str, CodeArray] = {}
-    for column, (codes, values) in columns.items():
-        hierarchies[column], coded[column] = _coded(
-            codes[kept], values, rows, wanted[column], domain, f"column {column!r} of {name}"
-        )
-    base = dict.fromkeys(used, 0)
-    counts = ContingencyTable.from_cells(Domain.of(hierarchies), base, coded, np.ones(len(rows), dtype=np.int64))
-    return Table(counts, {column: wanted[column].role for column in used}, len(frame) - len(rows))
+    memory = machine_memory() // 2 if memory is None else memory
+    described = [column for column, attribute in wanted.items() if attribute.role is not Role.IGNORED]
+    opened = _opened(source, described, used, engine, memory // 2)
+    reading = _Reading(opened, {column: wanted[column] for column in used}, frozenset(missing), domain)
+    limit = memory // 2 // _BYTES_OF_CELL
+    with engine_refusals(opened.name):
+        if isinstance(opened, Engine) and opened.estimate(used) > limit:
+            return reading.pushed_down(opened, limit, k)
+        return reading.counted(opened.distinct_rows(used))
 
 
-def _read_file(path: Path) -> pd.DataFrame:
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pd.read_parquet(path)
-        return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"there is no table at {path}") from None
-    except ImportError:
-        raise InputError(f"{path.name} is a Parquet file; reading it needs pyarrow: pip install pyarrow") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
-    except (OSError, ValueError) as error:
-        expected = "it must be CSV with a header, or Parquet"
-        raise InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {expected}") from None
+def _opened(source: Any, described: Sequence[str], used: Sequence[str], engine: str, memory: int) -> Source:
+    """The source, which has all columns that are described once."""
+    files = files_of(Path(source)) if isinstance(source, str | Path) else None
+    columns = files or frame_source(source)
+    for column in described:
+        if column not in columns.columns:
+            known = ", ".join(map(str, columns.columns))
+            raise InputError(f"{columns.name} has no column {column!r}; its columns are {known}")
+        if list(columns.columns).count(column) > 1:
+            raise InputError(f"{columns.name} has two columns of the name {column!r}")
+    return file_source(files, used, engine, memory) if files else columns
 
 
-def _factorized(column: "pd.Series[Any]", missing: set[str]) -> tuple[CodeArray, list[str]]:
-    """Codes of the values as text, -1 where missing, and the distinct texts."""
-    codes, values = pd.factorize(column, use_na_sentinel=True)
-    texts = [_text(value) for value in values]
-    distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t not in missing))}
-    recode = np.array([distinct.get(text, -1) for text in texts] + [-1], dtype=np.int64)
-    return recode[codes], list(distinct)
+@dataclass(frozen=True)
+class _Reading:
+    """What the used columns of a source are taken for."""
 
+    source: Source
+    wanted: Mapping[str, Attribute]
+    missing: frozenset[str]
+    domain: str
 
-def _text(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    @property
+    def roles(self) -> dict[str, Role]:
+        return {column: attribute.role for column, attribute in self.wanted.items()}
 
+    def counted(self, rows: DistinctRows) -> Table:
+        """The table from its distinct rows."""
+        holds = {column: self._is_there(rows.values[column]) for column in self.wanted}
+        kept = np.logical_and.reduce([holds[column][rows.codes[column]] for column in self.wanted])
+        counts = rows.counts[kept]
+        if not len(counts):
+            raise self._no_row()
+        codes = {column: rows.codes[column][kept] for column in self.wanted}
+        recoded = {}
+        hierarchies = {}
+        for column in self.wanted:
+            occurring = np.bincount(codes[column], minlength=len(rows.values[column])) > 0
+            hierarchies[column], base = self._coded(column, rows.values[column], occurring)
+            recoded[column] = base[codes[column]]
+        table = ContingencyTable.from_cells(Domain.of(hierarchies), dict.fromkeys(self.wanted, 0), recoded, counts)
+        return Table(table, self.roles, rows.dropped + int(rows.counts.sum() - counts.sum()))
 
-def _coded(
-    codes: CodeArray, values: list[str], rows: CodeArray, attribute: Attribute, domain: str, where: str
-) -> tuple[Hierarchy, CodeArray]:
-    present = np.unique(codes)
+    def pushed_down(self, engine: Engine, limit: int, k: int) -> Table:
+        """The table, its rows left where they are but for what a release with classes of k rows can use."""
+        found = engine.values(list(self.wanted))
+        known = {
+            column: np.where(self._is_there(texts), np.arange(len(texts)), -1) for column, (texts, _) in found.items()
+        }
+        complete = all((codes >= 0).all() for codes in known.values())
+        counts = {c: sizes for c, (_, sizes) in found.items()} if complete else kept_counts(engine, known)
+        hierarchies, recodings = {}, {}
+        for column, (texts, _) in found.items():
+            occurring = np.zeros(len(texts), dtype=bool)
+            occurring[: len(counts[column])] = counts[column] > 0
+            if not occurring.any():
+                raise self._no_row()
+            hierarchies[column], recodings[column] = self._coded(column, texts, occurring)
+        domain = Domain.of(hierarchies)
+        singles = {}
+        for column, base in recodings.items():
+            codes = base[: len(counts[column])]
+            kept = codes >= 0
+            cells = {column: codes[kept]}
+            singles[column] = ContingencyTable.from_cells(domain, {column: 0}, cells, counts[column][kept])
+        finest = finest_levels(singles, self.roles, k)
+        elsewhere = CountedElsewhere(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)
+        rows = int(next(iter(found.values()))[1].sum())
+        table = elsewhere.table(finest) if elsewhere.fits else next(iter(singles.values()))
+        return Table(table, self.roles, rows - elsewhere.total, elsewhere)
 
-    def row_of(code: int) -> int:
-        return int(rows[np.flatnonzero(codes == code)[0]])
+    def _is_there(self, texts: Values) -> BoolArray:
+        return np.array([text is not None and text not in self.missing for text in texts], dtype=bool)
 
-    if attribute.intervals:
-        for i in present.tolist():
-            if not values[i].removeprefix("-").isdecimal():
-                raise InputError(f"{where}: the value in row {row_of(i)} is not a whole number, which intervals need")
-    try:
-        hierarchy = attribute.hierarchy_of(values[i] for i in present)
-    except HierarchyError as error:
-        raise InputError(f"{where}: {error}") from None
-    of_value = np.full(len(values), -1, dtype=np.int64)
-    for i in present.tolist():
-        code = hierarchy.code(values[i], 0)
-        if code is None:
-            raise InputError(f"{where}: the value in row {row_of(i)} is not among the base values of its hierarchy")
-        of_value[i] = code
-    recoded = of_value[codes]
-    if domain == "observed":
-        occurring = np.unique(recoded)
-        return hierarchy.restricted_to(occurring.tolist()), np.searchsorted(occurring, recoded)
-    return hierarchy, recoded
+    def _no_row(self) -> InputError:
+        return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
+
+    def _coded(self, column: str, texts: Values, occurring: BoolArray) -> tuple[Hierarchy, Recoding]:
+        """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others."""
+        attribute, where = self.wanted[column], f"column {column!r} of {self.source.name}"
+        values = [text for text, occurs in zip(texts, occurring.tolist()) if occurs and text is not None]
+        if attribute.intervals:
+            for text in values:
+                if not text.removeprefix("-").isdecimal():
+                    raise InputError(f"{where}: {self._the(column, text)} is not a whole number, which intervals need")
+        try:
+            hierarchy = attribute.hierarchy_of(set(values))
+        except HierarchyError as error:
+            raise InputError(f"{where}: {error}") from None
+        codes = []
+        for text in values:
+            code = hierarchy.code(text, 0)
+            if code is None:
+                problem = "is not among the base values of its hierarchy"
+                raise InputError(f"{where}: {self._the(column, text)} {problem}")
+            codes.append(code)
+        if self.domain == "observed":
+            hierarchy, codes = hierarchy.restricted_to(codes), np.unique(codes, return_inverse=True)[1].tolist()
+        base = np.full(len(texts), -1, dtype=np.intp)
+        base[occurring] = codes
+        return hierarchy, base
+
+    def _the(self, column: str, text: str) -> str:
+        place = self.source.place(column, text)
+        return f"the value in {place}" if place else "a value"

@@ -3,7 +3,8 @@
 The same cube serves a steward, whose one table is the data, and an analyst, whose tables are the published marginals.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -18,13 +19,24 @@ _PAIRS_A_COUNT = 128
 """Looking at so many pairs of values by bit sets takes about the time of counting a pair of columns."""
 
 
+class Finer(Protocol):
+    """Where the counts are that no table at hand shows: a table that is too large to hold as a whole."""
+
+    def table(self, margin: Mapping[str, int]) -> ContingencyTable:
+        """The counts of a margin, or of a finer one where that is as easily had."""
+
+    def entropy(self, margin: Mapping[str, int]) -> float:
+        """Entropy in nats of the empirical marginal, however many cells it has."""
+
+
 class DataCube:
     """Tables over one domain with one total, and a cache of what has been rolled up from them.
 
-    Raises DomainMismatchError when there is no table or when the tables' domains or totals differ.
+    finer: asked for what the tables do not show. Raises DomainMismatchError when there is no table or when the tables'
+    domains or totals differ.
     """
 
-    def __init__(self, tables: Sequence[ContingencyTable]) -> None:
+    def __init__(self, tables: Sequence[ContingencyTable], finer: Finer | None = None) -> None:
         if not tables:
             raise DomainMismatchError("a data cube needs at least one table")
         self.domain: Domain = tables[0].domain
@@ -34,18 +46,23 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
+        self._finer = finer
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._log_leaves: dict[Mask, float] = {}
+        self._base: Mask = sum(self.domain.attribute_masks)
 
     def __repr__(self) -> str:
         return f"DataCube({self.total} rows, {len(self._tables)} tables, {len(self._entropies)} entropies cached)"
 
     def holds(self, mask: Mask) -> bool:
-        """Whether some table is at least as fine."""
+        """Whether some table at hand is at least as fine."""
         return any(mask & ~held == 0 for held in self._tables)
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
         finer = [table for held, table in self._tables.items() if mask & ~held == 0]
+        if not finer and self._finer is not None:
+            asked = self._finer.table(self.domain.margin(mask))
+            finer = [self._tables.setdefault(asked.mask, asked)]
         if not finer:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
         return min(finer, key=len)
@@ -53,7 +70,8 @@ class DataCube:
     def table(self, mask: Mask) -> ContingencyTable:
         """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
         if mask not in self._tables:
-            self._tables[mask] = self._ancestor(mask).rolled_up(self.domain.margin(mask))
+            ancestor = self._ancestor(mask)
+            self._tables.setdefault(mask, ancestor.rolled_up(self.domain.margin(mask)))
         return self._tables[mask]
 
     def counts(self, mask: Mask) -> CountArray:
@@ -68,6 +86,8 @@ class DataCube:
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
         known = self._entropies.get(mask)
+        if known is None and self._finer is not None and mask == self._base and not self.holds(mask):
+            known = self._entropies[mask] = self._finer.entropy(self.domain.margin(mask))
         if known is None:
             known = self._entropies[mask] = entropy(self.counts(mask))
         return known

@@ -1,0 +1,243 @@
+"""Files of one table: one file, a folder or a glob of them, CSV or Parquet; looked at before anything is read."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from marginals.errors import InputError
+from marginals.sources.arrow_table import counted, decoded, distinct_rows_of, texts_of
+from marginals.sources.distinct_rows import DistinctRows, merged
+from marginals.sources.pandas_frame import PandasFrame
+from marginals.sources.refusal import require, too_little_memory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
+_CHUNK = 1_000_000
+"""Rows that are read at a time, so that a table larger than memory can be counted."""
+
+
+def files_of(path: Path) -> "CsvFiles | ParquetFiles":
+    """The files that a path stands for: itself, all tables in a folder, or what a glob finds.
+
+    Raises InputError where there is none, or where CSV and Parquet are mixed.
+    """
+    found = _found(path)
+    if not found:
+        raise InputError(f"there is no table at {path}")
+    parquet = [file for file in found if file.suffix.lower() in _PARQUET]
+    if parquet and len(parquet) < len(found):
+        raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
+    return ParquetFiles(path.name, tuple(found)) if parquet else CsvFiles(path.name, tuple(found))
+
+
+def _found(path: Path) -> list[Path]:
+    if path.is_dir():
+        tables = (file for file in path.rglob("*") if file.name.lower().endswith((*_PARQUET, *_CSV)))
+        return sorted(file for file in tables if not file.name.startswith((".", "_")))
+    if path.exists():
+        return [path]
+    return (
+        sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if any(c in str(path) for c in "*?[") else []
+    )
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """All rows of one CSV file, every value as text, or of one Parquet file. Raises InputError for anything else."""
+    if not path.is_file():
+        raise InputError(f"there is no table at {path}")
+    with _refusals(path):
+        if path.suffix.lower() in _PARQUET:
+            require("pyarrow", "parquet", f"{path.name} is Parquet; reading it")
+            return pd.read_parquet(path)
+        frame = pd.concat(_chunks(path))
+    for column in frame.columns:
+        _check_column(path, column, list(frame.columns), path)
+    return frame
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """CSV files with headers, in UTF-8; all values are texts, and an empty one is the empty text.
+
+    The header of every file is looked at; columns may stand in another order. Reading is by pandas, in chunks.
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+
+    @cached_property
+    def headers(self) -> Mapping[Path, Sequence[str]]:
+        """The header of each file. Raises InputError where one cannot be read."""
+        return {path: _header(path) for path in self.paths}
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the first file."""
+        return self.headers[self.paths[0]]
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise InputError for a column that some file lacks, or has twice."""
+        for path, header in self.headers.items():
+            for column in columns:
+                _check_column(path, column, header, self.paths[0])
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns."""
+        self.check(columns)
+        return merged(
+            PandasFrame(chunk, path.name).distinct_rows(columns) for path in self.paths for chunk in _chunks(path)
+        )
+
+    def place(self, column: str, text: str) -> str | None:
+        """The first row with a value, and the file where there are several."""
+        return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path)))
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """Parquet files; the schema of every one is looked at. Reading is by pyarrow, in batches."""
+
+    name: str
+    paths: tuple[Path, ...]
+
+    @cached_property
+    def schemas(self) -> "Mapping[Path, pa.Schema]":
+        """The schema of each file. Raises InputError where one cannot be read."""
+        require("pyarrow", "parquet", f"{self.name} is Parquet; reading it")
+        return {path: _schema(path) for path in self.paths}
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the first file."""
+        names: list[str] = self.schemas[self.paths[0]].names
+        return names
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise InputError for a column that some file lacks, has twice, or has as another type than the first."""
+        first, kinds = self.paths[0], dict[str, tuple[Path, str]]()
+        for path, schema in self.schemas.items():
+            for column in columns:
+                _check_column(path, column, schema.names, first)
+                kind = _kind(schema.field(column).type)
+                before, known = kinds.setdefault(column, (path, kind)) if kind != "null" else (path, kind)
+                if known != kind:
+                    raise InputError(
+                        f"column {column!r} is {kind} in {path.name} and {known} in {before.name}; "
+                        "make it the same in all files"
+                    )
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns."""
+        self.check(columns)
+        return merged(part for path in self.paths for part in self._parts(path, columns))
+
+    def place(self, column: str, text: str) -> str | None:
+        """The first row with a value, and the file where there are several."""
+        return _place(self.paths, text, lambda path: (pd.Series(_texts(b)) for b in _batches(path, [column])))
+
+    def _parts(self, path: Path, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        for batch in _batches(path, columns):
+            yield distinct_rows_of(counted(batch, columns, path.name), columns, path.name)
+
+
+def _check_column(path: Path, column: str, columns: Sequence[str], first: Path) -> None:
+    if columns.count(column) > 1:
+        raise InputError(f"{path.name} has two columns of the name {column!r}")
+    if column not in columns:
+        besides = f", which {first.name} has" if path != first else ""
+        raise InputError(f"{path.name} has no column {column!r}{besides}; its columns are {', '.join(columns)}")
+
+
+def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["pd.Series[Any]"]]) -> str | None:
+    for path in paths:
+        begin = 0
+        for chunk in chunks(path):
+            found = np.flatnonzero((chunk == text).to_numpy())
+            if len(found):
+                return f"row {begin + int(found[0]) + 1}" + (f" of {path.name}" if len(paths) > 1 else "")
+            begin += len(chunk)
+    return None
+
+
+def _header(path: Path) -> list[str]:
+    with _refusals(path):
+        first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    return [str(name) for name in first.iloc[0]]
+
+
+def _chunks(path: Path) -> Iterator[pd.DataFrame]:
+    """The file in pieces. Raises InputError for rows that are longer than the header."""
+    header = _header(path)
+    with (
+        _refusals(path),
+        pd.read_csv(
+            path, dtype=str, keep_default_na=False, encoding="utf-8-sig", chunksize=_CHUNK, index_col=None
+        ) as chunks,
+    ):
+        for chunk in chunks:
+            if not isinstance(chunk.index, pd.RangeIndex):
+                raise InputError(f"{path.name} has rows with more than the {len(header)} fields of its header")
+            yield chunk.set_axis(header, axis=1)
+
+
+def _schema(path: Path) -> "pa.Schema":
+    import pyarrow.parquet as pq
+
+    with _refusals(path):
+        return pq.read_schema(path)
+
+
+def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _refusals(path), pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_CHUNK, columns=list(columns)):
+            yield pa.Table.from_batches([batch])
+
+
+def _texts(batch: "pa.Table") -> list[str | None]:
+    return texts_of(decoded(batch.column(0), "it"))
+
+
+def _kind(kind: "pa.DataType") -> str:
+    """What a type is called where files are compared: widths and dictionaries make no difference."""
+    import pyarrow.types as known
+
+    if known.is_dictionary(kind):
+        return _kind(kind.value_type)
+    kinds = (
+        (known.is_integer, "whole numbers"),
+        (known.is_floating, "numbers with decimals"),
+        (lambda t: known.is_string(t) or known.is_large_string(t) or known.is_string_view(t), "text"),
+        (known.is_timestamp, "times"),
+    )
+    return next((name for holds, name in kinds if holds(kind)), str(kind))
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """What goes wrong in reading a file, as InputErrors."""
+    try:
+        yield
+    except InputError:
+        raise
+    except MemoryError:
+        raise too_little_memory(path.name) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
+    except (OSError, ValueError) as error:
+        if path.suffix.lower() in _PARQUET:
+            problem = "its Parquet footer or pages are damaged; write it again"
+        else:
+            problem = "it must be CSV with a header, or Parquet"
+        raise InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}") from None

@@ -1,0 +1,58 @@
+"""What is said when a library or an engine that reads tables is missing, fails or runs out of memory.
+
+What an engine itself says is never quoted: it may quote rows.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+
+from marginals.errors import InputError
+
+_ERRORS = {
+    "duckdb": ("Error",),
+    "pyspark.errors": ("PySparkException",),
+    "py4j.protocol": ("Py4JError",),
+    "ibis.common.exceptions": ("IbisError",),
+    "pyarrow": ("ArrowException",),
+}
+"""Roots of the exceptions of the engines, by module."""
+
+
+def require(library: str, extra: str, purpose: str) -> None:
+    """Raise InputError naming the extra to install unless a library can be imported."""
+    try:
+        import_module(library)
+    except ImportError:
+        install = f'pip install "anonymized-marginals[{extra}]"'
+        raise InputError(f"{purpose} needs {library}: {install}") from None
+
+
+def _engine_errors() -> tuple[type[BaseException], ...]:
+    """The exceptions of the engines that are in use."""
+    loaded = ((sys.modules[module], names) for module, names in _ERRORS.items() if module in sys.modules)
+    return tuple(getattr(module, name) for module, names in loaded for name in names)
+
+
+@contextmanager
+def engine_refusals(name: str) -> Iterator[None]:
+    """Failures of engines as InputErrors; name: what messages call the table."""
+    try:
+        yield
+    except MemoryError:
+        raise too_little_memory(name) from None
+    except Exception as error:
+        if not isinstance(error, _engine_errors()):
+            raise
+        if "OutOfMemory" in type(error).__name__ or "OutOfMemory" in str(error):
+            raise too_little_memory(name) from None
+        raise InputError(f"{name} cannot be counted by its engine ({type(error).__name__})") from None
+
+
+def too_little_memory(name: str) -> InputError:
+    """The sentence for a table that does not fit."""
+    return InputError(
+        f"{name} needs more memory to count than it may take; raise the setting data.memory, free some disk for "
+        "temporary files, or use a larger machine"
+    )

@@ -1,0 +1,77 @@
+"""One table handed over in every way that is installed: what `read_table` takes, by the name of the way.
+
+A way that is not installed skips its test and says why.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+WAYS = (
+    "pandas",
+    "polars",
+    "polars lazy",
+    "pyarrow",
+    "csv by pandas",
+    "csv by duckdb",
+    "folder of csv by duckdb",
+    "parquet by pandas",
+    "parquet by duckdb",
+    "duckdb",
+    "ibis",
+    "csv by spark",
+    "spark",
+)
+
+Way = tuple[Any, str]
+"""A source and the engine for it."""
+
+
+def spark_session() -> Any:
+    """A session with two workers in this process; skips where pyspark or Java is missing."""
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17, and there is no java here")
+    settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
+    return sql.SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+
+
+def handed_over(frame: pd.DataFrame, way: str, folder: Path) -> Way:
+    """The table as this way takes it; files are written to the folder."""
+    csv, parquet = folder / "table.csv", folder / "table.parquet"
+    frame.to_csv(csv, index=False)
+    frame.to_parquet(parquet, index=False)
+    ways: dict[str, Callable[[], Way]] = {
+        "pandas": lambda: (frame, "auto"),
+        "polars": lambda: (pytest.importorskip("polars").read_parquet(parquet), "auto"),
+        "polars lazy": lambda: (pytest.importorskip("polars").scan_parquet(parquet), "auto"),
+        "pyarrow": lambda: (pytest.importorskip("pyarrow.parquet").read_table(parquet), "auto"),
+        "csv by pandas": lambda: (csv, "pandas"),
+        "csv by duckdb": lambda: (pytest.importorskip("duckdb") and csv, "duckdb"),
+        "folder of csv by duckdb": lambda: (pytest.importorskip("duckdb") and _in_parts(frame, folder), "duckdb"),
+        "parquet by pandas": lambda: (parquet, "pandas"),
+        "parquet by duckdb": lambda: (pytest.importorskip("duckdb") and parquet, "duckdb"),
+        "duckdb": lambda: (pytest.importorskip("duckdb").sql(f"FROM read_parquet('{parquet}')"), "auto"),
+        "ibis": lambda: (_ibis_duckdb().read_parquet(parquet), "auto"),
+        "csv by spark": lambda: (spark_session() and csv, "spark"),
+        "spark": lambda: (spark_session().read.parquet(str(parquet)), "auto"),
+    }
+    return ways[way]()
+
+
+def _ibis_duckdb() -> Any:
+    pytest.importorskip("duckdb")
+    return pytest.importorskip("ibis").duckdb.connect()
+
+
+def _in_parts(frame: pd.DataFrame, folder: Path) -> Path:
+    parts = folder / "parts"
+    parts.mkdir()
+    half = len(frame) // 2
+    frame[:half].to_csv(parts / "a.csv", index=False)
+    frame[half:][frame.columns[::-1]].to_csv(parts / "b.csv", index=False)
+    return parts
