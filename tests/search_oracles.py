@@ -24,11 +24,6 @@ def never() -> bool:
     return False
 
 
-def after(turns: int) -> "Countdown":
-    """A stop that comes after so many questions, and stays."""
-    return Countdown(turns)
-
-
 class Countdown:
     """Says stop from the turn after `left` on; counts how often it was asked."""
 

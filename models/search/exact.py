@@ -93,9 +93,14 @@ class _Search:
             )
             value = cost + sum(hidden) - self.entropy
             if value < self.best - _TIE:
-                self.steps.append(Step(f"a collection of {len(cliques)} margins", self.best, value))
+                before, divergence = self._divergence(), Position.of(self.problem.cube, cliques).divergence
+                self.steps.append(Step(f"a collection of {len(cliques)} margins", before, divergence))
                 self.best, self.cliques = value, cliques
         return False
+
+    def _divergence(self) -> float:
+        """The KL divergence of the best collection so far."""
+        return self.steps[-1].after if self.steps else self.found.kl_divergence
 
     def _extensions(self, cost: float, vertices: Mask, cliques: frozenset[Mask]) -> Iterator[tuple[Mask, float]]:
         """The margins that can come next, with the cost after them."""

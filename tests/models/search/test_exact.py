@@ -14,7 +14,7 @@ from models.domain import Domain
 from models.errors import SelectionError
 from models.hierarchy import Hierarchy
 from models.search import STRATEGIES, LikelihoodRatio, MarginLimits, Problem, Unconstrained, exact, forward
-from search_oracles import after, allowed_values, by_antichains, by_moves, goes_on_from, never
+from search_oracles import Countdown, allowed_values, by_antichains, by_moves, goes_on_from, never
 from search_strategies import AtMost, Refused, private_problems, problems
 
 HEIGHTS = [(1,), (1, 1), (3, 1), (2, 2), (3, 2), (1, 1, 1), (2, 1, 1), (2, 2, 1), (1, 1, 1, 1)]
@@ -102,14 +102,14 @@ def test_the_cases_are_hard_enough_to_tell_an_exact_search_from_a_greedy_one():
 @settings(max_examples=60)
 @given(problems(), st.integers(0, 30))
 def test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap(problem, turns):
-    found = exact(problem, after(turns))
+    found = exact(problem, Countdown(turns))
     values = allowed_values(problem)
     best = min(values.values())
     assert found.value == pytest.approx(values[frozenset(found.cliques)], abs=1e-9)
     assert found.bound is None or found.bound <= best + 1e-9
     assert found.gap is None or found.value - found.gap <= best + 1e-9
     assert not found.optimal or found.value == pytest.approx(best, abs=1e-9)
-    assert found.value <= forward(problem, after(turns)).value + 1e-12
+    assert found.value <= forward(problem, Countdown(turns)).value + 1e-12
 
 
 @settings(max_examples=30)
