@@ -8,6 +8,7 @@ from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.equivalence_classes import EquivalenceClasses
 from checks.errors import CriterionError
 from checks.finding import Verdict
+from checks.functional_diversity import Functional
 from checks.k_anonymity import nonsensitive_part
 from checks.k_combinatorial import of_tree
 from checks.l_diversity import Diversity, satisfies
@@ -127,25 +128,43 @@ class PrivacyConstraint:
             collection = Collection.of(self._cube, cliques)
             for claim in wanted.claims:
                 if not (finding := claim.check(collection, wanted.sensitive)).holds:
-                    return _together(finding.criterion, finding.verdict)
+                    level = _level_of(claim, collection)
+                    return _together(finding.criterion, finding.verdict, _reach(wanted.diversity, level))
             return None
         tree = self._tree(cliques, wanted.sensitive[0])
         if wanted.k_combinatorial is not None and len(cliques) > 1:
             verdict = of_tree(tree, wanted.k_combinatorial).verdict
             if verdict is not Verdict.HOLDS:
-                return _together("k-combinatorial", verdict)
+                return _together("k-combinatorial", verdict, Reach.LONGER)
         if wanted.diversity is not None:
             verdict = decided(tree, at_base_values(wanted.diversity, tree), proof_budget=0)[1].verdict
             if verdict is not Verdict.HOLDS:
-                return _together("maxent-diversity", verdict)
+                return _together("maxent-diversity", verdict, _reach(wanted.diversity, tree.level))
         return None
 
     def _tree(self, cliques: frozenset[Mask], sensitive: str) -> SensitiveTree:
         return SensitiveTree.of(JunctionTree.of(self._cube.domain, cliques), sensitive, self._classes[sensitive])
 
 
-def _together(criterion: str, verdict: Verdict) -> Refusal:
-    # A failing part of a junction tree fails the whole (KG06 Prop. 7.2; a table with the part's marginals can be glued to
-    # one with all of them). What is undecided says nothing of other collections.
-    reach = Reach.LONGER if verdict is Verdict.FAILS else Reach.ITSELF
-    return Refusal(f"{criterion} {verdict.value} for the margins together", reach)
+def _level_of(claim: Claim, collection: Collection) -> int:
+    """The finest level at which a collection shows the attribute that a claim is about; 0 if it is about none."""
+    if not isinstance(claim, MaxentDiversity):
+        return 0
+    return collection.domain.hierarchy(claim.sensitive).height - collection.finest_resolution(claim.sensitive)
+
+
+def _reach(diversity: Diversity | None, level: int) -> Reach:
+    """How far a failure reaches when the sensitive attribute is shown at a level.
+
+    A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with all of
+    them, and the distributions of the part are means of those of the whole (KG06 Prop. 7.2). But what goes on from the
+    part may show finer sensitive values, and of these there can be enough where there were not of the coarse ones.
+    Functional diversity looks at base values whatever is shown, which finer values can only concentrate.
+    """
+    return Reach.LONGER if level == 0 or isinstance(diversity, Functional) else Reach.ITSELF
+
+
+def _together(criterion: str, verdict: Verdict, reach: Reach) -> Refusal:
+    # What is undecided says nothing of other collections.
+    reached = reach if verdict is Verdict.FAILS else Reach.ITSELF
+    return Refusal(f"{criterion} {verdict.value} for the margins together", reached)

@@ -52,7 +52,8 @@ class Policy:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
                 raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        if isinstance(self.time_limit, bool) or not isinstance(self.time_limit, int | float) or self.time_limit < 0:
+        limit = self.time_limit
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
         if isinstance(self.base, str) and self.base not in ("best", "none"):
             raise InputError(f'base is "best", "none" or a level for each attribute, not {self.base!r}')

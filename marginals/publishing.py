@@ -19,6 +19,9 @@ from models.junction_tree import maximal_masks
 from models.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
 
+_FOR_THE_BOUND = 0.5
+"""Seconds beyond the time limit, to say how good a result is that used up its time."""
+
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
 
@@ -96,9 +99,12 @@ def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Ba
 
 def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:
     try:
-        return domain.mask(margin)
+        mask = domain.mask(margin)
     except DomainMismatchError as error:
         raise InputError(f"{key}: {error}") from None
+    if not mask:
+        raise InputError(f"{key}: a margin with every attribute at the level of * shows nothing")
+    return mask
 
 
 def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> Release:
@@ -120,7 +126,8 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
         progress("collections", asked, 0)
         return time.monotonic() > deadline
 
-    found = with_bound(STRATEGIES[policy.strategy](problem, stop), problem, stop)
+    result = STRATEGIES[policy.strategy](problem, stop)
+    found = with_bound(result, problem, lambda: time.monotonic() > deadline + _FOR_THE_BOUND)
     if not found.cliques:
         raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])

@@ -26,7 +26,8 @@ HOTTEST, COLDEST = 0.1, 0.0005
 def anneal(problem: Problem, stop: Stop) -> SearchResult:
     """The best collection that the walk meets, no worse than that of forward search.
 
-    Every accepted move is in the steps. Raises SelectionError for an objective that is a stopping rule only.
+    Every accepted move is in the steps, and the return to the best collection. Raises SelectionError for an objective
+    that is a stopping rule only.
     """
     _ = problem.price
     found = forward(problem, stop)
@@ -36,6 +37,7 @@ def anneal(problem: Problem, stop: Stop) -> SearchResult:
         if stop():
             break
         walk.propose(HOTTEST * exp(log(COLDEST / HOTTEST) * turn / proposals))
+    walk.return_to_best()
     climbed = forward(replace(problem, start=tuple(walk.best.cliques)), stop)
     position = Position.of(problem.cube, climbed.cliques)
     steps = (*found.steps, *walk.steps, *climbed.steps)
@@ -76,6 +78,13 @@ class _Walk:
         self.level += gain
         if self.level > self.best_level:
             self.best, self.best_level = self.position, self.level
+
+    def return_to_best(self) -> None:
+        """Go back to the best collection, in one step of the trace."""
+        if self.position is not self.best:
+            back = Step("return to the best collection", self.position.divergence, self.best.divergence)
+            self.steps.append(back)
+            self.position, self.level = self.best, self.best_level
 
     def _drawn(self) -> Move:
         """A pair of vertices to join or to part, or in one case of eight a vertex to show or to hide."""

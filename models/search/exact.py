@@ -57,7 +57,7 @@ class _Search:
         self.problem, self.stop = problem, stop
         self.entropy = problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
         self.best = found.value if found.value is not None else float("inf")
-        self.cliques = frozenset(found.cliques)
+        self.cliques, self.divergence = frozenset(found.cliques), found.kl_divergence
         self.steps = list(found.steps)
         self.evaluated = found.evaluated
         pivot = problem.constraint.pivot
@@ -121,8 +121,9 @@ class _Search:
         shown = ((state.vertices & own).bit_count() for own in domain.attribute_masks)
         value = state.cost + sum(map(log_leaves, domain.attributes, shown)) - self.entropy
         if value < self.best - _TIE:
-            self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.best, value))
-            self.best, self.cliques = value, state.cliques
+            divergence = Position.of(self.problem.cube, state.cliques).divergence
+            self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.divergence, divergence))
+            self.best, self.divergence, self.cliques = value, divergence, state.cliques
 
     def _extensions(self, state: _State) -> Iterator[_State]:
         """The collections with one margin more."""

@@ -212,8 +212,8 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
     """Show all that each margin by itself may show, then take away what costs least until the whole is allowed, and
     while taking away gains.
 
-    Where some removals are allowed, the best of them is taken. Stopped before anything is allowed, it gives back what
-    must be kept.
+    Where some removals are allowed, the best of them is taken. Stopped before anything is allowed, it gives back the
+    beginning.
     """
     start = Position.of(problem.cube, problem.beginning)
     climb = _Climb(replace(problem, constraint=_EachMargin(problem.constraint), objective=KL), start, stop)
@@ -222,15 +222,14 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
     allowed = climb.is_allowed()
     while not stop():
         removals = [removal for removal in climb.removals() if not allowed or removal[0] > LEAST_GAIN]
-        chosen = next((r for r in removals if stop() or not climb.refusal(r[1], r[2])), None)
+        chosen = next((r for r in removals if not stop() and not climb.refusal(r[1], r[2])), None)
         if chosen is None and (allowed or not removals):
             break
         allowed = chosen is not None
         _, move, change = chosen or removals[0]
         climb.take(move, change)
-    if not climb.is_allowed():
-        kept = Position.of(problem.cube, problem.kept)
-        return result_of("greedy-backward", problem, kept, climb.evaluated, ())
+    if not allowed:
+        return result_of("greedy-backward", problem, start, climb.evaluated, ())
     return result_of("greedy-backward", problem, climb.position, climb.evaluated, climb.steps)
 
 

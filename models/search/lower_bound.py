@@ -12,13 +12,11 @@ of margins, as in the exact search for Bayesian networks of Silander and Myllyma
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from models.arrays import FloatArray
+from models.arrays import FloatArray, IndexArray
 from models.domain import Mask
 from models.search.constraint import Reach
 from models.search.objective import Priced
@@ -59,6 +57,7 @@ def allowed_margins(problem: Problem, stop: Stop) -> dict[Mask, Node] | None:
                 refusal = problem.constraint((finer,), finer)
                 if refusal is None or refusal.reach is not Reach.FINER:
                     allowed[finer] = (*node[:i], node[i] + 1, *node[i + 1 :])
+                    _ = problem.cube.entropy(finer)  # remembered, so that the bound itself takes no time
                     following.append(finer)
         frontier = following
     return allowed
@@ -99,15 +98,17 @@ def score(problem: Problem, mask: Mask) -> float:
 
 def lower_bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound:
     """The bound from the margins that are allowed by themselves."""
-    domain = problem.cube.domain
-    shape = tuple(hierarchy.height + 1 for hierarchy in domain.hierarchies)
-    joining = [_joining(problem, allowed, i, shape) for i in range(len(shape))]
+    shape = tuple(hierarchy.height + 1 for hierarchy in problem.cube.domain.hierarchies)
+    scores: FloatArray = np.full(shape, np.inf)
+    for mask, node in allowed.items():
+        scores[node] = score(problem, mask)
     remaining = _hidden(problem, shape)
-    for node in _finer_first(shape):
-        for i, costs in enumerate(joining):
-            if node[i] < shape[i] - 1:
-                shown = costs[node] + remaining[(*node[:i], node[i] + 1, *node[i + 1 :])]
-                remaining[node] = min(remaining[node], shown)
+    flat = remaining.reshape(-1)
+    steps = [(_joining(scores, axis).reshape(-1), int(np.prod(shape[axis + 1 :]))) for axis in range(len(shape))]
+    for nodes in _finer_first(shape):
+        for costs, stride in steps:
+            shown = nodes[np.isfinite(costs[nodes])]
+            flat[shown] = np.minimum(flat[shown], costs[shown] + flat[shown + stride])
     return LowerBound(problem, remaining)
 
 
@@ -119,8 +120,11 @@ def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
     return replace(result, bound=lower_bound(problem, allowed).value)
 
 
-def _finer_first(shape: tuple[int, ...]) -> Iterable[Node]:
-    return product(*(range(size - 1, -1, -1) for size in shape))
+def _finer_first(shape: tuple[int, ...]) -> Iterable[IndexArray]:
+    """The flat positions of all margins, those together that show as many induced attributes, most first."""
+    rank = np.indices(shape).sum(axis=0).reshape(-1)
+    order = np.argsort(-rank, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(rank[order])) + 1)
 
 
 def _hidden(problem: Problem, shape: tuple[int, ...]) -> FloatArray:
@@ -132,18 +136,16 @@ def _hidden(problem: Problem, shape: tuple[int, ...]) -> FloatArray:
     return total
 
 
-def _joining(
-    problem: Problem, allowed: Mapping[Mask, Node], axis: int, shape: tuple[int, ...]
-) -> npt.NDArray[np.float64]:
-    """For each margin, the least that showing one step more of an attribute costs, beside any part of the margin."""
-    costs: FloatArray = np.full(shape, np.inf)
-    offset = problem.cube.domain.offsets[axis]
-    for finer, node in allowed.items():
-        if node[axis]:
-            coarser = finer ^ 1 << (offset + node[axis] - 1)
-            at = (*node[:axis], node[axis] - 1, *node[axis + 1 :])
-            costs[at] = score(problem, finer) - score(problem, coarser)
-    for other in range(len(shape)):
+def _joining(scores: FloatArray, axis: int) -> FloatArray:
+    """For each margin, the least that showing one step more of an attribute costs, beside any part of the margin.
+
+    scores: s(E) of each margin, infinite where it is not allowed.
+    """
+    costs: FloatArray = np.full(scores.shape, np.inf)
+    before, finer = np.moveaxis(scores, axis, 0)[:-1], np.moveaxis(scores, axis, 0)[1:]
+    allowed = np.isfinite(finer)
+    np.moveaxis(costs, axis, 0)[:-1][allowed] = finer[allowed] - before[allowed]
+    for other in range(scores.ndim):
         if other != axis:
             np.minimum.accumulate(costs, axis=other, out=costs)
     return costs

@@ -97,7 +97,7 @@ def select(
 
     criterion: "bic", "aic", "likelihood-ratio" (at 5 percent) or "kl", or an objective, such as
     `LikelihoodRatio(rows, alpha)`. strategy: `stepwise`, or one of `models.search.STRATEGIES`. max_attributes: of a clique.
-    Raises SelectionError for an unknown criterion.
+    Raises SelectionError for an unknown criterion or a limit below 1.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abc"})
@@ -110,6 +110,10 @@ def select(
         if criterion not in CRITERIA:
             raise SelectionError(f"there is no criterion {criterion!r}; there is {', '.join(CRITERIA)}")
         criterion = CRITERIA[criterion](table.total)
+    if max_attributes is not None and max_attributes < 1:
+        raise SelectionError(
+            f"max_attributes must be at least 1, since every attribute is in the model; got {max_attributes}"
+        )
     cube = DataCube([_at_one_level(table)])
     cube.learn_pairs()
     domain = cube.domain

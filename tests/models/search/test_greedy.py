@@ -17,13 +17,11 @@ from models.interaction_graph import InteractionGraph
 from models.junction_tree import maximal_masks
 from models.maximum_entropy import MaximumEntropy
 from models.moves import AddEdge, AddVertex, allowed_moves, describe
-from models.search import STRATEGIES, Problem, Reach, Refusal, Unconstrained, forward
+from models.search import STRATEGIES, Priced, Problem, Reach, Refusal, Unconstrained, backward, forward
 from privacy_oracles import base_table
+from search_oracles import Countdown, all_collections, never
+from search_strategies import Refused
 from strategies import contingency_tables, decomposable_masks, domains
-
-
-def never():
-    return False
 
 
 def greedy(cube, start, constraint, stop):
@@ -261,3 +259,16 @@ def test_values_that_are_equally_frequent_under_their_parent_are_not_shown():
 def test_unconstrained_refuses_nothing_and_greedy_goes_by_its_name():
     assert Unconstrained()([1, 2], 1) is None
     assert STRATEGIES["greedy"] is forward
+
+
+def test_backward_search_loses_nothing_when_it_is_told_to_stop():
+    """Everything is allowed, and what is tried next is not: more time never gives less."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "ab"})
+    codes = dict(zip("ab", np.indices((2, 2)).reshape(2, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("ab", 0), codes, np.array([9, 3, 2, 1]))
+    smaller = Refused(frozenset(all_collections(domain) - {frozenset(), frozenset([table.mask])}))
+    problem = Problem(DataCube([table]), smaller, Priced(1.0))
+    results = [backward(problem, Countdown(turns)) for turns in range(12)]
+    assert all(later.kl_divergence <= sooner.kl_divergence for sooner, later in pairwise(results))
+    assert {result.cliques for result in results} == {(), (table.mask,)}
+    assert backward(problem, lambda: False).cliques == (table.mask,)

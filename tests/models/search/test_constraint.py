@@ -1,0 +1,130 @@
+"""Limits on margins: what is refused is refused for good, asking about the new margin is enough, and others follow."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.collection import Collection
+from models.domain import Domain
+from models.hierarchy import Hierarchy
+from models.interaction_graph import InteractionGraph
+from models.moves import AddEdge, AddVertex, allowed_moves
+from models.search import MarginLimits, Problem, Reach, Refusal, Unconstrained, from_independence
+from models.search.position import Position
+from search_oracles import all_collections, is_finer, shows
+from search_strategies import limits, private_problems, problems, small_domains
+from strategies import decomposable_collections
+
+any_problem = problems() | private_problems()
+
+
+@st.composite
+def limited(draw):
+    domain = draw(small_domains())
+    return domain, draw(limits(domain))
+
+
+def is_within(domain, limit, cliques):
+    """By the definitions, margin by margin."""
+    margins = [domain.margin(clique) for clique in cliques]
+    return (
+        all(limit.max_attributes is None or len(margin) <= limit.max_attributes for margin in margins)
+        and all(limit.max_cells is None or domain.size(margin) <= limit.max_cells for margin in margins)
+        and not any(shows(cliques, withheld) for withheld in limit.withheld)
+    )
+
+
+@settings(max_examples=60)
+@given(limited())
+def test_a_collection_is_allowed_exactly_within_the_limits(drawn):
+    domain, limit = drawn
+    for cliques in all_collections(domain):
+        assert (limit(cliques, 0) is None) is is_within(domain, limit, cliques)
+
+
+@settings(max_examples=40)
+@given(limited())
+def test_what_is_refused_is_refused_in_everything_finer(drawn):
+    domain, limit = drawn
+    collections = sorted(all_collections(domain), key=sorted)
+    for cliques in collections[::3]:
+        if refusal := limit(cliques, 0):
+            assert refusal.reach is Reach.FINER
+            assert all(limit(finer, 0) for finer in collections if is_finer(finer, cliques))
+
+
+@settings(max_examples=60)
+@given(any_problem)
+def test_asking_about_the_new_margin_alone_is_enough_after_an_allowed_collection(problem):
+    """As the search asks: for additions with the new margin, for removals with none. Verdicts on wholes are the same."""
+    constraint, domain = problem.constraint, problem.cube.domain
+    for cliques in sorted(all_collections(domain), key=sorted)[::4]:
+        if constraint(cliques, 0) is not None:
+            continue
+        graph = InteractionGraph.of(domain, cliques)
+        position = Position(problem.cube, graph, cliques, 0.0)
+        for move in allowed_moves(graph):
+            after, new = position.cliques_after(move), 0
+            if isinstance(move, AddEdge | AddVertex):
+                (new,) = after - cliques
+            assert (constraint(after, new) is None) is (constraint(after, 0) is None)
+
+
+def test_limits_come_before_another_constraint_and_hand_on_what_they_let_pass():
+    domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abc"})
+    pair, triple = domain.mask({"a": 0, "b": 0}), domain.mask(dict.fromkeys("abc", 0))
+    asked = []
+
+    def other(cliques, new):
+        asked.append((cliques, new))
+        return Refusal("other", Reach.ITSELF)
+
+    limit = MarginLimits(domain, max_cells=9, then=other)
+    assert limit([triple], triple).reason == "a margin of more than 9 cells"
+    assert asked == []
+    assert limit([pair], pair) == Refusal("other", Reach.ITSELF)
+    assert asked == [([pair], pair)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ({"max_cells": 8}, "a margin of more than 8 cells"),
+        ({"max_attributes": 1}, "a margin of more than 1 attributes"),
+        ({"withheld": (1,)}, "a margin that shows a:1, which is to be withheld"),
+    ],
+)
+def test_a_refusal_says_which_limit(limit, reason):
+    nested = Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])
+    domain = Domain.of({"a": nested, "b": Hierarchy.flat("xyz")})
+    base = domain.mask({"a": 0, "b": 0})
+    refusal = MarginLimits(domain, **limit)([base], base)
+    assert refusal.reach is Reach.FINER
+    assert refusal.reason == reason
+
+
+def test_no_constraint_refuses_nothing():
+    assert Unconstrained()([1, 2], 0) is None
+
+
+@settings(max_examples=60)
+@given(any_problem)
+def test_the_independence_model_is_allowed_and_shows_single_attributes_besides_what_is_kept(problem):
+    begun = from_independence(problem)
+    domain = problem.cube.domain
+    start = Position.of(problem.cube, begun.start).cliques
+    assert start in all_collections(domain)
+    assert problem.constraint(start, 0) is None
+    assert is_finer(start, problem.kept)
+    assert begun.kept == problem.kept
+    if not problem.kept:
+        assert all(len(domain.margin(mask)) == 1 for mask in start)
+
+
+@settings(max_examples=30)
+@given(decomposable_collections(max_cells=60))
+def test_without_a_constraint_the_independence_model_shows_all_base_values(collection):
+    domain = collection.domain
+    begun = from_independence(Problem(collection.cube))
+    assert set(begun.start) == {domain.mask({attribute: 0}) for attribute in domain.attributes}
+    assert Collection.of(collection.cube, begun.start).is_decomposable

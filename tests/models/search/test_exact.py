@@ -1,0 +1,137 @@
+"""Exact search: what it calls best is the best of all collections that the constraint allows, each looked at."""
+
+from collections import Counter
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain
+from models.errors import SelectionError
+from models.hierarchy import Hierarchy
+from models.search import STRATEGIES, LikelihoodRatio, MarginLimits, Problem, Unconstrained, exact, forward
+from search_oracles import Countdown, allowed_values, by_antichains, by_moves, goes_on_from, never
+from search_strategies import AtMost, Refused, private_problems, problems
+
+HEIGHTS = [(1,), (1, 1), (3, 1), (2, 2), (3, 2), (1, 1, 1), (2, 1, 1), (2, 2, 1), (1, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("heights", HEIGHTS)
+def test_moves_lead_to_exactly_the_sets_of_margins_that_have_a_junction_tree(heights):
+    """Two ways to list the search space: KG06 6.2, and antichains of margins."""
+    assert by_moves(heights) == by_antichains(heights)
+
+
+@pytest.mark.parametrize("heights", [(2, 1), (1, 1, 1), (2, 1, 1)])
+def test_every_collection_goes_on_in_perfect_sequence_from_one_of_its_margins(heights):
+    """What the search relies on to reach them all."""
+    for cliques in by_antichains(heights):
+        assert all(goes_on_from(cliques, frozenset([clique])) for clique in cliques)
+
+
+def assert_is_best(problem):
+    """The best value of all, proven, by a collection that is allowed and shows what must be kept."""
+    values = allowed_values(problem)
+    found = exact(problem, never)
+    assert found.value == pytest.approx(min(values.values()), abs=1e-9)
+    assert found.value == pytest.approx(values[frozenset(found.cliques)], abs=1e-9)
+    assert (found.strategy, found.optimal, found.gap) == ("exact", True, 0.0)
+    assert found.bound == pytest.approx(found.value, abs=1e-9)
+    return found
+
+
+def is_hard(problem, found):
+    """Whether greedy search fails, and whether the constraint binds."""
+    free = min(allowed_values(Problem(problem.cube, objective=problem.objective)).values())
+    return forward(problem, never).value > found.value + 1e-9, found.value > free + 1e-9
+
+
+def assert_is_best_of_a_telling_case(problem):
+    greedy_fails, binds = is_hard(problem, assert_is_best(problem))
+    event("greedy fails" if greedy_fails else "greedy finds it")
+    event("the constraint binds" if binds else "the constraint does not bind")
+
+
+@settings(max_examples=120)
+@given(problems())
+def test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint(problem):
+    assert_is_best_of_a_telling_case(problem)
+
+
+@settings(max_examples=100)
+@given(private_problems())
+def test_it_finds_the_best_of_all_private_collections(problem):
+    assert_is_best_of_a_telling_case(problem)
+
+
+def random_problem(rng):
+    """Three attributes of three values, one with a hierarchy, and one of the kinds of constraints."""
+    nested = Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])
+    domain = Domain.of({"a": nested, "b": Hierarchy.flat("xyz"), "c": Hierarchy.flat("xyz")})
+    counts = rng.gamma(0.3, 5, (3, 3, 3)).astype(int) + (rng.random((3, 3, 3)) < 0.2)
+    codes = dict(zip("abc", np.indices((3, 3, 3)).reshape(3, -1)))
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, counts.ravel())])
+    collections = sorted(by_antichains((2, 1, 1)) - {frozenset()}, key=sorted)
+    refused = frozenset(c for c in collections if rng.random() < 0.6)
+    constraint = [
+        Unconstrained(),
+        MarginLimits(domain, max_cells=int(rng.integers(3, 12))),
+        AtMost(domain, 2, int(rng.integers(6, 20))),
+        Refused(refused),
+        MarginLimits(domain, max_attributes=2, then=AtMost(domain, 2, 99)),
+    ][rng.integers(5)]
+    return Problem(cube, constraint)
+
+
+def test_the_cases_are_hard_enough_to_tell_an_exact_search_from_a_greedy_one():
+    """Fixed seeds: greedy fails in some, constraints bind in most, and the exact search is right in all."""
+    rng, seen = np.random.default_rng(0), Counter()
+    for _ in range(60):
+        problem = random_problem(rng)
+        found = assert_is_best(problem)
+        greedy_fails, binds = is_hard(problem, found)
+        seen.update({"greedy fails": greedy_fails, "binds": binds})
+    assert seen["greedy fails"] >= 5, seen
+    assert seen["binds"] >= 30, seen
+
+
+@settings(max_examples=60)
+@given(problems(), st.integers(0, 30))
+def test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap(problem, turns):
+    found = exact(problem, Countdown(turns))
+    values = allowed_values(problem)
+    best = min(values.values())
+    assert found.value == pytest.approx(values[frozenset(found.cliques)], abs=1e-9)
+    assert found.bound is None or found.bound <= best + 1e-9
+    assert found.gap is None or found.value - found.gap <= best + 1e-9
+    assert not found.optimal or found.value == pytest.approx(best, abs=1e-9)
+    assert found.value <= forward(problem, Countdown(turns)).value + 1e-12
+
+
+@settings(max_examples=30)
+@given(problems())
+def test_the_same_problem_has_the_same_result(problem):
+    assert exact(problem, never) == exact(problem, never)
+
+
+def test_it_refuses_what_has_no_best_model():
+    problem = random_problem(np.random.default_rng(0))
+    with pytest.raises(SelectionError, match="no best model"):
+        exact(Problem(problem.cube, objective=LikelihoodRatio(problem.cube.total)), never)
+
+
+def test_beyond_the_largest_lattice_it_gives_back_what_forward_search_finds(monkeypatch):
+    """And claims nothing."""
+    problem = random_problem(np.random.default_rng(0))
+    monkeypatch.setattr(import_module("models.search.exact"), "LARGEST_LATTICE", 5)
+    found, greedy = exact(problem, never), forward(problem, never)
+    assert (found.cliques, found.value) == (greedy.cliques, greedy.value)
+    assert (found.optimal, found.bound, found.gap) == (False, None, None)
+
+
+def test_it_goes_by_its_name():
+    assert STRATEGIES["exact"] is exact

@@ -1,0 +1,97 @@
+"""Positions: what a move is said to bring is what it brings, and the cliques after it are those of the graph after it."""
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from models.collection import Collection
+from models.data_cube import DataCube
+from models.errors import NotDecomposableError
+from models.maximum_entropy import MaximumEntropy
+from models.moves import AddEdge, AddVertex, RemoveEdge, RemoveVertex, allowed_moves
+from models.search.position import Position
+from strategies import (
+    NOT_DECOMPOSABLE,
+    SHAPE_DOMAIN,
+    SHAPES,
+    contingency_tables,
+    decomposable_collections,
+    decomposable_masks,
+    domains,
+    shape_cube,
+)
+
+
+def kind_of(move, domain):
+    """One of the eight kinds of moves: a vertex that is the first step of its attribute, or a finer one; an edge
+    between first steps, or one that refines; each added or removed.
+    """
+    match move:
+        case AddVertex(v) | RemoveVertex(v):
+            detail = "finer step" if domain.coarser_steps(v) else "first step"
+        case AddEdge(v, w) | RemoveEdge(v, w):
+            detail = "finer steps" if domain.coarser_steps(v) | domain.coarser_steps(w) else "first steps"
+    return f"{type(move).__name__} {detail}"
+
+
+def assert_every_move_is_right(cube, cliques):
+    position = Position.of(cube, cliques)
+    before = MaximumEntropy(Collection.of(cube, cliques))
+    kinds = set()
+    for move in allowed_moves(position.graph):
+        kinds.add(kind_of(move, cube.domain))
+        graph, change = move.apply(position.graph), position.change(move)
+        model = MaximumEntropy(Collection.of(cube, graph.chordal_cliques()))
+        assert position.cliques_after(move) == frozenset(graph.chordal_cliques())
+        assert change.divergence == pytest.approx(before.kl_divergence - model.kl_divergence, abs=1e-9)
+        assert change.parameters == model.parameter_count - before.parameter_count
+        if isinstance(move, AddVertex | AddEdge):
+            (made,) = position.cliques_after(move) - position.cliques
+            assert change.clique == made
+            assert change.divergence >= -1e-12, "KG06 Theorem 6.3"
+        else:
+            assert change.clique == 0
+            assert change.divergence <= 1e-12
+        after = position.after(move, change)
+        assert after.graph == graph
+        assert after.cliques == position.cliques_after(move)
+        assert after.divergence == pytest.approx(model.kl_divergence, abs=1e-9)
+    return kinds
+
+
+@settings(max_examples=120)
+@given(decomposable_collections(max_cells=100))
+def test_every_move_brings_what_it_says(collection):
+    """KL divergence and parameters, computed anew from the junction tree after the move."""
+    for kind in assert_every_move_is_right(collection.cube, collection.masks):
+        event(kind)
+
+
+def test_every_kind_of_move_brings_what_it_says():
+    """All eight, from fixed collections."""
+    kinds = set()
+    for name in sorted(SHAPES.keys() - NOT_DECOMPOSABLE):
+        kinds |= assert_every_move_is_right(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[name]])
+    whats = ("Vertex first step", "Vertex finer step", "Edge first steps", "Edge finer steps")
+    assert kinds == {f"{verb}{what}" for verb in ("Add", "Remove") for what in whats}
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_after_many_moves_the_position_is_still_that_of_its_collection(data):
+    """Kept up to date, not computed again."""
+    domain = data.draw(domains(max_cells=60))
+    cube = DataCube([data.draw(contingency_tables(domain))])
+    position = Position.of(cube, data.draw(decomposable_masks(domain)))
+    for _ in range(12):
+        move = data.draw(st.sampled_from(list(allowed_moves(position.graph))))
+        position = position.after(move, position.change(move))
+    again = Position.of(cube, position.cliques)
+    assert (again.graph, again.cliques) == (position.graph, position.cliques)
+    assert again.divergence == pytest.approx(position.divergence, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", sorted(NOT_DECOMPOSABLE))
+def test_there_is_no_position_of_what_is_not_decomposable(shape):
+    with pytest.raises(NotDecomposableError):
+        Position.of(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[shape]])

@@ -1,0 +1,195 @@
+"""Model selection: the graph the rows were drawn from is found again, and published figures of known tables hold."""
+
+import json
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain
+from models.errors import MarginalsError, SelectionError
+from models.hierarchy import Hierarchy
+from models.maximum_entropy import MaximumEntropy
+from models.search import KL, STRATEGIES, LikelihoodRatio, both, exact, select
+from search_oracles import Countdown
+from strategies import contingency_tables, domains
+
+
+def flat_table(names, shape, codes, counts):
+    domain = Domain.of({name: Hierarchy.flat([str(v) for v in range(size)]) for name, size in zip(names, shape)})
+    return ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), dict(zip(names, codes)), np.asarray(counts))
+
+
+def drawn_from_a_model(seed, attributes=7, rows=40_000):
+    """A table of rows from a random decomposable model, and its graph.
+
+    Each attribute depends on some of a clique of those before it, by random conditional distributions.
+    """
+    rng = np.random.default_rng(seed)
+    names, columns, cliques, sizes = "abcdefg"[:attributes], [], [()], []
+    graph = nx.Graph()
+    for name in range(attributes):
+        clique = cliques[rng.integers(len(cliques) // 2, len(cliques))]
+        parents = tuple(sorted(rng.permutation(clique)[: rng.choice([0, 1, 2, 2])].astype(int).tolist()))
+        size = int(rng.integers(2, 4))
+        conditionals = rng.dirichlet([0.6] * size, [sizes[p] for p in parents])
+        cumulative = conditionals.cumsum(axis=-1)[tuple(columns[p] for p in parents)]
+        columns.append((rng.random(rows)[:, None] > np.broadcast_to(cumulative, (rows, size))[:, :-1]).sum(axis=1))
+        sizes.append(size)
+        cliques.append((*parents, name))
+        graph.add_node(names[name])
+        graph.add_edges_from((names[p], names[name]) for p in parents)
+    return flat_table(names, sizes, columns, np.ones(rows, dtype=int)), graph
+
+
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_bic_finds_the_graph_that_the_rows_were_drawn_from(seed):
+    """Schwarz's criterion is consistent, and 40,000 rows are many."""
+    table, graph = drawn_from_a_model(seed)
+    assert nx.is_chordal(graph)
+    selected = select(table)
+    assert nx.utils.graphs_equal(selected.graph, graph)
+    assert {frozenset(clique) for clique in selected.cliques} == set(map(frozenset, nx.find_cliques(graph)))
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_every_attribute_is_in_the_model_and_its_figures_are_those_of_the_closed_form(data):
+    """Of a table at any levels, one attribute left out or not; the level is what counts as a value."""
+    domain = data.draw(domains(max_cells=60))
+    base = data.draw(contingency_tables(domain))
+    levels = {a: data.draw(st.integers(0, h.height - 1)) for a, h in domain.items()}
+    table = base.rolled_up(dict(list(levels.items())[: data.draw(st.integers(1, len(levels)))]))
+    selected = select(table, data.draw(st.sampled_from(["bic", "aic", "likelihood-ratio"])))
+    assert set(selected.graph) == set(table.attributes) == {a for clique in selected.cliques for a in clique}
+    cube = DataCube([table])
+    masks = [domain.mask({a: table.margin[a] for a in clique}) for clique in selected.cliques]
+    entropies = sum(map(cube.entropy, Collection.of(cube, masks).junction_tree.cliques))
+    entropies -= sum(map(cube.entropy, Collection.of(cube, masks).junction_tree.separators))
+    deviance = 2 * table.total * (entropies - cube.entropy(table.mask))
+    assert selected.deviance == pytest.approx(deviance, abs=1e-7)
+    assert selected.degrees_of_freedom == selected.model.degrees_of_freedom
+    assert (selected.aic, selected.bic) == (selected.model.aic, selected.model.bic)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000))
+def test_both_directions_are_no_worse_than_forward_and_exact_is_the_best(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.gamma(0.4, 8, 24).astype(int) + 1
+    table = flat_table("abcd", (2, 3, 2, 2), np.indices((2, 3, 2, 2)).reshape(4, -1), counts)
+    for criterion in ("bic", "aic"):
+        forward, two_way, best = (
+            getattr(select(table, criterion, STRATEGIES[name]), criterion)
+            for name in ("greedy", "greedy-both", "exact")
+        )
+        assert best <= two_way + 1e-6 <= forward + 2e-6
+
+
+def test_one_attribute_can_limit_the_cliques():
+    table, graph = drawn_from_a_model(3)
+    assert max(map(len, nx.find_cliques(graph))) > 2
+    limited = select(table, max_attributes=2)
+    assert max(map(len, limited.cliques)) == 2
+    assert nx.is_forest(limited.graph)
+    assert max(map(len, select(table, "kl", max_attributes=3).cliques)) == 3
+
+
+def test_with_the_divergence_alone_more_is_always_better():
+    table, _ = drawn_from_a_model(0, attributes=4, rows=500)
+    assert select(table, KL).cliques == (table.attributes,)
+    assert select(table, "kl").deviance == pytest.approx(0, abs=1e-6)
+
+
+def test_a_stricter_test_selects_fewer_edges():
+    table, _ = drawn_from_a_model(2, rows=400)
+    edges = [select(table, LikelihoodRatio(400, alpha)).graph.number_of_edges() for alpha in (0.9, 0.05, 1e-9)]
+    assert edges == sorted(edges, reverse=True)
+    assert edges[0] > edges[-1]
+
+
+def test_told_to_stop_it_gives_back_the_independence_model():
+    table, _ = drawn_from_a_model(1)
+    selected = select(table, stop=Countdown(0))
+    assert selected.cliques == tuple((name,) for name in table.attributes)
+    assert selected.graph.number_of_edges() == 0
+
+
+def test_the_graph_says_which_attributes_are_independent_given_the_others():
+    """b decides a and c: a - b - c."""
+    counts = np.array([[[30, 10], [3, 9]], [[10, 3], [9, 30]]])
+    table = flat_table("abc", (2, 2, 2), np.indices((2, 2, 2)).reshape(3, -1), counts.ravel())
+    selected = select(table, "bic")
+    assert set(map(frozenset, selected.graph.edges)) == set(map(frozenset, combinations("abc", 2))) - {frozenset("ac")}
+    assert repr(selected).startswith("Selection(a b; b c; deviance ")
+
+
+@pytest.mark.parametrize("wrong", [{"criterion": "mdl"}, {"criterion": "BIC"}, {"max_attributes": 0}])
+def test_what_there_is_not_is_refused_in_one_sentence(wrong):
+    table, _ = drawn_from_a_model(0, attributes=2, rows=50)
+    with pytest.raises(SelectionError) as caught:
+        select(table, **wrong)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, MarginalsError)
+
+
+@pytest.mark.parametrize("name", ["exact", "anneal", "genetic"])
+def test_a_test_of_significance_goes_with_stepwise_strategies_only(name):
+    table, _ = drawn_from_a_model(0, attributes=2, rows=50)
+    with pytest.raises(SelectionError, match="stepwise"):
+        select(table, "likelihood-ratio", STRATEGIES[name])
+
+
+def published(shared_vectors, file, name=None):
+    """A published table: values without generalizations, the first variable fastest."""
+    example = json.loads((shared_vectors / file).read_text())
+    example = example[name] if name else example | {"vars": example["variables"], "levels": [["0", "1"]] * 6}
+    shape = [len(labels) for labels in example["levels"]]
+    codes = np.unravel_index(np.arange(np.prod(shape)), shape, order="F")
+    return example, flat_table(example["vars"], shape, codes, example["counts"])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("strategy", [both, exact])
+@pytest.mark.parametrize(
+    ("name", "criterion", "cliques"),
+    [
+        ("HairEyeColor", "bic", [("Hair", "Eye"), ("Sex",)]),
+        ("HairEyeColor", "aic", [("Hair", "Eye"), ("Hair", "Sex")]),
+        ("UCBAdmissions", "bic", [("Admit", "Dept"), ("Gender", "Dept")]),
+    ],
+)
+def test_deviance_and_degrees_of_freedom_of_the_selected_model_are_those_of_r_loglin(
+    shared_vectors, strategy, name, criterion, cliques
+):
+    """The selected model is one of those that were fitted by R's stats::loglin."""
+    example, table = published(shared_vectors, "loglin.json", name)
+    selected = select(table, criterion, strategy)
+    assert set(map(frozenset, selected.cliques)) == set(map(frozenset, cliques))
+    (model,) = (
+        model
+        for model in example["models"]
+        if {frozenset([g] if isinstance(g, str) else g) for g in model["generators"]} == set(map(frozenset, cliques))
+    )
+    assert selected.deviance == pytest.approx(model["lrt"], abs=1e-8)
+    assert selected.degrees_of_freedom == model["df"]
+
+
+@pytest.mark.data
+def test_the_model_of_the_czech_autoworkers_is_the_best_of_all_decomposable_ones(shared_vectors):
+    """Stepwise in both directions finds what the exact search proves: ACE, ADE, BC, F; deviance by the closed form."""
+    _, table = published(shared_vectors, "autoworkers.json")
+    best = select(table, "bic", exact)
+    assert best.search.optimal
+    assert best.cliques == (("A", "C", "E"), ("A", "D", "E"), ("B", "C"), ("F",))
+    assert best.degrees_of_freedom == 63 - (7 + 7 - 3) - (3 - 1) - 1
+    assert select(table, "bic", both).cliques == best.cliques
+    assert select(table, "bic", STRATEGIES["anneal"]).cliques == best.cliques
+    model = MaximumEntropy(Collection.of(DataCube([table]), best.model.collection.masks))
+    assert best.bic == pytest.approx(model.bic)

@@ -1,0 +1,137 @@
+"""What every strategy promises: an allowed decomposable collection that shows what is kept, and a true account of it."""
+
+from importlib import import_module
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
+from models.collection import Collection
+from models.interaction_graph import InteractionGraph
+from models.maximum_entropy import MaximumEntropy
+from models.moves import allowed_moves, describe
+from models.search import STRATEGIES, Problem, with_bound
+from privacy_oracles import base_table
+from search_oracles import Countdown, all_collections, allowed_values, is_finer, never
+from search_strategies import private_problems, problems
+
+STEPWISE = ["greedy", "greedy-backward", "greedy-both"]
+NO_WORSE_THAN_FORWARD = ["greedy-both", "anneal", "genetic", "exact"]
+
+any_problem = problems() | private_problems()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_turns():
+    """Random searches that end soon."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 30)
+        for name, value in {"POPULATION": 6, "ELITE": 2, "MUTANTS": 1, "GENERATIONS": 3}.items():
+            patch.setattr(import_module("models.search.genetic"), name, value)
+        yield
+
+
+def assert_is_allowed(problem, cliques):
+    assert frozenset(cliques) in all_collections(problem.cube.domain)
+    assert problem.constraint(cliques, 0) is None
+    assert is_finer(cliques, problem.kept)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=25)
+@given(problem=any_problem)
+def test_the_result_is_decomposable_allowed_and_shows_what_is_kept(name, problem):
+    found = STRATEGIES[name](problem, never)
+    assert_is_allowed(problem, found.cliques)
+    assert found.cliques == tuple(sorted(found.cliques))
+    assert found.strategy == name
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=10)
+@given(problem=any_problem)
+def test_its_figures_are_those_of_its_maxent_joint(name, problem):
+    """By iterative proportional fitting over all base cells."""
+    found = STRATEGIES[name](problem, never)
+    collection = Collection.of(problem.cube, found.cliques)
+    p = joint_array(base_table(problem.cube)) / problem.cube.total
+    q = iterative_proportional_fitting(p, problem.cube.domain, collection.margins)
+    assert found.kl_divergence == pytest.approx(kl_divergence(p, q), abs=1e-9)
+    parameters = MaximumEntropy(collection).parameter_count
+    assert found.value == pytest.approx(found.kl_divergence + problem.price * parameters, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NO_WORSE_THAN_FORWARD)
+@settings(max_examples=25)
+@given(problem=any_problem)
+def test_it_is_no_worse_than_forward_search(name, problem):
+    assert STRATEGIES[name](problem, never).value <= STRATEGIES["greedy"](problem, never).value + 1e-9
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=20)
+@given(problem=any_problem)
+def test_the_gap_is_honest(name, problem):
+    """No allowed collection is better by more, all looked at."""
+    found = with_bound(STRATEGIES[name](problem, never), problem, never)
+    best = min(allowed_values(problem).values())
+    assert found.bound is not None
+    assert found.gap is not None
+    assert found.bound <= best + 1e-9
+    assert found.value - found.gap <= best + 1e-9
+    assert found.gap >= 0
+    assert not found.optimal or found.value <= best + 1e-9
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=20)
+@given(problem=any_problem, turns=st.integers(0, 25))
+def test_told_to_stop_it_ends_at_once_with_an_allowed_collection(name, problem, turns):
+    """Between two questions no strategy does more than a move's work; it asks once more for each of its parts."""
+    stop = Countdown(turns)
+    found = STRATEGIES[name](problem, stop)
+    assert_is_allowed(problem, found.cliques)
+    assert stop.asked <= turns + 12
+    model = MaximumEntropy(Collection.of(problem.cube, found.cliques))
+    assert found.kl_divergence == pytest.approx(model.kl_divergence, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=8)
+@given(problem=any_problem)
+def test_the_same_problem_has_the_same_result(name, problem):
+    again = Problem(**vars(problem))
+    assert STRATEGIES[name](problem, never) == STRATEGIES[name](again, never)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=20)
+@given(problem=any_problem)
+def test_the_steps_are_moves_that_follow_one_another_to_the_result(name, problem):
+    """Each begins where the last one ended; those of stepwise searches are found again by their names."""
+    found = STRATEGIES[name](problem, never)
+    assert all(step.after == pytest.approx(later.before, abs=1e-9) for step, later in pairwise(found.steps))
+    start = MaximumEntropy(Collection.of(problem.cube, problem.beginning)).kl_divergence
+    ends = (found.steps[0].before, found.steps[-1].after) if found.steps else (start, start)
+    assert ends == pytest.approx((start, found.kl_divergence), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [*STEPWISE, "genetic"])
+@settings(max_examples=20)
+@given(problem=any_problem)
+def test_every_step_is_an_allowed_move_that_does_what_it_says(name, problem):
+    found = STRATEGIES[name](problem, never)
+    graph = InteractionGraph.of(problem.cube.domain, problem.beginning)
+    for step in found.steps:
+        (move,) = (move for move in allowed_moves(graph) if describe(move, graph) == step.move)
+        graph = move.apply(graph)
+        model = MaximumEntropy(Collection.of(problem.cube, graph.chordal_cliques()))
+        assert step.after == pytest.approx(model.kl_divergence, abs=1e-9)
+    assert tuple(sorted(graph.chordal_cliques())) == found.cliques
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_goes_by_its_name(name):
+    assert STRATEGIES[name].__name__ == {"greedy": "forward"}.get(name, name.removeprefix("greedy-"))
