@@ -28,9 +28,8 @@ class Harm:
 
     def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
         """The loss of each record that so many entries are consistent with: shape (records,), in [0, inf]."""
-        probability = identification_probability(counts)
-        found = product(probability, self.found(records, people))
-        return found + product(1.0 - probability, self.missed(records, people))
+        found = np.divide(self.found(records, people), counts, out=np.zeros(len(counts)), where=counts > 0)
+        return found + product(1.0 - identification_probability(counts), self.missed(records, people))
 
 
 def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray:
@@ -49,12 +48,12 @@ def expected(loss: FloatArray, probability: FloatArray | None = None) -> float:
         raise DisclosureRuleError("risk is a mean over records, and there are none")
     if probability is None:
         return float(loss.mean())
-    return float(product(_distribution(probability, len(loss), "record"), loss).sum())
+    return float(product(as_distribution(probability, len(loss), "record"), loss).sum())
 
 
 def bayes_risk(disclosed: Records, dictionaries: Sequence[Dictionary], prior: Sequence[float], harm: Harm) -> float:
     """R(delta): the risk expected over dictionaries with a prior (Definition 4). Raises DisclosureRuleError."""
-    weights = _distribution(np.asarray(prior, dtype=np.float64), len(dictionaries), "dictionary")
+    weights = as_distribution(np.asarray(prior, dtype=np.float64), len(dictionaries), "dictionary")
     risks = np.array([risk(disclosed, dictionary, harm) for dictionary in dictionaries])
     return float(product(weights, risks).sum())
 
@@ -66,7 +65,8 @@ def worst_case_risk(disclosed: Records, dictionaries: Sequence[Dictionary], harm
     return max(risk(disclosed, dictionary, harm) for dictionary in dictionaries)
 
 
-def _distribution(probabilities: FloatArray, length: int, of: str) -> FloatArray:
+def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArray:
+    """The probabilities, if they are one for each of so many things and sum to 1. Raises DisclosureRuleError."""
     if probabilities.shape != (length,) or not length or not np.all(probabilities >= 0):
         raise DisclosureRuleError(f"{length} probabilities were expected, one for each {of}, none negative")
     if not np.isclose(probabilities.sum(), 1.0):

@@ -1,0 +1,195 @@
+"""Optimal disclosures: for each record the level of each attribute that serves an objective best (LSFB09 section 4).
+
+Two searches that agree: brute force looks at every level vector; branch and bound splits boxes of level vectors, for
+all records at once, and drops a record from a box where no vector can beat what it has. Both the most general and the
+finest vector of a box bound it: generalizing lowers utility, sensitivity and, once an entry is consistent, the
+probability of identification.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from checks.risk.dictionary import Dictionary, consistent_counts
+from checks.risk.disclosure import Disclosure
+from checks.risk.errors import DisclosureRuleError
+from checks.risk.loss import Harm, as_distribution
+from checks.risk.objective import Objective, is_better
+from checks.risk.record import Records, distance_from_root
+from checks.risk.sensitivity import product
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionProblem:
+    """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
+
+    prior: the probability of each dictionary; losses are expected over it. harm: its sensitivities must not grow when a
+    value is generalized, as those of the modified harmonic mean do not. steps: what a step from the root is worth in
+    each attribute; 1 where nothing is said. Raises DisclosureRuleError.
+    """
+
+    originals: Records
+    dictionaries: tuple[Dictionary, ...]
+    harm: Harm
+    prior: tuple[float, ...] = (1.0,)
+    steps: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.originals):
+            raise DisclosureRuleError("there are no records to disclose")
+        as_distribution(np.asarray(self.prior, dtype=np.float64), len(self.dictionaries), "dictionary")
+        if self.steps is not None and (len(self.steps) != len(self.originals.space) or min(self.steps) < 0):
+            raise DisclosureRuleError("a step is worth a number that is not negative, one for each attribute")
+
+    @cached_property
+    def _cells(self) -> tuple[Records, IndexArray]:
+        return self.originals.distinct()
+
+    @cached_property
+    def _finest_counts(self) -> tuple[CountArray, ...]:
+        """By dictionary, how many entries are consistent with each original record."""
+        return tuple(self._counts(np.arange(len(self.originals)), self.originals.space.heights * 0))
+
+    def _counts(self, rows: IndexArray, levels: IndexArray) -> Iterator[CountArray]:
+        """By dictionary, how many entries are consistent with some records at a level vector: shape (rows,)."""
+        cells, cell_of = self._cells
+        asked, place = np.unique(cell_of[rows], return_inverse=True)
+        generalized = cells[asked].generalized(levels)
+        for dictionary in self.dictionaries:
+            yield consistent_counts(generalized, dictionary)[place]
+
+    def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
+        """The utility of some records at a level vector: shape (rows,)."""
+        return distance_from_root(self.originals[rows].generalized(levels), self.steps)
+
+    def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
+        """The loss of some records at a level vector, expected over the dictionaries: shape (rows,)."""
+        disclosed = self.originals[rows].generalized(levels)
+        parts = [self.harm.loss(disclosed, rows, counts) for counts in self._counts(rows, levels)]
+        return self._averaged(parts)
+
+    def loss_and_bound(self, rows: IndexArray, levels: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """The loss at a level vector, and a lower bound of that at any finer one: shape (rows,) each.
+
+        Finer values are no less sensitive and no less telling, but may rule out every entry, which identifies nobody.
+        """
+        disclosed = self.originals[rows].generalized(levels)
+        exact, lower = [], []
+        for counts, finest in zip(self._counts(rows, levels), self._finest_counts):
+            found, missed = self.harm.found(disclosed, rows), self.harm.missed(disclosed, rows)
+            exact.append(self.harm.loss(disclosed, rows, counts))
+            # The loss is linear in the probability of identification, so that one of its ends is the least.
+            least = np.where(finest[rows] > 0, 1.0 / np.maximum(counts, 1), 0.0)
+            most = 1.0 / np.maximum(finest[rows], 1)
+            ends = [product(p, found) + product(1.0 - p, missed) for p in (least, most)]
+            lower.append(np.minimum(np.minimum(*ends), exact[-1]))
+        return self._averaged(exact), self._averaged(lower)
+
+    def _averaged(self, parts: Sequence[FloatArray]) -> FloatArray:
+        weights = np.array(self.prior, dtype=np.float64)[:, None]
+        return np.asarray(product(weights, np.stack(parts)).sum(axis=0), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best disclosure found for each record.
+
+    disclosure: with everything suppressed where nothing is allowed. allowed: whether something is, shape (records,).
+    loss, utility: shape (records,). evaluated: how many losses of a record at a level vector were computed.
+    """
+
+    disclosure: Disclosure
+    allowed: BoolArray
+    loss: FloatArray
+    utility: FloatArray
+    evaluated: int
+
+    @property
+    def risk(self) -> float:
+        """Mean loss."""
+        return float(self.loss.mean())
+
+    @property
+    def mean_utility(self) -> float:
+        """Mean utility."""
+        return float(self.utility.mean())
+
+
+def brute_force(problem: DecisionProblem, objective: Objective) -> Optimum:
+    """The best of all level vectors for each record. The reference: O(records * vectors)."""
+    best = _Incumbent(problem, objective)
+    rows = np.arange(len(problem.originals))
+    for levels in problem.originals.space.level_vectors():
+        best.offer(rows, levels, problem.loss(rows, levels), problem.utility(rows, levels))
+    return best.optimum()
+
+
+def branch_and_bound(problem: DecisionProblem, objective: Objective) -> Optimum:
+    """The same scores from as few losses as the bounds leave."""
+    best = _Incumbent(problem, objective)
+    heights = problem.originals.space.heights
+    waiting = [(heights * 0, heights.copy(), np.arange(len(problem.originals)))]
+    while waiting:
+        fine, coarse, rows = waiting.pop()
+        utility = problem.utility(rows, fine)
+        hopeful = best.could_be_beaten(rows, np.zeros(len(rows)), utility)
+        rows, utility = rows[hopeful], utility[hopeful]
+        if not len(rows):
+            continue
+        loss, bound = problem.loss_and_bound(rows, coarse)
+        best.offer(rows, coarse, loss, problem.utility(rows, coarse))
+        rows = rows[best.could_be_beaten(rows, bound, utility)]
+        if len(rows) and np.any(fine < coarse):
+            waiting.extend((*half, rows) for half in _halves(fine, coarse))
+    return best.optimum()
+
+
+def _halves(fine: IndexArray, coarse: IndexArray) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """A box of level vectors cut across its widest side; the coarser half comes last."""
+    axis = int(np.argmax(coarse - fine))
+    middle = (fine[axis] + coarse[axis]) // 2
+    lower, upper = coarse.copy(), fine.copy()
+    lower[axis], upper[axis] = middle, middle + 1
+    yield fine, lower
+    yield upper, coarse
+
+
+class _Incumbent:
+    """The best level vector so far, record by record."""
+
+    def __init__(self, problem: DecisionProblem, objective: Objective) -> None:
+        length = len(problem.originals)
+        self._problem, self._objective = problem, objective
+        self._scores = np.full((3, length), np.inf)
+        self._levels = np.tile(problem.originals.space.heights, (length, 1))
+        self._loss, self._utility = np.full(length, np.nan), np.full(length, np.nan)
+        self._evaluated = 0
+
+    def could_be_beaten(self, rows: IndexArray, loss: FloatArray, utility: FloatArray) -> BoolArray:
+        """Whether no more than this loss with no less than this utility would be better, and allowed."""
+        score = self._objective.score(loss, utility)
+        return np.asarray((score[0] == 0) & is_better(score, self._scores[:, rows]))
+
+    def offer(self, rows: IndexArray, levels: IndexArray, loss: FloatArray, utility: FloatArray) -> None:
+        """Take a level vector where it is better."""
+        score = self._objective.score(loss, utility)
+        better = (score[0] == 0) & is_better(score, self._scores[:, rows])
+        taken = rows[better]
+        self._scores[:, taken] = score[:, better]
+        self._levels[taken] = levels
+        self._loss[taken], self._utility[taken] = loss[better], utility[better]
+        self._evaluated += len(rows)
+
+    def optimum(self) -> Optimum:
+        """What was best. Records for which nothing was allowed are suppressed."""
+        allowed = self._scores[0] == 0
+        left = np.flatnonzero(~allowed)
+        if len(left):
+            suppressed = self._problem.originals.space.heights
+            self._loss[left] = self._problem.loss(left, suppressed)
+            self._utility[left] = self._problem.utility(left, suppressed)
+        disclosure = Disclosure(self._problem.originals, self._levels)
+        return Optimum(disclosure, allowed, self._loss, self._utility, self._evaluated)
