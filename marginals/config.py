@@ -3,18 +3,19 @@
 import csv
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from marginals.attribute import Attribute
 from marginals.errors import InputError
 from marginals.policy import Policy
-from marginals.table import Table, read_table
+from marginals.risk_settings import RiskSettings, risk_settings
+from marginals.table import Rows, Table, read_rows, read_table
 from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
 
-_SECTIONS = ("data", "attributes", "privacy", "base", "search")
+_SECTIONS = ("data", "attributes", "privacy", "base", "search", "risk")
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,15 @@ class Config:
     missing: tuple[str, ...]
     domain: str
     policy: Policy
+    risk: RiskSettings = field(default_factory=RiskSettings)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
         return read_table(self.data, self.attributes, self.missing, self.domain)
+
+    def read_rows(self) -> Rows:
+        """The table that the config names, row by row. Raises InputError."""
+        return read_rows(self.data, self.attributes, self.missing, self.domain)
 
 
 def read_config(path: str | Path) -> Config:
@@ -78,6 +84,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         tuple(missing),
         data.get("domain", "declared"),
         Policy(**privacy, base=table, **search),
+        risk_settings(path.parent, content.get("risk", {})),
     )
 
 

@@ -67,6 +67,32 @@ class Table:
         return self.attributes(Role.SENSITIVE)
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table one by one, those with a missing value left out.
+
+    codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
+    read. missing: rows left out.
+    """
+
+    domain: Domain
+    roles: Mapping[str, Role]
+    codes: Mapping[str, CodeArray]
+    frame: pd.DataFrame
+    missing: int = 0
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+    def counted(self) -> Table:
+        """The rows counted by their base values."""
+        base = dict.fromkeys(self.domain.attributes, 0)
+        ones = np.ones(len(self), dtype=np.int64)
+        counts = ContingencyTable.from_cells(self.domain, base, self.codes, ones)
+        return Table(counts, {column: self.roles[column] for column in self.domain.attributes}, self.missing)
+
+
 def read_table(
     source: "str | Path | pd.DataFrame",
     attributes: Mapping[str, Attribute | str],
@@ -80,6 +106,16 @@ def read_table(
     takes every base value of the hierarchies, "observed" only those that occur.
     Raises InputError, naming the column and the number of the row (from 1), never the value.
     """
+    return read_rows(source, attributes, missing, domain).counted()
+
+
+def read_rows(
+    source: "str | Path | pd.DataFrame",
+    attributes: Mapping[str, Attribute | str],
+    missing: Iterable[str] = ("",),
+    domain: str = "declared",
+) -> Rows:
+    """The rows of a CSV file, a Parquet file or a DataFrame, uncounted. Arguments and errors as for `read_table`."""
     if domain not in DOMAINS:
         raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {domain!r}")
     wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
@@ -87,13 +123,13 @@ def read_table(
     if not used:
         raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
     name = "the table" if isinstance(source, pd.DataFrame) else Path(source).name
-    frame = source if isinstance(source, pd.DataFrame) else _read_file(Path(source))
+    frame = source if isinstance(source, pd.DataFrame) else read_frame(Path(source))
     for column in wanted:
         if column not in frame.columns and wanted[column].role is not Role.IGNORED:
             raise InputError(f"{name} has no column {column!r}; its columns are {', '.join(map(str, frame.columns))}")
     if frame.columns.duplicated().any():
         raise InputError(f"{name} has two columns of one name")
-    columns = {column: _factorized(frame[column], set(missing)) for column in used}
+    columns = {column: factorized(frame[column], set(missing)) for column in used}
     kept = np.logical_and.reduce([codes >= 0 for codes, _ in columns.values()])
     if not kept.any():
         raise InputError(f"{name} has no row without a missing value in the columns that are used")
@@ -104,12 +140,12 @@ def read_table(
         hierarchies[column], coded[column] = _coded(
             codes[kept], values, rows, wanted[column], domain, f"column {column!r} of {name}"
         )
-    base = dict.fromkeys(used, 0)
-    counts = ContingencyTable.from_cells(Domain.of(hierarchies), base, coded, np.ones(len(rows), dtype=np.int64))
-    return Table(counts, {column: wanted[column].role for column in used}, len(frame) - len(rows))
+    roles = {column: attribute.role for column, attribute in wanted.items()}
+    return Rows(Domain.of(hierarchies), roles, coded, frame[kept], len(frame) - len(rows))
 
 
-def _read_file(path: Path) -> pd.DataFrame:
+def read_frame(path: Path) -> pd.DataFrame:
+    """A CSV file as text, or a Parquet file. Raises InputError naming the file."""
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             return pd.read_parquet(path)
@@ -125,7 +161,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         raise InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {expected}") from None
 
 
-def _factorized(column: "pd.Series[Any]", missing: set[str]) -> tuple[CodeArray, list[str]]:
+def factorized(column: "pd.Series[Any]", missing: set[str]) -> tuple[CodeArray, list[str]]:
     """Codes of the values as text, -1 where missing, and the distinct texts."""
     codes, values = pd.factorize(column, use_na_sentinel=True)
     texts = [_text(value) for value in values]
