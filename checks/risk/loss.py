@@ -28,8 +28,14 @@ class Harm:
 
     def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
         """The loss of each record that so many entries are consistent with: shape (records,), in [0, inf]."""
-        found = np.divide(self.found(records, people), counts, out=np.zeros(len(counts)), where=counts > 0)
-        return found + product(1.0 - identification_probability(counts), self.missed(records, people))
+        return expected_harm(self.found(records, people), self.missed(records, people), counts)
+
+
+def expected_harm(found: FloatArray, missed: FloatArray, counts: CountArray) -> FloatArray:
+    """The harm of a guess among so many entries; missed for certain where there are none: shape (records,)."""
+    # Divided, not multiplied by a rounded reciprocal: c / k must be exactly what k entries make of c.
+    shared = np.divide(found, counts, out=np.zeros(len(counts)), where=counts > 0)
+    return shared + product(1.0 - identification_probability(counts), missed)
 
 
 def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray:

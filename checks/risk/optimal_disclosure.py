@@ -7,7 +7,7 @@ probability of identification.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.disclosure import Disclosure
 from checks.risk.errors import DisclosureRuleError
-from checks.risk.loss import Harm, as_distribution
+from checks.risk.loss import Harm, as_distribution, expected_harm
 from checks.risk.objective import Objective, is_better
-from checks.risk.record import Records, distance_from_root
+from checks.risk.record import Records
 from checks.risk.sensitivity import product
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 
@@ -63,7 +63,9 @@ class DecisionProblem:
 
     def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The utility of some records at a level vector: shape (rows,)."""
-        return distance_from_root(self.originals[rows].generalized(levels), self.steps)
+        worth = np.ones(len(self.originals.space)) if self.steps is None else np.array(self.steps)
+        shown = np.maximum(self.originals.levels[rows], levels)
+        return np.asarray((self.originals.space.heights - shown) @ worth, dtype=np.float64)
 
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The loss of some records at a level vector, expected over the dictionaries: shape (rows,)."""
@@ -77,10 +79,10 @@ class DecisionProblem:
         Finer values are no less sensitive and no less telling, but may rule out every entry, which identifies nobody.
         """
         disclosed = self.originals[rows].generalized(levels)
+        found, missed = self.harm.found(disclosed, rows), self.harm.missed(disclosed, rows)
         exact, lower = [], []
         for counts, finest in zip(self._counts(rows, levels), self._finest_counts):
-            found, missed = self.harm.found(disclosed, rows), self.harm.missed(disclosed, rows)
-            exact.append(self.harm.loss(disclosed, rows, counts))
+            exact.append(expected_harm(found, missed, counts))
             # The loss is linear in the probability of identification, so that one of its ends is the least.
             least = np.where(finest[rows] > 0, 1.0 / np.maximum(counts, 1), 0.0)
             most = 1.0 / np.maximum(finest[rows], 1)
@@ -130,31 +132,44 @@ def brute_force(problem: DecisionProblem, objective: Objective) -> Optimum:
 def branch_and_bound(problem: DecisionProblem, objective: Objective) -> Optimum:
     """The same scores from as few losses as the bounds leave."""
     best = _Incumbent(problem, objective)
-    heights = problem.originals.space.heights
-    waiting = [(heights * 0, heights.copy(), np.arange(len(problem.originals)))]
+    rows, heights = np.arange(len(problem.originals)), problem.originals.space.heights
+    waiting = [_Box(heights * 0, heights.copy(), rows, None)]
     while waiting:
-        fine, coarse, rows = waiting.pop()
-        utility = problem.utility(rows, fine)
-        hopeful = best.could_be_beaten(rows, np.zeros(len(rows)), utility)
-        rows, utility = rows[hopeful], utility[hopeful]
-        if not len(rows):
-            continue
-        loss, bound = problem.loss_and_bound(rows, coarse)
-        best.offer(rows, coarse, loss, problem.utility(rows, coarse))
-        rows = rows[best.could_be_beaten(rows, bound, utility)]
-        if len(rows) and np.any(fine < coarse):
-            waiting.extend((*half, rows) for half in _halves(fine, coarse))
+        box = waiting.pop()
+        utility = problem.utility(box.rows, box.fine)
+        none = np.zeros(len(box.rows)) if box.bound is None else box.bound
+        box = box.of(best.could_be_beaten(box.rows, none, utility))
+        if len(box.rows) and box.bound is None:
+            utility = problem.utility(box.rows, box.fine)
+            loss, bound = problem.loss_and_bound(box.rows, box.coarse)
+            best.offer(box.rows, box.coarse, loss, problem.utility(box.rows, box.coarse))
+            box = replace(box, bound=bound).of(best.could_be_beaten(box.rows, bound, utility))
+        if len(box.rows) and np.any(box.fine < box.coarse):
+            waiting.extend(box.halves())
     return best.optimum()
 
 
-def _halves(fine: IndexArray, coarse: IndexArray) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """A box of level vectors cut across its widest side; the coarser half comes last."""
-    axis = int(np.argmax(coarse - fine))
-    middle = (fine[axis] + coarse[axis]) // 2
-    lower, upper = coarse.copy(), fine.copy()
-    lower[axis], upper[axis] = middle, middle + 1
-    yield fine, lower
-    yield upper, coarse
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """All level vectors between two, for some records. bound: of their losses in it, None before that is known."""
+
+    fine: IndexArray
+    coarse: IndexArray
+    rows: IndexArray
+    bound: FloatArray | None
+
+    def of(self, kept: BoolArray) -> "_Box":
+        """The same for some of the records."""
+        return replace(self, rows=self.rows[kept], bound=None if self.bound is None else self.bound[kept])
+
+    def halves(self) -> Iterator["_Box"]:
+        """The box cut across its widest side; the coarser half comes last, and knows its bound already."""
+        axis = int(np.argmax(self.coarse - self.fine))
+        middle = (self.fine[axis] + self.coarse[axis]) // 2
+        lower, upper = self.coarse.copy(), self.fine.copy()
+        lower[axis], upper[axis] = middle, middle + 1
+        yield replace(self, coarse=lower, bound=None)
+        yield replace(self, fine=upper)
 
 
 class _Incumbent:
