@@ -37,6 +37,7 @@ from marginals.attribute import Attribute, Role
 from marginals.config import read_hierarchy
 from marginals.risk_plot import pyplot
 from marginals.table import read_rows
+from models.arrays import CountArray, IndexArray
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -111,27 +112,21 @@ def figure_7a(experiment: Experiment) -> Iterator[Figure]:
     )
 
 
-def random_k_anonymous(experiment: Experiment, k: int, rng: np.random.Generator) -> Records:
-    """Each record at a random one of its level vectors that k or more people of Adult agree with."""
-    table = experiment.dictionary(len(experiment.people))
-    records, vectors = experiment.originals, experiment.people.space.level_vectors()
-    best, chosen = np.full(len(records), -1.0), np.zeros((len(records), len(ATTRIBUTES)), dtype=np.intp)
-    for levels in vectors:
-        shown = records.generalized(levels)
-        draw = np.where(consistent_counts(shown, table) >= k, rng.uniform(size=len(records)), -1.0)
-        chosen[draw > best] = levels
-        best = np.maximum(best, draw)
-    return records.generalized(chosen)
+def random_k_anonymous(counts: CountArray, k: int, rng: np.random.Generator) -> IndexArray:
+    """For each record a random one of its level vectors that k or more people agree with. counts: by vector, record."""
+    return np.argmax(np.where(counts >= k, rng.uniform(size=counts.shape), -1.0), axis=0)
 
 
 def figure_7b(experiment: Experiment) -> Iterator[Figure]:
     rng = np.random.default_rng(experiment.seed)
     edge = frontier(experiment.problem())
     dictionary = experiment.dictionary(len(experiment.people))
+    vectors = experiment.people.space.level_vectors()
+    counts = np.stack([consistent_counts(experiment.originals.generalized(levels), dictionary) for levels in vectors])
     rows = []
     for k in ANONYMITY:
         for _ in range(RULES):
-            rule = random_k_anonymous(experiment, k, rng)
+            rule = experiment.originals.generalized(vectors[random_k_anonymous(counts, k, rng)])
             utility = float(distance_from_root(rule).mean())
             # The first rule on the frontier that is no less useful: a disclosure, not just a bound.
             optimal = int(np.searchsorted(edge.utility, utility))

@@ -51,20 +51,23 @@ def frontier(problem: DecisionProblem) -> Frontier:
     place = _cheapest(loss)
     rows = np.arange(records)
     start_utility, start_risk = utility[place].mean(), loss[rows, place].mean()
-    gains, prices, owners = [], [], []
+    last = place.copy()
+    gains, prices = [np.zeros(0)], [np.zeros(0)]
     while len(rows):
         step, price = _next_steps(utility, loss[rows], place)
         moved = step >= 0
         rows, place, step = rows[moved], place[moved], step[moved]
         gains.append(utility[step] - utility[place])
         prices.append(price[moved])
-        owners.append(rows)
-        place = step
+        last[rows] = place = step
     gain, price = np.concatenate(gains), np.concatenate(prices)
     distinct, at = np.unique(price, return_inverse=True)
     by_price = np.bincount(at, gain, minlength=len(distinct)) / records
     rising_utility = start_utility + np.r_[0.0, np.cumsum(by_price)]
     rising_risk = start_risk + np.r_[0.0, np.cumsum(by_price * distinct)]
+    if len(distinct):
+        # Exactly what everybody's last step reaches, without the rounding of the sums.
+        rising_utility[-1], rising_risk[-1] = utility[last].mean(), loss[np.arange(records), last].mean()
     return Frontier(read_only(rising_utility), read_only(rising_risk), read_only(np.r_[distinct, np.inf]))
 
 
