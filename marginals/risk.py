@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from checks.risk.approximate_consistency import approximate_counts
 from checks.risk.dictionary import Dictionary, consistent_counts, identification_probability
 from checks.risk.frontier import Frontier, frontier
 from checks.risk.loss import Harm
@@ -24,8 +25,9 @@ from marginals.errors import InputError
 from marginals.people import identifiers_of, personal_weights, records_of, with_values_of
 from marginals.release import Release
 from marginals.risk_settings import RiskSettings
+from marginals.similarity import alike_values
 from marginals.table import Rows, read_frame
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray, CountArray, FloatArray
 from models.errors import DomainMismatchError
 
 MAX_VECTORS = 50_000
@@ -167,7 +169,7 @@ class Risk:
     def of_table(self, disclosed: Records | None = None) -> TableRisk:
         """The risk of what is disclosed, or of other generalizations of the rows."""
         records = self.table.records if disclosed is None else disclosed
-        counts = [consistent_counts(records, dictionary) for dictionary in self.problem.dictionaries]
+        counts = [self._counts(records, dictionary) for dictionary in self.problem.dictionaries]
         people = np.arange(len(records))
         return TableRisk(
             tuple(attacker.name for attacker in self.attackers),
@@ -177,12 +179,23 @@ class Risk:
             distance_from_root(records),
         )
 
+    def _counts(self, records: Records, dictionary: Dictionary) -> CountArray:
+        if not self.settings.similar:
+            return consistent_counts(records, dictionary)
+        return approximate_counts(records, dictionary, alike_values(records, dictionary, self.settings.similar))
+
+    def _refuse_similar(self, what: str) -> None:
+        if self.settings.similar:
+            raise InputError(f"risk.similar goes with the risk of a table only, not with {what}; leave it out")
+
     def optimum(self, objective: Objective) -> Optimum:
         """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4)."""
+        self._refuse_similar("optimal disclosures")
         return branch_and_bound(self.problem, objective)
 
     def frontier(self, points: int = 100) -> Frontier:
         """The least risk for each mean utility. Raises InputError where there are too many combinations of levels."""
+        self._refuse_similar("a frontier")
         vectors = int(np.prod(self.problem.originals.space.heights + 1))
         if vectors > MAX_VECTORS:
             raise InputError(
@@ -193,6 +206,7 @@ class Risk:
 
     def of_release(self, release: Release, name: str) -> BundleRisk:
         """The risk of a release for the people of the dictionaries, expected over these."""
+        self._refuse_similar("releases")
         if self.settings.missed:
             raise InputError("risk.missed has no meaning for a release; leave it out")
         space = RecordSpace(release.domain)
@@ -226,7 +240,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
         if not set(attacker.frame.columns) & set(rows.domain.attributes):
             raise InputError(f"{attacker.name} has no column of the table's, so nobody could be found in it")
     rows = with_values_of(config.attributes, rows, [attacker.frame for attacker in attackers])
-    _check_weights(settings, rows)
+    _check_names(settings, rows)
     table = disclose(rows, settings.rules)
     if levels:
         vector = [levels.get(name, 0) for name in rows.domain.attributes]
@@ -243,12 +257,16 @@ def _attacker(path: Path, identifier: str | None, missing: tuple[str, ...]) -> A
     return AttackerTable(path.name, frame, identifier if identifier in frame.columns else None, missing)
 
 
-def _check_weights(settings: RiskSettings, rows: Rows) -> None:
-    named = [*(settings.weights or {}), *(name for names, _ in settings.interactions for name in names)]
+def _check_names(settings: RiskSettings, rows: Rows) -> None:
+    named = [
+        *(settings.weights or {}),
+        *settings.similar,
+        *(name for names, _ in settings.interactions for name in names),
+    ]
     for name in named:
         if name not in rows.domain.attributes:
             known = ", ".join(rows.domain.attributes)
-            raise InputError(f"risk has a weight for {name!r}, which is no attribute of the table; these are {known}")
+            raise InputError(f"section [risk] names {name!r}, which is no attribute of the table; these are {known}")
 
 
 def _at_levels(table: DisclosedTable, vector: "np.ndarray[Any, np.dtype[np.intp]]") -> DisclosedTable:

@@ -31,7 +31,8 @@ from marginals.errors import InputError
 FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
 
 _KEYS = (
-    "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "missed", "interactions", "rules",
+    "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "similar", "missed", "interactions",
+    "rules",
 )  # fmt: skip
 
 
@@ -47,6 +48,7 @@ class RiskSettings:
     missed: float = 0.0
     interactions: tuple[tuple[tuple[str, ...], float], ...] = ()
     rules: tuple[DisclosureRule, ...] = ()
+    similar: tuple[str, ...] = ()
 
 
 def risk_settings(folder: Path, given: object) -> RiskSettings:
@@ -75,6 +77,7 @@ def risk_settings(folder: Path, given: object) -> RiskSettings:
         _weight(section.get("missed", 0.0), "risk.missed"),
         interactions,
         tuple(_rule(entry) for entry in _list(section, "rules", dict)),
+        tuple(_list(section, "similar", str)),
     )
 
 

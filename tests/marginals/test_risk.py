@@ -146,6 +146,25 @@ def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
     assert "Least risk" in text
 
 
+def test_misspelled_values_agree(tmp_path: Path) -> None:
+    """Against the towns A, A, A, B, B, B, B, B the dictionary has one each that Jaro takes for them."""
+    frame = TABLE.assign(town=["Amherst"] * 3 + ["Buffalo"] * 5)
+    voters = pd.DataFrame({"town": ["Amhurst", "Bufalo", "Buffalo", "Albany", ""]})
+    section = '\n[risk]\ndictionaries = ["voters.csv"]\nsimilar = ["town"]\n'
+    config = project(tmp_path, section, voters=voters, table=frame)
+    table = answer(config)["table"]
+    assert isinstance(table, dict)
+    assert table["bayes_risk"] == pytest.approx((3 / 2 + 5 / 3) / 8)
+    assert "risk.similar" in run("risk", config, "--utility", 1).stderr
+
+
+def test_the_demo_config_has_an_example(tmp_path: Path) -> None:
+    assert run("demo", tmp_path / "demo", "--rows", 2000).exit_code == 0
+    result = run("risk", tmp_path / "demo" / "release.toml", tmp_path / "demo" / "release")
+    assert result.exit_code == 0
+    assert "risk" in result.output
+
+
 def test_releases_are_compared(tmp_path: Path) -> None:
     config = project(tmp_path, "\n[risk]\nweights = { illness = 1.0 }\n")
     table = marginals.read_config(config).read_table()
