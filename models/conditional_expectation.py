@@ -28,11 +28,15 @@ _BLOCK = 4096
 
 @dataclass(frozen=True, eq=False)
 class CliqueExpectations:
-    """Expected counts over the cliques of a junction tree, which agree on their separators."""
+    """Expected counts over the cliques of a junction tree, which agree on their separators.
+
+    power: to which the expected count of each full cell (all attributes at their finest published levels) is raised.
+    """
 
     tree: JunctionTree
     cliques: tuple[ExpectedCells, ...]
     total: int
+    power: int = 1
 
     @classmethod
     def of(cls, collection: Collection) -> "CliqueExpectations":
@@ -71,6 +75,7 @@ class CliqueExpectations:
     ) -> FloatArray:
         """For each cell the expected sum over its rows of the product of the factors; without any, its expected count.
 
+        With another power, the sum over the full cells under it of their powers times the factors.
         levels: of the attributes that a cell fixes, none finer than published. codes: theirs, shape (length,) each.
         factors: for published attributes. Shape (length,). Raises DomainMismatchError for a level finer than published.
         """
@@ -90,13 +95,13 @@ class CliqueExpectations:
         block: IndexArray,
         factors: dict[str, Factor],
     ) -> FloatArray:
-        finest = self.levels
+        finest, total = self.levels, float(max(self.total, 1)) ** self.power
         mean = np.ones(len(block))
         messages: dict[int, _Message] = {}
         for clique in reversed(range(len(self.cliques))):
             cells = self.cliques[clique]
             cell, place = _agreeing(self.domain, levels, {a: codes[a][block] for a in levels}, len(block), cells)
-            mass = cells.expected[place]
+            mass = cells.expected[place] ** self.power
             for attribute, level in cells.margin.items():
                 if attribute in factors and level == finest[attribute]:
                     factor = factors.pop(attribute)
@@ -104,11 +109,11 @@ class CliqueExpectations:
             for child in self.tree.children[clique]:
                 mass = _times(mass, messages.pop(child).at(self.domain, cells, cell, place))
             if self.tree.parents[clique] < 0:
-                mean = _times(mean, np.bincount(cell, mass, minlength=len(block)) / max(self.total, 1))
+                mean = _times(mean, np.bincount(cell, mass, minlength=len(block)) / total)
             else:
                 separator = self.domain.margin(self.tree.separators[clique])
-                messages[clique] = _Message.of(self.domain, cells, separator, cell, place, mass)
-        return self.total * mean
+                messages[clique] = _Message.of(self.domain, cells, separator, cell, place, mass, self.power)
+        return total * mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +134,12 @@ class _Message:
         cell: IndexArray,
         place: IndexArray,
         mass: FloatArray,
+        power: int,
     ) -> "_Message":
         separator = summed(domain, cells, margin)
         inner, _ = _places(domain, cells, separator)
         keys, at = np.unique(cell * len(separator.expected) + inner[place], return_inverse=True)
-        expected = separator.expected[keys % max(len(separator.expected), 1)]
+        expected = separator.expected[keys % max(len(separator.expected), 1)] ** power
         sums = np.bincount(at, mass, minlength=len(keys))
         values = np.divide(sums, expected, out=np.zeros(len(keys)), where=expected > 0)
         return cls(margin, separator, keys, values)

@@ -1,16 +1,18 @@
 """The risk of a release: what people in a dictionary lose to an attacker who also holds some published marginals.
 
-A release discloses no records. Its attacker knows a person's values and asks which row is theirs: e rows fit what is
-published of those values, as the maxent distribution expects, and c people of the dictionary fit them as well. Rows and
-people that cannot be told apart are linked at random, so the person is found with probability 1 / max(e, c, 1). The row
-then shows the person's values at their finest published levels; their sensitivity is the expected one of a row that
-fits. For one table as the only marginal and its rows as the dictionary this is the risk of disclosing that table
-(LSFB09 section 3.2).
+A release discloses no records. Its attacker draws, from the rows that the maxent distribution expects to fit what is
+known of a person, one to be theirs. Two things can go wrong:
+- The row is somebody else's: e rows are expected to fit and c people of the dictionary fit as well, so that the link is
+  right with probability 1 / max(e, c, 1) at most.
+- There is no such row: fewer than one is expected to show the values drawn, which are the person's own with the
+  probability q(y | z) only, given the known values z.
+The person is found when neither happens, and loses the sensitivity of the row, at the finest published levels. Both
+probabilities bound the loss, and the less of both expectations is what is given; for one table as the only marginal and
+its rows as the dictionary that is the risk of disclosing the table (LSFB09 section 3.2).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.errors import DisclosureRuleError, SensitivityError
 from checks.risk.record import Records
 from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, product
-from models.arrays import CodeArray, FloatArray, IndexArray, read_only
+from models.arrays import CodeArray, FloatArray, IndexArray
 from models.bounds import bounds_of_cells
 from models.collection import Collection
 from models.conditional_expectation import CliqueExpectations, Factor
@@ -30,20 +32,15 @@ class ReleaseRisk:
     """What each person of a dictionary risks: shape (people,) each.
 
     fitting: expected number of rows that fit the person, between the bounds that the marginals prove.
-    identification_probability: by that number; least_probability and most_probability by the bounds.
-    sensitivity: expected, of a row that fits. Nobody is found where no row can fit.
+    identification_probability, loss: expected. least_loss, most_loss: where the number of rows that fit lies at its upper
+    and at its lower bound; the latter does not count on values that are drawn wrong.
     """
 
     fitting: FloatArray
     identification_probability: FloatArray
-    least_probability: FloatArray
-    most_probability: FloatArray
-    sensitivity: FloatArray
-
-    @cached_property
-    def loss(self) -> FloatArray:
-        """The expected loss of each person."""
-        return read_only(product(self.identification_probability, self.sensitivity))
+    loss: FloatArray
+    least_loss: FloatArray
+    most_loss: FloatArray
 
     @property
     def risk(self) -> float:
@@ -52,9 +49,8 @@ class ReleaseRisk:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The mean loss where the number of rows that fit each person lies at its upper, and at its lower bound."""
-        least, most = (product(p, self.sensitivity) for p in (self.least_probability, self.most_probability))
-        return float(least.mean()), float(most.mean())
+        """The means of the least and of the most loss."""
+        return float(self.least_loss.mean()), float(self.most_loss.mean())
 
 
 def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Sensitivity) -> ReleaseRisk:
@@ -74,17 +70,34 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
     alike = consistent_counts(shown, Dictionary(shown))
     length = len(dictionary)
     fitting, lower, upper = np.zeros(length), np.zeros(length), np.zeros(length)
-    harm = np.zeros(length)
+    harm, guessed_harm, guessed = np.zeros(length), np.zeros(length), np.zeros(length)
+    squares = replace(expectations, power=2)
     for group in _groups(shown):
-        fitting[group.rows] = group.of_rows(expectations.expected_counts(group.levels, group.codes, group.size))
+        rows = group.rows
+        fitting[rows] = group.of_rows(expectations.expected_counts(group.levels, group.codes, group.size))
         bounds = bounds_of_cells(collection, group.levels, group.codes, group.size)
-        lower[group.rows], upper[group.rows] = (group.of_rows(bound.astype(np.float64)) for bound in bounds)
-        harm[group.rows] = _expected_sensitivity(expectations, group, sensitivity, fitting[group.rows])
-    fitting = np.clip(fitting, lower, upper)
-    found, least, most = (
-        np.where(upper > 0, 1.0 / np.maximum(np.maximum(rows, alike), 1.0), 0.0) for rows in (fitting, upper, lower)
+        lower[rows], upper[rows] = (group.of_rows(bound.astype(np.float64)) for bound in bounds)
+        harm[rows] = _per_row(_summed_harm(expectations, group, sensitivity), fitting[rows])
+        guessed_harm[rows] = _per_row(_summed_harm(squares, group, sensitivity), fitting[rows] ** 2)
+        guessed[rows] = _per_row(_summed_harm(squares, group, Constant(1.0)), fitting[rows] ** 2)
+    possible = (upper > 0) & (fitting > 0)
+    linked, least, most = (
+        np.where(possible, 1.0 / np.maximum(np.maximum(count, alike), 1.0), 0.0)
+        for count in (np.clip(fitting, lower, upper), upper, lower)
     )
-    return ReleaseRisk(fitting, np.where(fitting > 0, found, 0.0), least, most, harm)
+    return ReleaseRisk(
+        fitting=np.clip(fitting, lower, upper),
+        identification_probability=np.minimum(linked, guessed),
+        loss=np.minimum(product(linked, harm), guessed_harm),
+        least_loss=np.minimum(product(least, harm), guessed_harm),
+        most_loss=product(most, harm),
+    )
+
+
+def _per_row(sums: FloatArray, rows: FloatArray) -> FloatArray:
+    """Means from sums, 0 where there is no row."""
+    with np.errstate(invalid="ignore"):
+        return np.where(rows > 0, sums / np.where(rows > 0, rows, 1.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +138,16 @@ def _coded(cells: Records, levels: IndexArray) -> tuple[dict[str, int], dict[str
     return known, codes
 
 
-def _expected_sensitivity(
-    expectations: CliqueExpectations, group: _Group, sensitivity: Sensitivity, fitting: FloatArray
-) -> FloatArray:
-    """The expected sensitivity of a row that fits each person of a group, 0 where none does: shape (people,)."""
+def _summed_harm(expectations: CliqueExpectations, group: _Group, sensitivity: Sensitivity) -> FloatArray:
+    """The sensitivities of all rows that fit each person of a group, summed: shape (people,)."""
     if isinstance(sensitivity, Constant):
-        return np.full(len(group.rows), sensitivity.value)
-    if not isinstance(sensitivity, Linear | Multiplicative):
-        raise SensitivityError("the expected sensitivity of a release needs a constant, linear or multiplicative one")
-    expected = _expected_sum if isinstance(sensitivity, Linear) else _expected_product
-    sums = expected(expectations, group, sensitivity.weights)
-    with np.errstate(invalid="ignore"):
-        return np.where(fitting > 0, sums / np.where(fitting > 0, fitting, 1.0), 0.0)
+        rows = expectations.expected_counts(group.levels, group.codes, group.size)
+        return product(np.array(sensitivity.value), group.of_rows(rows))
+    if isinstance(sensitivity, Linear):
+        return _expected_sum(expectations, group, sensitivity.weights)
+    if isinstance(sensitivity, Multiplicative):
+        return _expected_product(expectations, group, sensitivity.weights)
+    raise SensitivityError("the expected sensitivity of a release needs a constant, linear or multiplicative one")
 
 
 def _expected_sum(expectations: CliqueExpectations, group: _Group, weights: Weights) -> FloatArray:
