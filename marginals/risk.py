@@ -30,7 +30,7 @@ from marginals.table import Rows, read_frame
 from models.arrays import BoolArray, CountArray, FloatArray
 from models.errors import DomainMismatchError
 
-MAX_VECTORS = 50_000
+MAX_VECTORS = 10_000
 """Combinations of levels that a frontier looks at, for each record."""
 
 
