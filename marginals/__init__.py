@@ -22,13 +22,15 @@ from marginals import interchange
 from marginals.assessing import assess
 from marginals.attribute import Attribute, Role
 from marginals.config import read_config
+from marginals.disclosing import DisclosureRule, disclose, generalize, hide
 from marginals.errors import BundleError, InputError, NothingPublishableError
 from marginals.hilbert import hilbert
 from marginals.policy import Policy
 from marginals.publishing import anonymize, publish
 from marginals.release import Release, open_release
+from marginals.risk import Risk, disclosure_risk
 from marginals.sweep import sweep
-from marginals.table import Table, read_table
+from marginals.table import Rows, Table, read_rows, read_table
 from marginals.verification import verify
 from models.errors import MarginalsError
 from models.hierarchy import Hierarchy
@@ -38,21 +40,29 @@ __version__ = "0.1.0"
 __all__ = [
     "Attribute",
     "BundleError",
+    "DisclosureRule",
     "Hierarchy",
     "InputError",
     "MarginalsError",
     "NothingPublishableError",
     "Policy",
     "Release",
+    "Risk",
     "Role",
+    "Rows",
     "Table",
     "anonymize",
     "assess",
+    "disclose",
+    "disclosure_risk",
+    "generalize",
+    "hide",
     "hilbert",
     "interchange",
     "open_release",
     "publish",
     "read_config",
+    "read_rows",
     "read_table",
     "sweep",
     "verify",

@@ -1,4 +1,4 @@
-"""The command line: `marginals demo | init | assess | anonymize | publish | verify | query | sample | report` (design 5.2).
+"""The command line: `marginals COMMAND` (design 5.2), one function for each.
 
 Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
 """
@@ -11,11 +11,13 @@ from typing import Any
 
 import click
 import numpy as np
+import pandas as pd
 from tqdm import tqdm
 
 import marginals
 from checks.finding import Finding, Verdict
 from checks.functional_diversity import Functional
+from checks.risk.objective import LeastRisk, MostUtility, TradeOff
 from marginals import interchange
 from marginals.assessing import Assessed
 from marginals.atomic_folder import replace_folder
@@ -26,8 +28,12 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.estimates import Estimate
 from marginals.initial_config import initial_config
 from marginals.lattice import LatticeResult
+from marginals.people import labelled
 from marginals.publishing import Progress, no_progress
 from marginals.release import Release
+from marginals.risk import compare, disclosure_risk
+from marginals.risk_plot import write_plot
+from marginals.risk_report import RiskReport
 from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
 from models.errors import MarginalsError
 from models.margin import Margin
@@ -77,6 +83,7 @@ def main() -> None:
       marginals demo trial                  simulate a table, publish it, say what was gained
       marginals init people.csv             a config for a table of your own, to be reviewed
       marginals assess release.toml         what the table itself gives away
+      marginals risk release.toml           what attackers could do to the people in it
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
@@ -199,6 +206,68 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
         _print_assessment(assessed)
     if not assessed.ok:
         click.get_current_context().exit(FAILED)
+
+
+@main.command()
+@_CONFIG
+@click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--levels", metavar="NAME=LEVEL,...", help="Disclose at these levels; what is not named as it is.")
+@click.option("--utility", type=click.FloatRange(0), help="Choose the least risk with this much utility, row by row.")
+@click.option("--loss", type=click.FloatRange(0), help="Choose the most utility with no more loss, row by row.")
+@click.option("--price", type=click.FloatRange(0), help="Choose the least of loss - PRICE * utility, row by row.")
+@click.option("--frontier", "wants_frontier", is_flag=True, help="The least risk for each mean utility, too.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a file .svg, .png or .pdf.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="CSV file for what is disclosed.")
+@_json_option
+def risk(
+    config: Path,
+    folders: Sequence[Path],
+    levels: str | None,
+    utility: float | None,
+    loss: float | None,
+    price: float | None,
+    wants_frontier: bool,
+    plot: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Say what attackers could do to the people in the table of CONFIG, or in the releases in DIR.
+
+    The risk is the mean over the people of their harm times the probability that an attacker finds them, who guesses
+    among all that fit (Lebanon et al. 2009). The section [risk] of CONFIG says what attackers hold, how much harm which
+    value does, and by which rules the table is disclosed; without it attackers know the quasi-identifiers, and being
+    found is a harm of 1. Releases are compared, the least risk first. Utility counts steps down from *.
+
+    \b
+    Examples:
+      marginals risk release.toml
+      marginals risk release.toml --levels age=2,postcode=3
+      marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
+      marginals risk release.toml release-a release-b
+    """
+    objectives = [
+        kind(value)
+        for kind, value in ((LeastRisk, utility), (MostUtility, loss), (TradeOff, price))
+        if value is not None
+    ]
+    if len(objectives) > 1:
+        raise InputError("choose one of --utility, --loss and --price")
+    described = disclosure_risk(marginals.read_config(config), parse_levels(levels))
+    report = RiskReport(
+        described.of_table(),
+        described.optimum(objectives[0]) if objectives else None,
+        described.frontier() if wants_frontier or plot is not None else None,
+        compare([described.of_release(marginals.open_release(folder), str(folder)) for folder in folders]),
+    )
+    if plot is not None and report.frontier is not None:
+        write_plot(plot, report.frontier, report.points)
+    if out is not None:
+        shown = described.table.records if report.optimum is None else report.optimum.disclosure.records
+        _write_csv(out, labelled(shown))
+    if as_json:
+        _print_json(report.as_json())
+    else:
+        click.echo(str(report))
 
 
 @main.command()
@@ -400,10 +469,7 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
     recoded = recode(table, requirement, k=configured.policy.k_link or 1)
     if out is not None:
-        try:
-            recoded.frame().to_csv(out, index=False, lineterminator="\n")
-        except OSError as error:
-            raise InputError(f"{out} cannot be written: {error.strerror}") from None
+        _write_csv(out, recoded.frame())
     kl_divergence = recoded.kl_divergence(table)
     if as_json:
         _print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
@@ -412,6 +478,13 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
             f"{method}: {len(recoded)} classes of {recoded.average_class_size:.1f} rows on average, "
             f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
         )
+
+
+def _write_csv(path: Path, frame: pd.DataFrame) -> None:
+    try:
+        frame.to_csv(path, index=False, lineterminator="\n")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def parse_levels(text: str | None) -> dict[str, int]:

@@ -4,21 +4,22 @@ import csv
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from marginals.attribute import Attribute
 from marginals.errors import InputError
 from marginals.policy import Policy
+from marginals.risk_settings import RiskSettings, risk_settings
 from marginals.sources.choice import ENGINES
-from marginals.table import Table, read_table
+from marginals.table import Rows, Table, read_rows, read_table
 from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
 
 _SIZE = re.compile(r"([1-9][0-9]*) ?([MG]B)")
 
-_SECTIONS = ("data", "attributes", "privacy", "base", "search")
+_SECTIONS = ("data", "attributes", "privacy", "base", "search", "risk")
 _SEARCH = (
     "strategy",
     "seed",
@@ -44,11 +45,16 @@ class Config:
     policy: Policy
     engine: str = "auto"
     memory: int | None = None
+    risk: RiskSettings = field(default_factory=RiskSettings)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
         k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1)
         return read_table(self.data, self.attributes, self.missing, self.domain, self.engine, self.memory, k)
+
+    def read_rows(self) -> Rows:
+        """The table that the config names, row by row. Raises InputError."""
+        return read_rows(self.data, self.attributes, self.missing, self.domain)
 
 
 def read_config(path: str | Path) -> Config:
@@ -100,6 +106,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         Policy(**privacy, base=table, **search),
         data.get("engine", "auto"),
         _bytes(data["memory"]) if "memory" in data else None,
+        risk_settings(path.parent, content.get("risk", {})),
     )
 
 

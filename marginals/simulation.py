@@ -379,5 +379,23 @@ time_limit = 60.0            # seconds; then the best release found so far is ta
 # max_attributes = 3         # ... or more columns
 # must_publish = [{ age = 2, sex = 0 }]       # something published shows at least this
 # must_not_publish = [{ postcode = 0 }]       # nothing published shows this
+
+# For `marginals risk`: what attackers hold, how much harm what they learn does, and how the table itself is disclosed.
+[risk]
+sensitivity = "linear"       # the harm is the sum of the weights of what is disclosed; "multiplicative": e to that power
+weights = { diagnosis = 2.0, occupation = 0.5 }   # of a value as it is; a coarse one weighs less, * nothing; inf: never
+missed = 0.0                 # the harm to somebody whom the attacker takes for another
+# dictionaries = ["voters.csv"]       tables of people that attackers may hold, with some of the columns above and values
+# prior = [1.0]                       of any step; how likely each is. Without: the quasi-identifiers of the table itself
+# personal_weights = "weights.csv"    each person's own weights, a row each, by the column whose role is identifier
+# similar = ["name"]                  columns whose values may be misspelled (needs rapidfuzz)
+# [[risk.interactions]]               harm that only several columns together do
+# attributes = ["age", "diagnosis"]
+# weight = 0.5
+
+[[risk.rules]]               # as many as you like, in any order
+attribute = "postcode"
+level = 2                    # the step at which it is shown; without it, hidden
+condition = "age >= 80"      # compares columns with constants; without it, for everybody
 """
 """The `release.toml` that goes with the census: a commented example of every key."""

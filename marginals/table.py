@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from marginals.attribute import Attribute, Role
 from marginals.errors import InputError
 from marginals.push_down import CountedElsewhere, finest_levels, kept_counts
 from marginals.sources.choice import ENGINES, file_source, frame_source, machine_memory
 from marginals.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
-from marginals.sources.files import files_of
+from marginals.sources.files import files_of, read_frame
+from marginals.sources.pandas_frame import PandasFrame
 from marginals.sources.refusal import engine_refusals
-from models.arrays import BoolArray
+from models.arrays import BoolArray, CodeArray
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
@@ -126,6 +128,53 @@ def read_table(
         return reading.counted(opened.distinct_rows(used))
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table one by one, those with a missing value left out.
+
+    codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
+    read. missing: rows left out.
+    """
+
+    domain: Domain
+    roles: Mapping[str, Role]
+    codes: Mapping[str, CodeArray]
+    frame: pd.DataFrame
+    missing: int = 0
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+
+def read_rows(
+    source: "str | Path | pd.DataFrame",
+    attributes: Mapping[str, Attribute | str],
+    missing: Iterable[str] = ("",),
+    domain: str = "declared",
+) -> Rows:
+    """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
+
+    Arguments and errors as for `read_table`.
+    """
+    wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
+    used = [name for name, attribute in wanted.items() if attribute.role.is_used]
+    if not used:
+        raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
+    known = (
+        PandasFrame(source)
+        if isinstance(source, pd.DataFrame)
+        else PandasFrame(read_frame(Path(source)), Path(source).name)
+    )
+    for column, attribute in wanted.items():
+        if column not in known.columns and attribute.role is not Role.IGNORED:
+            raise InputError(f"{known.name} has no column {column!r}")
+    reading = _Reading(known, {column: wanted[column] for column in used}, frozenset(missing), domain)
+    over, codes, kept = reading.coded(known.rows(used))
+    roles = {column: attribute.role for column, attribute in wanted.items()}
+    return Rows(over, roles, codes, known.frame[kept], int((~kept).sum()))
+
+
 def _opened(source: Any, described: Sequence[str], used: Sequence[str], engine: str, memory: int) -> Source:
     """The source, which has all columns that are described once."""
     files = files_of(Path(source)) if isinstance(source, str | Path) else None
@@ -154,20 +203,25 @@ class _Reading:
 
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
+        domain, codes, kept = self.coded(rows)
+        counts = rows.counts[kept]
+        table = ContingencyTable.from_cells(domain, dict.fromkeys(self.wanted, 0), codes, counts)
+        return Table(table, self.roles, rows.dropped + int(rows.counts.sum() - counts.sum()))
+
+    def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
+        """The base codes of the rows that lack no value, over their domain, and which rows these are."""
         holds = {column: self._is_there(rows.values[column]) for column in self.wanted}
         kept = np.logical_and.reduce([holds[column][rows.codes[column]] for column in self.wanted])
-        counts = rows.counts[kept]
-        if not len(counts):
+        if not kept.any():
             raise self._no_row()
-        codes = {column: rows.codes[column][kept] for column in self.wanted}
-        recoded = {}
+        recoded: dict[str, CodeArray] = {}
         hierarchies = {}
         for column in self.wanted:
-            occurring = np.bincount(codes[column], minlength=len(rows.values[column])) > 0
+            codes = rows.codes[column][kept]
+            occurring = np.bincount(codes, minlength=len(rows.values[column])) > 0
             hierarchies[column], base = self._coded(column, rows.values[column], occurring)
-            recoded[column] = base[codes[column]]
-        table = ContingencyTable.from_cells(Domain.of(hierarchies), dict.fromkeys(self.wanted, 0), recoded, counts)
-        return Table(table, self.roles, rows.dropped + int(rows.counts.sum() - counts.sum()))
+            recoded[column] = base[codes]
+        return Domain.of(hierarchies), recoded, kept
 
     def pushed_down(self, engine: Engine, limit: int, k: int) -> Table:
         """The table, its rows left where they are but for what a release with classes of k rows can use."""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import Bounds as VariableBounds
 from scipy.optimize import LinearConstraint, milp
 
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.collection import Collection
 from models.errors import ContradictionError, DomainMismatchError
 from models.junction_tree import JunctionTree
@@ -60,6 +60,52 @@ def cell_bounds(collection: Collection, cell: Mapping[str, Value], seconds: floa
     else:
         bounds = _programmed(collection, published, seconds)
     return CountBounds(0, bounds.upper, bounds.sharp) if refined else bounds
+
+
+def bounds_of_cells(
+    collection: Collection, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
+) -> tuple[CountArray, CountArray]:
+    """Lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
+
+    levels: none finer than published. codes: shape (length,) each. Sharp where the cells fix all separators of a
+    decomposable collection; otherwise what each marginal alone says, without any program.
+    """
+    cell = {
+        attribute: Value(level, 0)
+        for attribute, level in levels.items()
+        if level < collection.domain.hierarchy(attribute).height
+    }
+    total = collection.cube.total
+    lower, upper = np.zeros(length, dtype=np.int64), np.full(length, total)
+    for mask in collection.masks:
+        counts = _counts(collection, mask, levels, codes, length)
+        upper = np.minimum(upper, counts)
+        if _shows(collection, mask, cell):
+            lower = np.maximum(lower, counts)
+    if collection.is_decomposable and cell:
+        tree = collection.junction_tree
+        kept = _relevant(collection, tree, cell)
+        separators = [tree.separators[clique] for clique in kept if tree.parents[clique] in kept]
+        if all(_fixes(collection, separator, cell) for separator in separators):
+            counted = [_counts(collection, mask, levels, codes, length) for mask in (tree.cliques[c] for c in kept)]
+            overlaps = [_counts(collection, separator, levels, codes, length) for separator in separators]
+            parts = len(kept) - len(separators)
+            both = np.sum(counted, axis=0) - np.sum(overlaps, axis=0, dtype=np.int64)
+            lower = np.maximum(lower, both - total * (parts - 1))
+    return lower, upper
+
+
+def _counts(
+    collection: Collection, mask: int, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
+) -> CountArray:
+    """Rows of a published margin, coarsened to the cells' levels, in each cell: shape (length,)."""
+    domain = collection.domain
+    shared = {a: max(level, levels[a]) for a, level in domain.margin(mask).items() if a in levels}
+    table = collection.cube.table(mask).rolled_up(shared)
+    if not table.attributes:
+        return np.full(length, table.total)
+    lifted = {a: domain.hierarchy(a).lift(levels[a], shared[a])[codes[a]] for a in table.attributes}
+    return table.counts_of(lifted)
 
 
 def _checked(collection: Collection, attribute: str, value: Value) -> Value:

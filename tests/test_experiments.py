@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 
-SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06")
+SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09")
 
 
 def run(script: str, data: Path, *arguments: object) -> str:
@@ -95,3 +95,38 @@ def test_the_bars_are_drawn(shared_data: Path, tmp_path: Path) -> None:
     run("injecting_utility_kg06", shared_data, "--hierarchies", "hierarchies", "--plot", tmp_path)
     (picture,) = tmp_path.iterdir()
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Path) -> None:
+    """LSFB09 Figs. 7, 9, 10 and 12 on Adult: what the paper concludes from each."""
+    run("disclosure_risk_lsfb09", shared_data, "--rows", 300, "--csv", tmp_path, "--plots", tmp_path)
+
+    def numbers(name: str) -> list[dict[str, float]]:
+        return [{key: float(value) for key, value in row.items()} for row in read(tmp_path / f"{name}.csv")]
+
+    by_dictionary: dict[str, list[list[float]]] = {"linear": [], "multiplicative": []}
+    for row in read(tmp_path / "fig7a.csv"):
+        by_dictionary[row["sensitivity"]].append([float(row[str(c)]) for c in range(11)])
+    for risks in by_dictionary.values():
+        assert all(row == sorted(row) for row in risks)
+        assert [row[8] for row in risks] == sorted((row[8] for row in risks), reverse=True)
+    for linear, multiplicative in zip(*by_dictionary.values()):
+        assert all(low <= high for low, high in zip(linear, multiplicative))
+    rules = numbers("fig7b_rules")
+    assert all(rule["optimal_utility"] >= rule["utility"] for rule in rules)
+    assert all(rule["optimal_risk"] < rule["risk"] for rule in rules)
+    assert all(point["true"] <= point["estimated"] for point in numbers("fig7c"))
+    correlation = {row["correlation"]: float(row["value"]) for row in read(tmp_path / "fig9_correlation.csv")}
+    assert correlation["of risk and utility"] > 0.7
+    for name in ("fig10a", "fig10b"):
+        for column in ("on average", "for each record"):
+            values = [row[column] for row in numbers(name)]
+            assert values == sorted(values)
+    assert all(row["on average"] <= row["for each record"] * (1 + 1e-9) for row in numbers("fig10a"))
+    for row in numbers("fig12"):
+        assert row["risk branch and bound"] == row["risk brute force"]
+        assert row["losses branch and bound"] < row["losses brute force"] / 2
+    drawn = {path.stem for path in tmp_path.glob("*.svg")}
+    assert drawn == {"fig7a", "fig7b", "fig7c", "fig9", "fig10a", "fig10b", "fig12"}

@@ -1,14 +1,16 @@
 """Tables in memory as pandas holds them."""
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from marginals.errors import InputError
 from marginals.sources.distinct_rows import DistinctRows, Values, text_of
-from models.arrays import CodeArray, smallest_code_dtype
+from models.arrays import CodeArray, IndexArray, smallest_code_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +27,15 @@ class PandasFrame:
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """The distinct rows of some columns."""
+        rows = self.rows(columns)
+        return DistinctRows.of(rows.values, rows.codes, rows.counts)
+
+    def rows(self, columns: Sequence[str]) -> DistinctRows:
+        """All rows of some columns in order, alike ones not yet put together."""
         coded = {column: self._coded(column) for column in columns}
-        return DistinctRows.of(
-            {column: texts for column, (_, texts) in coded.items()},
-            {column: codes for column, (codes, _) in coded.items()},
-            np.ones(len(self.frame), dtype=np.int64),
-        )
+        values = {column: texts for column, (_, texts) in coded.items()}
+        codes = {column: codes for column, (codes, _) in coded.items()}
+        return DistinctRows(values, codes, np.ones(len(self.frame), dtype=np.int64))
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value."""
@@ -49,3 +54,13 @@ class PandasFrame:
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
         listed = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
         return narrow, [*map(text_of, listed), None]
+
+
+def factorized(column: "pd.Series[Any]", missing: AnyCollection[str]) -> tuple[IndexArray, list[str]]:
+    """Codes of the values as text, -1 where missing, and the distinct texts."""
+    name = str(column.name)
+    rows = PandasFrame(column.to_frame(name)).rows([name])
+    texts = rows.values[name]
+    distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None and t not in missing))}
+    recode = np.array([-1 if text is None else distinct.get(text, -1) for text in texts], dtype=np.intp)
+    return recode[rows.codes[name]], list(distinct)

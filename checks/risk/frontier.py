@@ -1,0 +1,102 @@
+"""The frontier of risk against utility: no disclosure of the records has less risk at as much utility (LSFB09 Fig. 4).
+
+Means over the records separate: at a price for utility each record takes its own best trade-off (eq. 9). As the price
+rises, records step along the lower convex hull of their own pairs of loss and utility, the cheapest step of all first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checks.risk.optimal_disclosure import DecisionProblem
+from models.arrays import FloatArray, IndexArray, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Optimal pairs of mean utility and risk, both rising: shape (points,) each.
+
+    price: for each point the least loss per step of utility at which the next step is taken; infinite at the last.
+    At each point the risk is the least for that mean utility; between points the line is a lower bound, and steps of
+    single records come within their own size of it.
+    """
+
+    utility: FloatArray
+    risk: FloatArray
+    price: FloatArray
+
+    def __len__(self) -> int:
+        """Number of points."""
+        return len(self.utility)
+
+    def least_risk(self, utility: float) -> float:
+        """A lower bound on the risk of any disclosure with at least this mean utility; infinite where there is none."""
+        if utility > self.utility[-1]:
+            return float("inf")
+        return float(np.interp(utility, self.utility, self.risk))
+
+    def thinned(self, points: int) -> "Frontier":
+        """At most so many of its points (2 or more), both ends among them, evenly spread over utility."""
+        if len(self) <= points:
+            return self
+        wanted = np.searchsorted(self.utility, np.linspace(self.utility[0], self.utility[-1], points))
+        kept = np.unique(np.minimum(wanted, len(self) - 1))
+        return Frontier(self.utility[kept], self.risk[kept], self.price[kept])
+
+
+def frontier(problem: DecisionProblem) -> Frontier:
+    """The frontier over all level vectors for each record. Records that have only infinite losses make it infinite."""
+    utility, loss = _best_by_utility(problem)
+    records = len(loss)
+    place = _cheapest(loss)
+    rows = np.arange(records)
+    start_utility, start_risk = utility[place].mean(), loss[rows, place].mean()
+    last = place.copy()
+    gains, prices = [np.zeros(0)], [np.zeros(0)]
+    while len(rows):
+        step, price = _next_steps(utility, loss[rows], place)
+        moved = step >= 0
+        rows, place, step = rows[moved], place[moved], step[moved]
+        gains.append(utility[step] - utility[place])
+        prices.append(price[moved])
+        last[rows] = place = step
+    gain, price = np.concatenate(gains), np.concatenate(prices)
+    distinct, at = np.unique(price, return_inverse=True)
+    by_price = np.bincount(at, gain, minlength=len(distinct)) / records
+    rising_utility = start_utility + np.r_[0.0, np.cumsum(by_price)]
+    rising_risk = start_risk + np.r_[0.0, np.cumsum(by_price * distinct)]
+    if len(distinct):
+        # Exactly what everybody's last step reaches, without the rounding of the sums.
+        rising_utility[-1], rising_risk[-1] = utility[last].mean(), loss[np.arange(records), last].mean()
+    return Frontier(read_only(rising_utility), read_only(rising_risk), read_only(np.r_[distinct, np.inf]))
+
+
+def _best_by_utility(problem: DecisionProblem) -> tuple[FloatArray, FloatArray]:
+    """The utilities that occur, ascending, and each record's least loss with each: shape (records, utilities)."""
+    rows = np.arange(len(problem.originals))
+    vectors = problem.originals.space.level_vectors()
+    # Rounded, since sums of the same step weights in another order are the same utility.
+    known = np.unique(np.concatenate([np.unique(problem.utility(rows, levels).round(9)) for levels in vectors]))
+    loss = np.full((len(rows), len(known)), np.inf)
+    for levels in vectors:
+        place = np.searchsorted(known, problem.utility(rows, levels).round(9))
+        loss[rows, place] = np.minimum(loss[rows, place], problem.loss(rows, levels))
+    return known, loss
+
+
+def _cheapest(loss: FloatArray) -> IndexArray:
+    """For each record the most useful among its least losses."""
+    last = loss.shape[1] - 1
+    return np.asarray(last - np.argmin(loss[:, ::-1], axis=1))
+
+
+def _next_steps(utility: FloatArray, loss: FloatArray, place: IndexArray) -> tuple[IndexArray, FloatArray]:
+    """For each record the next vertex of its lower convex hull, -1 at the last, and the price of going there."""
+    rows = np.arange(len(place))
+    gained = utility[None, :] - utility[place][:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        price = np.where(gained > 0, (loss - loss[rows, place][:, None]) / gained, np.inf)
+    price = np.where(np.isnan(price), np.inf, price)
+    step = price.shape[1] - 1 - np.argmin(price[:, ::-1], axis=1)
+    least = price[rows, step]
+    return np.where(np.isfinite(least), step, -1), least

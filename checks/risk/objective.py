@@ -1,0 +1,61 @@
+"""What the best disclosure of a record is: the three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9).
+
+Each asks every record by itself, as the paper's feasible set of section 4 does; for the trade-off, and only for it, that
+is the same as asking the means.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from models.arrays import BoolArray, FloatArray
+
+
+class Objective(Protocol):
+    """An order of pairs of loss and utility in which less loss and more utility are never worse."""
+
+    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
+        """Shape (3, n): whether a pair is not allowed, then two costs; the lexicographically least is the best."""
+        ...
+
+
+@dataclass(frozen=True)
+class LeastRisk:
+    """The least loss with a utility of at least so much (eq. 8)."""
+
+    utility: float
+
+    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
+        """Loss alone."""
+        return np.stack([utility < self.utility, loss, np.zeros(len(loss))])
+
+
+@dataclass(frozen=True)
+class MostUtility:
+    """The most utility with a loss of at most so much (eq. 7), with the least loss among equals."""
+
+    loss: float
+
+    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
+        """Utility, then loss."""
+        return np.stack([loss > self.loss, -utility, loss])
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The least loss - lambda * utility (eq. 9). price: lambda, the loss that one step of utility is worth."""
+
+    price: float
+
+    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
+        """The difference."""
+        return np.stack([np.zeros(len(loss)), loss - self.price * utility, np.zeros(len(loss))])
+
+
+def is_better(score: FloatArray, than: FloatArray) -> BoolArray:
+    """Whether scores come before others, column by column: shape (n,), bool."""
+    better: BoolArray = np.less(score[-1], than[-1])
+    for own, other in zip(score[-2::-1], than[-2::-1]):
+        better = np.less(own, other) | (np.equal(own, other) & better)
+    return better

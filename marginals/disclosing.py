@@ -1,0 +1,153 @@
+"""Disclosing a table under rules: hide or generalize an attribute of the rows that a condition holds for (LSFB09 7.1).
+
+A condition is a pandas expression over the original columns (`"age > 80 and sex == 'Female'"`), a predicate of the
+original table, or one truth value a row. Since it is always about the originals, rules may be given in any order.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from checks.risk.disclosure import Disclosure
+from checks.risk.disclosure import generalize as generalize_records
+from checks.risk.record import Records, RecordSpace
+from marginals.errors import InputError
+from marginals.people import labelled
+from marginals.table import Rows
+from models.arrays import BoolArray
+
+Condition: TypeAlias = "str | Callable[[pd.DataFrame], Any] | Sequence[bool] | pd.Series[Any] | BoolArray | None"
+"""Which rows a rule is about; None: all."""
+
+
+@dataclass(frozen=True)
+class DisclosureRule:
+    """One rule as data. level: None hides the attribute. condition: None is about all rows."""
+
+    attribute: str
+    level: int | None = None
+    condition: Condition = None
+
+
+@dataclass(frozen=True, eq=False)
+class DisclosedTable:
+    """A table and what is disclosed of it."""
+
+    rows: Rows
+    disclosure: Disclosure
+
+    @classmethod
+    def of(cls, rows: Rows) -> "DisclosedTable":
+        """The table as it is."""
+        return cls(rows, Disclosure.of(Records.from_codes(RecordSpace(rows.domain), rows.codes)))
+
+    @property
+    def records(self) -> Records:
+        """The disclosed records."""
+        return self.disclosure.records
+
+    @cached_property
+    def originals(self) -> pd.DataFrame:
+        """The original columns that conditions are about, as numbers where all values are."""
+        return pd.DataFrame({str(name): _typed(column) for name, column in self.rows.frame.items()})
+
+    def frame(self) -> pd.DataFrame:
+        """The disclosed labels, row by row."""
+        return labelled(self.records)
+
+
+def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> DisclosedTable:
+    """The table with an attribute suppressed in some rows (Definition 6, whose formula selects the other rows).
+
+    Raises InputError for a condition that cannot be read, DomainMismatchError for an unknown attribute.
+    """
+    return generalize(table, attribute, condition, table.rows.domain.hierarchy(attribute).height)
+
+
+def generalize(table: DisclosedTable, attribute: str, condition: Condition, level: int) -> DisclosedTable:
+    """The table with an attribute at a level, or as high as it is already, in some rows (Definition 7).
+
+    Errors as for `hide`; DisclosureRuleError for a level that the attribute does not have.
+    """
+    rows = selected(table.originals, condition)
+    return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
+
+
+def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
+    """A table under some rules, in whatever order."""
+    table = DisclosedTable.of(rows)
+    for rule in rules:
+        if rule.level is None:
+            table = hide(table, rule.attribute, rule.condition)
+        else:
+            table = generalize(table, rule.attribute, rule.condition, rule.level)
+    return table
+
+
+def selected(frame: pd.DataFrame, condition: Condition) -> BoolArray:
+    """The rows of a table that a condition holds for: shape (rows,). Raises InputError, never quoting a value."""
+    if condition is None:
+        return np.ones(len(frame), dtype=bool)
+    found: Any
+    if isinstance(condition, str):
+        _ = parsed(condition)
+        try:
+            found = frame.eval(condition, engine="python", local_dict={}, global_dict={})
+        except (TypeError, ValueError, LookupError, NameError, NotImplementedError) as error:
+            raise InputError(
+                f"the condition {condition!r} cannot be evaluated on the table ({type(error).__name__}); "
+                f"its columns are {', '.join(map(str, frame.columns))}"
+            ) from None
+    else:
+        found = condition(frame) if callable(condition) else condition
+    truth = np.asarray(found)
+    if truth.dtype != np.bool_ or truth.shape != (len(frame),):
+        raise InputError("a condition must say true or false for each row of the table")
+    return truth
+
+
+_QUOTED = re.compile(r"`([^`]+)`")
+
+_FORMULA = (
+    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Invert, ast.USub, ast.BinOp, ast.BitAnd,
+    ast.BitOr, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Name, ast.Load,
+    ast.Constant, ast.List, ast.Tuple,
+)  # fmt: skip
+
+
+def parsed(condition: str) -> tuple[ast.expr, Mapping[str, str]]:
+    """The formula of a condition, and the columns that its names stand for where they were quoted by backticks.
+
+    A formula has columns and constants, = != < <= > >= and in, and, or and not, nothing that runs code. Raises
+    InputError for anything else.
+    """
+    columns: dict[str, str] = {}
+
+    def unquoted(match: re.Match[str]) -> str:
+        name = f"_column_{len(columns)}"
+        columns[name] = match[1]
+        return name
+
+    try:
+        tree = ast.parse(_QUOTED.sub(unquoted, condition.strip()), mode="eval")
+    except (SyntaxError, ValueError):
+        raise InputError(f"the condition {condition!r} is no expression that pandas could evaluate") from None
+    for node in ast.walk(tree):
+        if not isinstance(node, _FORMULA):
+            raise InputError(
+                f"the condition {condition!r} may compare columns with constants and combine that by and, or, not"
+            )
+    return tree.body, columns
+
+
+def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    try:
+        return pd.to_numeric(column)
+    except (ValueError, TypeError):
+        return column

@@ -1,0 +1,165 @@
+"""Branch and bound finds what brute force finds, and k-anonymity is one of its problems."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks.risk.dictionary import Dictionary, consistent_counts
+from checks.risk.errors import DisclosureRuleError
+from checks.risk.frontier import frontier
+from checks.risk.loss import Harm, losses
+from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
+from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, brute_force
+from checks.risk.record import Records, RecordSpace, distance_from_root
+from checks.risk.sensitivity import Constant
+from models.domain import Domain
+from models.hierarchy import Hierarchy
+from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
+from strategies import domains
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> DecisionProblem:
+    """Some records, one or two dictionaries that may or may not hold their people, and any harm."""
+    space = RecordSpace(draw(domains(min_attributes=1, max_attributes=3)))
+    originals = draw(records(space, max_size=4))
+    known = draw(st.lists(dictionaries(space) | st.just(Dictionary(originals)), min_size=1, max_size=2))
+    harm = Harm(draw(sensitivities(space, len(originals))))
+    if draw(st.booleans()):
+        harm = Harm(harm.found, draw(sensitivities(space, len(originals))))
+    steps = draw(st.none() | st.just(tuple(0.5 * (axis + 1) for axis in range(len(space)))))
+    return DecisionProblem(originals, tuple(known), harm, (1.0,) if len(known) == 1 else (0.25, 0.75), steps)
+
+
+OBJECTIVES = (
+    st.integers(0, 9).map(float).map(LeastRisk)
+    | st.sampled_from([0.0, 0.1, 0.5, 1.0, np.inf]).map(MostUtility)
+    | st.sampled_from([0.0, 0.01, 0.2, 5.0]).map(TradeOff)
+)
+
+
+def walked(problem: DecisionProblem, objective: Objective, row: int) -> tuple[float, ...] | None:
+    """The best score of one record over all its level vectors."""
+    vectors = problem.originals.space.level_vectors()
+    rows = np.full(len(vectors), row)
+    shown = problem.originals[rows].generalized(vectors)
+    loss = np.zeros(len(vectors))
+    for prior, dictionary in zip(problem.prior, problem.dictionaries):
+        loss += prior * problem.harm.loss(shown, rows, consistent_counts(shown, dictionary))
+    found = list(map(tuple, objective.score(loss, distance_from_root(shown, problem.steps)).T.tolist()))
+    best = min(found)
+    return None if best[0] else best
+
+
+@settings(max_examples=60)
+@given(problems(), OBJECTIVES)
+def test_both_searches_find_the_best_level_vector_of_each_record(
+    problem: DecisionProblem, objective: Objective
+) -> None:
+    for search in (brute_force, branch_and_bound):
+        found = search(problem, objective)
+        scores = objective.score(found.loss, found.utility)
+        for row in range(len(problem.originals)):
+            best = walked(problem, objective, row)
+            assert found.allowed[row] == (best is not None)
+            if best is not None:
+                assert tuple(scores[:, row]) == pytest.approx(best)
+        shown = found.disclosure.records
+        assert distance_from_root(shown, problem.steps) == pytest.approx(found.utility)
+        parts = [prior * losses(shown, d, problem.harm) for prior, d in zip(problem.prior, problem.dictionaries)]
+        assert found.loss == pytest.approx(sum(parts))
+
+
+def test_bounds_save_most_of_the_work() -> None:
+    hierarchy = Hierarchy.from_intervals(map(str, range(64)), [2, 4, 8, 16, 32])
+    space = RecordSpace(Domain.of(dict.fromkeys("abc", hierarchy)))
+    originals = Records(space, np.random.default_rng(0).integers(0, 64, (500, 3)))
+    problem = DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(1)))
+    for objective in (LeastRisk(9), MostUtility(0.1)):
+        exact, fast = brute_force(problem, objective), branch_and_bound(problem, objective)
+        assert fast.risk == exact.risk
+        assert fast.evaluated < exact.evaluated / 2
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_k_anonymity_is_the_best_that_a_constant_sensitivity_allows(data: st.DataObject) -> None:
+    """LSFB09 section 5: dictionary = table, Phi = c. The most useful records with a loss of at most c / k are those that
+    k or more rows agree with, and of such the most useful.
+    """
+    space = data.draw(spaces())
+    originals = data.draw(records(space))
+    table = Dictionary(originals)
+    k, c = data.draw(st.integers(1, len(originals))), data.draw(st.sampled_from([0.1, 1.0, 3.0, 7.0]))
+    problem = DecisionProblem(originals, (table,), Harm(Constant(c)))
+    found = branch_and_bound(problem, MostUtility(c / k))
+    assert found.allowed.all()
+    assert consistent_counts(found.disclosure.records, table).min() >= k
+    for levels in space.level_vectors():
+        shown = originals.generalized(levels)
+        anonymous = consistent_counts(shown, table) >= k
+        assert np.all(distance_from_root(shown)[anonymous] <= found.utility[anonymous])
+
+
+@given(st.data())
+def test_breaking_k_anonymity_costs_more_than_keeping_it(data: st.DataObject) -> None:
+    """LSFB09 Proposition 2: loss(delta_k) <= c / k < loss(delta_0), record by record, for any two rules."""
+    space = data.draw(spaces())
+    originals = data.draw(records(space))
+    table, k = Dictionary(originals), data.draw(st.integers(1, len(originals) + 1))
+    c = data.draw(st.sampled_from([0.1, 1.0, 3.0, 7.0]))
+    for _ in range(2):
+        shown = data.draw(generalizations(originals))
+        loss, anonymous = losses(shown, table, Harm(Constant(c))), consistent_counts(shown, table) >= k
+        assert np.all(loss[anonymous] <= c / k)
+        assert np.all(loss[~anonymous] > c / k)
+
+
+@settings(max_examples=25)
+@given(problems())
+def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> None:
+    """All combinations of level vectors for the first three records, and each point reached by a trade-off."""
+    originals = problem.originals[np.arange(min(len(problem.originals), 3))]
+    problem = DecisionProblem(originals, problem.dictionaries, Harm(Constant(2.0)), problem.prior, problem.steps)
+    edge, rows = frontier(problem), np.arange(len(originals))
+    assert np.all(np.diff(edge.utility) > 0)
+    assert np.all(np.diff(edge.price) > 0)
+    vectors = problem.originals.space.level_vectors()
+    pairs = [
+        (problem.utility(rows, levels), problem.loss(rows, levels)) for levels in vectors[:: max(len(vectors) // 12, 1)]
+    ]
+    for chosen in product(pairs, repeat=len(rows)):
+        utility = np.mean([pair[0][row] for row, pair in enumerate(chosen)])
+        loss = np.mean([pair[1][row] for row, pair in enumerate(chosen)])
+        assert loss >= edge.least_risk(min(float(utility), edge.utility[-1])) - 1e-9
+    for utility, risk, price in zip(edge.utility, edge.risk, edge.price):
+        best = brute_force(problem, TradeOff(price if np.isfinite(price) else 1e6))
+        cost = TradeOff(price if np.isfinite(price) else 1e6).price
+        assert risk - cost * utility == pytest.approx(best.risk - cost * best.mean_utility, abs=1e-6)
+
+
+def test_a_thinned_frontier_keeps_its_ends() -> None:
+    originals = Records(
+        RecordSpace(Domain.of({"a": Hierarchy.from_intervals(map(str, range(40)), [2, 10])})),
+        np.arange(40)[:, None] // 3,
+    )
+    edge = frontier(DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(1))))
+    few = edge.thinned(2)
+    assert len(few) == 2 < len(edge)
+    assert [few.utility[0], few.utility[-1]] == [edge.utility[0], edge.utility[-1]]
+    assert edge.least_risk(edge.utility[-1] + 1) == np.inf
+
+
+def test_problems_that_make_no_sense_are_refused() -> None:
+    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x"])}))
+    originals = Records(space, np.array([[0]]))
+    harm, known = Harm(Constant(1)), (Dictionary(originals),)
+    with pytest.raises(DisclosureRuleError, match="no records"):
+        DecisionProblem(originals[np.array([], dtype=np.intp)], known, harm)
+    with pytest.raises(DisclosureRuleError, match="probabilities"):
+        DecisionProblem(originals, known * 2, harm)
+    with pytest.raises(DisclosureRuleError, match="step"):
+        DecisionProblem(originals, known, harm, steps=(1.0, 2.0))
