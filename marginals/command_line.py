@@ -1,9 +1,12 @@
 """The command line: `marginals demo | assess | anonymize | publish | verify | query | sample` (design 5.2).
 
-Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
+Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage. 130:
+interrupted by Ctrl-C.
 """
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -18,10 +21,12 @@ from checks.finding import Finding, Verdict
 from checks.functional_diversity import Functional
 from marginals import interchange
 from marginals.assessing import Assessed
+from marginals.atomic_file import replace_file
 from marginals.atomic_folder import replace_folder
 from marginals.errors import InputError, NothingPublishableError
 from marginals.estimates import Estimate
 from marginals.lattice import LatticeResult
+from marginals.printable import printable
 from marginals.publishing import Progress, no_progress
 from marginals.release import Release
 from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
@@ -29,8 +34,8 @@ from models.errors import MarginalsError
 from models.margin import Margin
 from models.search import SearchResult
 
-FAILED, UNUSABLE = 1, 2
-"""Exit status of a failed check, and of bad input."""
+FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
+"""Exit status of a failed check, of bad input, and of Ctrl-C, which says nothing about privacy (as in a shell)."""
 
 
 QUERY_SECONDS = 10.0
@@ -45,17 +50,44 @@ class _UnusableError(click.ClickException):
     exit_code = UNUSABLE
 
 
+class _InterruptedError(click.ClickException):
+    exit_code = INTERRUPTED
+
+
+def _refusal(ctx: click.Context, kind: type[click.ClickException], problem: str) -> click.ClickException:
+    """The error to end with, its sentence printed as JSON before where JSON was asked for."""
+    problem = printable(problem)
+    if "--json" in ctx.obj:
+        _print_json({"error": problem})
+    return kind(problem)
+
+
 class _Commands(click.Group):
     """Commands whose errors are one sentence on standard error, and a JSON object besides where JSON was asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was named."""
         try:
-            return super().invoke(ctx)
+            answer = super().invoke(ctx)
+            sys.stdout.flush()
+        except NothingPublishableError as error:
+            raise _refusal(ctx, _FailedError, str(error)) from None
         except MarginalsError as error:
-            if "--json" in ctx.obj:
-                _print_json({"error": str(error)})
-            raise (_FailedError if isinstance(error, NothingPublishableError) else _UnusableError)(str(error)) from None
+            raise _refusal(ctx, _UnusableError, str(error)) from None
+        except MemoryError:
+            raise _refusal(ctx, _UnusableError, "this needs more memory than there is") from None
+        except KeyboardInterrupt:
+            raise _refusal(ctx, _InterruptedError, "interrupted; nothing is half written") from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            if error.filename is None:
+                # It is the output that cannot be written; nobody shall try once more when Python ends.
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+            what = "the output" if error.filename is None else str(error.filename)
+            problem = f"{what} cannot be read or written: {error.strerror or type(error).__name__}"
+            raise _UnusableError(printable(problem)) from None
+        return answer
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Remember the arguments: whether JSON was asked for is known to the command alone, which may have failed."""
@@ -319,10 +351,7 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
     recoded = recode(table, requirement, k=configured.policy.k_link or 1)
     if out is not None:
-        try:
-            recoded.frame().to_csv(out, index=False, lineterminator="\n")
-        except OSError as error:
-            raise InputError(f"{out} cannot be written: {error.strerror}") from None
+        replace_file(out, recoded.frame().to_csv(index=False, lineterminator="\n").encode())
     kl_divergence = recoded.kl_divergence(table)
     if as_json:
         _print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
@@ -390,7 +419,8 @@ def _print_json(content: dict[str, Any]) -> None:
 
 
 def _levels(margins: Iterable[Margin]) -> list[str]:
-    return [", ".join(f"{attribute} at level {level}" for attribute, level in margin.items()) for margin in margins]
+    shown = (", ".join(f"{attribute} at level {level}" for attribute, level in margin.items()) for margin in margins)
+    return list(map(printable, shown))
 
 
 def _print_tables(result: LatticeResult) -> None:
@@ -456,14 +486,15 @@ def _search_outcome(search: SearchResult) -> str:
 def _print_finding(finding: Finding) -> None:
     colour = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}[finding.verdict]
     demanded = ", ".join(f"{name} = {value}" for name, value in finding.parameters.items())
-    click.echo(click.style(f"{finding.verdict.value:>9}", fg=colour) + f"  {finding.criterion} {demanded}".rstrip())
+    told = printable(f"{finding.criterion} {demanded}".rstrip())
+    click.echo(click.style(f"{finding.verdict.value:>9}", fg=colour) + f"  {told}")
     if finding.worst is None:
         return
     hidden = ("margins", "counts", "distribution")
     worst = {name: value for name, value in finding.worst.items() if name not in hidden}
     lead = "nearest to failing" if finding.holds else "worst"
     shown = "; ".join(f"{name} {_plain(value)}" for name, value in worst.items())
-    click.echo(f"           {lead}: {shown}")
+    click.echo(f"           {lead}: {printable(shown)}")
 
 
 def _plain(value: Any) -> str:
