@@ -21,6 +21,7 @@ from marginals.atomic_folder import replace_folder
 from marginals.attribute import Role
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Utility
+from marginals.seal import SEAL, seal_of
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.collection import Collection
 from models.contingency_table import ContingencyTable, equal_cells
@@ -108,7 +109,8 @@ def _files(published: Published) -> dict[str, bytes]:
         "resources": resources,
         "release": release,
     }
-    files[DESCRIPTOR] = (json.dumps(package, indent=2, ensure_ascii=False) + "\n").encode()
+    files[DESCRIPTOR] = (json.dumps(package, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    files[SEAL] = seal_of(files[DESCRIPTOR])
     return files
 
 
@@ -171,6 +173,8 @@ def read_bundle(folder: Path) -> Published:
     for resource in resources:
         if "marginal" in resource:
             tables[resource["path"]] = _marginal(folder, resource, domain)
+        elif "hierarchy" not in resource and str(resource.get("hash")).startswith("sha256:"):
+            _checked_content(folder, resource)
     if not tables:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     _agree(tables, release)

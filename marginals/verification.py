@@ -12,6 +12,7 @@ from marginals.attribute import Role
 from marginals.bundle import check_agreement, read_bundle
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Verification
+from marginals.seal import is_sealed
 from models.arrays import CodeArray
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -20,10 +21,11 @@ from models.domain import Domain
 from models.hierarchy import Hierarchy
 
 
-def integrity(problem: BundleError | None) -> Finding:
+def integrity(problem: BundleError | None, sealed: bool = True) -> Finding:
     """The finding on a bundle's files: they can be trusted, or which one cannot and why."""
     if problem is None:
-        return Finding("integrity", Verdict.HOLDS, {}, None, "files", 0)
+        note = "" if sealed else "the descriptor has no seal, so what it claims may have been changed unnoticed"
+        return Finding("integrity", Verdict.HOLDS, {}, None, "files", 0, note)
     worst = {"file": problem.file, "problem": problem.problem}
     return Finding("integrity", Verdict.FAILS, {}, worst, "files", 0)
 
@@ -53,9 +55,10 @@ def verify(*folders: str | Path, demands: Sequence[str] = ()) -> Verification:
     try:
         bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
+        sealed = all([is_sealed(Path(folder)) for folder in folders])
     except BundleError as problem:
         return Verification((integrity(problem),))
-    return Verification((integrity(None), *published.verify(_demanded(published, demands)).checks))
+    return Verification((integrity(None, sealed), *published.verify(_demanded(published, demands)).checks))
 
 
 def _demanded(published: Published, demands: Sequence[str]) -> list[Claim] | None:

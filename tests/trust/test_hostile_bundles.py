@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from small_release import write_config
 
 Package = dict[str, Any]
 SECONDS = 20
+EXAMPLES = int(os.environ.get("MARGINALS_TRIALS", "60"))
+"""Bundles with random bytes; from 500 on, all of the list below, otherwise every second."""
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,24 @@ def with_text(files: dict[str, bytes], old: str, new: str) -> dict[str, bytes]:
     return files | {"datapackage.json": text.replace(old, new, 1).encode()}
 
 
-ODD: list[Any] = [None, True, -1, 0, 1.5, 10**18, 10**400, 1e300, "", "\x1b[2J", "6", [], {}, [[]], {"a": {}}, "x" * 10**6]
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    10**18,
+    10**400,
+    1e300,
+    "",
+    "\x1b[2J",
+    "6",
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    "x" * 10**6,
+]
 """Values of every type, for every place of a descriptor."""
 
 PLACES: list[tuple[str, Callable[[Package, Any], object]]] = [
@@ -213,7 +232,9 @@ def with_label(files: dict[str, bytes], label: str) -> dict[str, bytes]:
     package, files = package_of(files), dict(files)
     for described in package["resources"]:
         content = files[described["path"]].decode()
-        if described.get("hierarchy", {}).get("attribute") == "disease" or "disease" in described.get("marginal", {}).get("levels", {}):
+        if described.get("hierarchy", {}).get("attribute") == "disease" or "disease" in described.get(
+            "marginal", {}
+        ).get("levels", {}):
             content = content.replace("flu", quoted)
         files[described["path"]] = content.encode()
         described.update(bytes=len(content.encode()), hash="sha256:" + hashlib.sha256(content.encode()).hexdigest())
@@ -248,7 +269,7 @@ def judge(folder: Path) -> bool:
             assert is_tame(result.stdout), command
         if result.exit_code == 2:
             assert result.stderr.startswith("Error: ")
-            assert result.stderr.count("\n") == 1 or "note:" in result.stderr
+            assert result.stderr.count("\n") == 1
     answer = json.loads(results["verify --json"].stdout)
     refused = not answer.get("checks") or not answer["checks"][0]["holds"]
     if refused:
@@ -272,7 +293,11 @@ def hostile(whole: dict[str, bytes]) -> Iterator[tuple[str, dict[str, bytes], bo
         files = with_package(whole, lambda p, change=change, value=value: change(p, deepcopy(value)))  # type: ignore[misc]
         yield f"{place} {str(value)[:20]!r}", files, False
     for path in PATHS:
-        yield f"path {path[:20]!r}", with_package(whole, lambda p, path=path: resource_of(p, "marginal").update(path=path)), True  # type: ignore[misc]
+        yield (
+            f"path {path[:20]!r}",
+            with_package(whole, lambda p, path=path: resource_of(p, "marginal").update(path=path)),
+            True,
+        )  # type: ignore[misc]
     for count in COUNTS:
         yield f"count {count[:20]!r}", with_file(whole, "marginal", edit_count(count)), True
     for name, edit in MARGINALS:
@@ -292,7 +317,11 @@ def hostile(whole: dict[str, bytes]) -> Iterator[tuple[str, dict[str, bytes], bo
     repeated = [{**package["resources"][0], "path": f"x{i}"} for i in range(2000)]
     yield "2000 resources", with_package(whole, lambda p: p["resources"].extend(repeated)), True
     million = b"[" + b"{}," * 1_000_000 + b"{}]"
-    yield "a million resources", whole | {"datapackage.json": b'{"resources": ' + million + b', "release": {"format": 1}}'}, True
+    yield (
+        "a million resources",
+        whole | {"datapackage.json": b'{"resources": ' + million + b', "release": {"format": 1}}'},
+        True,
+    )
     claims = [{"criterion": "k-link", "k": k + 1} for k in range(100_000)]
     yield "100,000 claims", with_package(whole, lambda p: p["release"].update(privacy=claims)), True
     many = {f"a{i}": {"role": "sensitive"} for i in range(100_000)}
@@ -300,7 +329,20 @@ def hostile(whole: dict[str, bytes]) -> Iterator[tuple[str, dict[str, bytes], bo
     for diversity in ("entropy:1e999", "entropy:nan", "entropy:-1", "distinct:0", "distinct:" + "9" * 5000, "recursive:nan,2",
                       "recursive:3,999999999", "simple:0", "functional:2,1e400", "", ":", "entropy:" + "6" * 10**6):  # fmt: skip
         claim = {"criterion": "maxent-diversity", "diversity": diversity, "sensitive": "disease"}
-        yield f"claim {diversity[:20]}", with_package(whole, lambda p, claim=claim: p["release"].update(privacy=[claim])), False  # type: ignore[misc]
+        yield (
+            f"claim {diversity[:20]}",
+            with_package(whole, lambda p, claim=claim: p["release"].update(privacy=[claim])),
+            False,
+        )  # type: ignore[misc]
+
+
+def test_rows_with_formulas_are_written_as_they_are_with_a_warning(whole: dict[str, bytes], tmp_path: Path) -> None:
+    folder = write(tmp_path / "release", with_label(whole, "=cmd|' /C calc'!A0"))
+    result = run("sample", folder, "-n", "50", "-o", tmp_path / "rows.csv")
+    assert result.exit_code == 0
+    assert result.stderr == "note: a label begins like a formula; spreadsheets must import the columns as text\n"
+    assert ",=cmd|' /C calc'!A0\n" in (tmp_path / "rows.csv").read_text()
+    assert not run("sample", write(tmp_path / "plain", whole), "-o", tmp_path / "rows.csv").stderr
 
 
 @pytest.mark.slow
@@ -308,7 +350,7 @@ def test_hostile_bundles_are_refused_or_do_nothing(whole: dict[str, bytes], tmp_
     counted: Counter[str] = Counter()
     wrong = []
     (tmp_path / "people.csv").write_text("secret")
-    for number, (name, files, must_refuse) in enumerate(hostile(whole)):
+    for number, (name, files, must_refuse) in enumerate(islice(hostile(whole), 0, None, 1 if EXAMPLES >= 500 else 2)):
         folder = write(tmp_path / f"{number}" / "release", files)
         (folder / "loop").symlink_to(folder / "loop")
         (folder / "outside").symlink_to(tmp_path)
@@ -396,7 +438,9 @@ def test_huge_bundles_take_bounded_memory_and_time(
     assert "Traceback" not in run.stderr
     assert "fails  integrity" in run.stdout
     assert "memory" not in run.stderr, "it was Python that refused, not the reader"
-    print(f"\n{name}: {time.monotonic() - start:.1f} s, {max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) >> 10} MB at most")
+    print(
+        f"\n{name}: {time.monotonic() - start:.1f} s, {max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) >> 10} MB at most"
+    )
 
 
 def flipped(files: dict[str, bytes], edits: list[tuple[int, int, bytes]]) -> dict[str, bytes]:
@@ -424,16 +468,20 @@ def rehashed(files: dict[str, bytes]) -> dict[str, bytes]:
 
 PIECES = st.one_of(
     st.binary(max_size=4),
-    st.sampled_from([b'"', b",", b"\n", b"\r", b"*", b"-1", b"0", b"1e3", b"{", b"}", b"[", b"null", b"\xef\xbb\xbf", b"\0"]),
-    st.sampled_from([b"99999999999999", b"level0", b"flu", b"true", b"NaN", b"../", b"\\ud800", b"\x1b[2J", b"=1", b"count"]),
+    st.sampled_from(
+        [b'"', b",", b"\n", b"\r", b"*", b"-1", b"0", b"1e3", b"{", b"}", b"[", b"null", b"\xef\xbb\xbf", b"\0"]
+    ),
+    st.sampled_from(
+        [b"99999999999999", b"level0", b"flu", b"true", b"NaN", b"../", b"\\ud800", b"\x1b[2J", b"=1", b"count"]
+    ),
 )
-EXAMPLES = int(os.environ.get("MARGINALS_TRIALS", "60"))
 
 
 @pytest.mark.slow
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
-    edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 6), PIECES), min_size=1, max_size=4), honest=st.booleans()
+    edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 6), PIECES), min_size=1, max_size=4),
+    honest=st.booleans(),
 )
 def test_no_bytes_of_a_bundle_make_a_traceback(
     whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int, bytes]], honest: bool
