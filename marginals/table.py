@@ -1,7 +1,7 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,14 @@ class Table:
     """The rows of a table, counted by their base values.
 
     counts: the contingency table of all quasi-identifiers and sensitive attributes at level 0. roles: of these
-    attributes. missing: rows that were dropped because a used column had a missing value.
+    attributes. missing: rows that were dropped because a used column had a missing value. hidden_from: for an attribute
+    whose base values come from the rows, the finest published level from which on what lies below must not be told.
     """
 
     counts: ContingencyTable
     roles: Mapping[str, Role]
     missing: int = 0
+    hidden_from: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
@@ -90,7 +92,9 @@ def read_table(
     frame = source if isinstance(source, pd.DataFrame) else _read_file(Path(source))
     for column in wanted:
         if column not in frame.columns and wanted[column].role is not Role.IGNORED:
-            raise InputError(f"{name} has no column {column!r}; its columns are {', '.join(map(str, frame.columns))}")
+            # The columns are not listed: without a header they are the values of a row.
+            found = f"its first line must name it, and names {len(frame.columns)} others"
+            raise InputError(f"{name} has no column {column!r}; {found}")
     if frame.columns.duplicated().any():
         raise InputError(f"{name} has two columns of one name")
     columns = {column: _factorized(frame[column], set(missing)) for column in used}
@@ -106,7 +110,20 @@ def read_table(
         )
     base = dict.fromkeys(used, 0)
     counts = ContingencyTable.from_cells(Domain.of(hierarchies), base, coded, np.ones(len(rows), dtype=np.int64))
-    return Table(counts, {column: wanted[column].role for column in used}, len(frame) - len(rows))
+    levels = {column: _hidden_from(wanted[column], hierarchies[column], domain) for column in used}
+    hidden_from = {column: level for column, level in levels.items() if level is not None}
+    return Table(counts, {column: wanted[column].role for column in used}, len(frame) - len(rows), hidden_from)
+
+
+def _hidden_from(attribute: Attribute, hierarchy: Hierarchy, domain: str) -> int | None:
+    """The finest published level from which on a hierarchy tells of rows what the marginals do not; None if none."""
+    if domain == "declared" and attribute.hierarchy is not None:
+        return None
+    base = hierarchy.labels[0]
+    if domain == "declared" and attribute.intervals and int(base[-1]) - int(base[0]) + 1 == len(base):
+        # All whole numbers of some intervals are there, but where the intervals end comes from the rows.
+        return hierarchy.height
+    return 1
 
 
 def _read_file(path: Path) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,19 +74,22 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     An attribute is sensitive when one bundle says so. Raises BundleError naming both bundles when they generalize an
     attribute differently, count different numbers of rows, or contradict each other.
     """
-    hierarchies: dict[str, tuple[str, Hierarchy]] = {}
+    hierarchies: dict[str, tuple[str, Hierarchy, int]] = {}
     roles: dict[str, Role] = {}
     tables: dict[str, ContingencyTable] = {}
     for name, published in bundles:
         for attribute, hierarchy in published.domain.items():
-            first, known = hierarchies.setdefault(attribute, (name, hierarchy))
-            if set(known.rows()) != set(hierarchy.rows()):
+            finest = hierarchy.height - published.collection.finest_resolution(attribute)
+            first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
+            if not _agree(known, hierarchy, max(shown, finest)):
                 raise BundleError(
                     name, f"it generalizes {attribute!r} otherwise than {first}, so they cannot be combined"
                 )
+            if finest < shown:
+                hierarchies[attribute] = (name, hierarchy, finest)
             if roles.get(attribute) is not Role.SENSITIVE:
                 roles[attribute] = published.roles[attribute]
-    domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy) in hierarchies.items()})
+    domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy, _) in hierarchies.items()})
     for name, published in bundles:
         for table in published.collection.tables:
             tables[f"{name}: the marginal ({table.margin})"] = _recoded(table, domain)
@@ -97,6 +101,17 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
     return Published(collection, roles, claims)
+
+
+def _agree(one: Hierarchy, other: Hierarchy, level: int) -> bool:
+    """Whether two hierarchies are the same from a level on, each value with as many base values.
+
+    What lies below the levels that a release publishes may be hidden in it.
+    """
+    if one.height != other.height:
+        return False
+    paths = (Counter(row[level:] for row in hierarchy.rows()) for hierarchy in (one, other))
+    return next(paths) == next(paths)
 
 
 def _recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
