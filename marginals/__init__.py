@@ -20,6 +20,7 @@ for _floor in (models, checks):
 
 from marginals import interchange
 from marginals.assessing import assess
+from marginals.attacking import attack
 from marginals.attribute import Attribute, Role
 from marginals.config import read_config
 from marginals.errors import BundleError, InputError, NothingPublishableError
@@ -48,6 +49,7 @@ __all__ = [
     "Table",
     "anonymize",
     "assess",
+    "attack",
     "hilbert",
     "interchange",
     "open_release",

@@ -23,6 +23,7 @@ from marginals import interchange
 from marginals.assessing import Assessed
 from marginals.atomic_file import replace_file
 from marginals.atomic_folder import replace_folder
+from marginals.attacking import Attacks
 from marginals.errors import InputError, NothingPublishableError
 from marginals.estimates import Estimate
 from marginals.lattice import LatticeResult
@@ -107,6 +108,7 @@ def main() -> None:
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
+      marginals attack release              what can be concluded from it
       marginals query release age=30-34 sex=Female
       marginals sample release -n 1000 -o rows.csv
 
@@ -274,6 +276,52 @@ def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> No
             _print_finding(finding)
     if not verification.ok:
         click.get_current_context().exit(FAILED)
+
+
+@main.command()
+@click.argument("folders", metavar="BUNDLE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--truth", metavar="CONFIG", type=click.Path(path_type=Path, dir_okay=False), help="Judge guesses by it.")
+@_json_option
+def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
+    """Measure what those who hold a release, or several, can conclude from it.
+
+    Cells that are determined exactly, the class whose sensitive values are furthest from everybody's, thresholds that
+    were binding; with the table of CONFIG, how often sensitive values are guessed. Measures, no verdict.
+
+    \b
+    Examples:
+      marginals attack release
+      marginals attack release --truth release.toml --json
+      marginals attack release-2025 release-2026
+    """
+    table = None if truth is None else marginals.read_config(truth).read_table()
+    attacks = marginals.attack(*folders, truth=table)
+    if as_json:
+        _print_json(attacks.as_json())
+    else:
+        _print_attacks(attacks)
+
+
+def _print_attacks(attacks: Attacks) -> None:
+    for attacked in attacks.attacked:
+        known, shown = attacked.reconstruction, ", ".join(f"{a}={v}" for a, v in attacked.skewed_class.items())
+        lines = [
+            f"{attacked.sensitive}: {known.determined} of {known.cells} possible cells are determined exactly, with "
+            f"{known.rows} of {known.total} rows" + ("" if known.sharp else "; more may be"),
+            f"  the class furthest from everybody ({shown or 'all'}): total variation {attacked.skewness:.3f}",
+        ]
+        if guessed := attacked.guessing:
+            lines.append(
+                f"  guessed right: {guessed.definetti:.1%} by learning across classes (deFinetti), "
+                f"{guessed.maxent:.1%} by maximum entropy, {guessed.base_rate:.1%} without the release"
+            )
+        for line in lines:
+            click.echo(printable(line))
+    for left_out, reason in attacks.left_out.items():
+        click.echo(printable(f"{left_out}: not attacked; {reason}"))
+    for threshold in attacks.thresholds:
+        binding = "binding: finer releases were refused for it" if threshold.binding else "not binding"
+        click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {binding}")
 
 
 _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))

@@ -5,10 +5,10 @@ _LONGEST = 1000
 
 
 def printable(text: str) -> str:
-    """One line in which control, formatting and unassigned characters stand as escapes, and which has an end.
+    r"""One line in which control, formatting and unassigned characters stand as escapes, and which has an end.
 
-    >>> printable("red: \\x1b[31m, two" + chr(10) + "lines")
-    'red: \\\\x1b[31m, two\\\\nlines'
+    >>> printable("red: \x1b[31m, two" + chr(10) + "lines")
+    'red: \\x1b[31m, two\\nlines'
     """
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: _LONGEST + 1])
     return shown if len(text) <= _LONGEST else shown[:_LONGEST] + "..."

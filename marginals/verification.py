@@ -56,10 +56,10 @@ def verify(*folders: str | Path, demands: Sequence[str] = ()) -> Verification:
     try:
         bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
-        sealed = all([is_sealed(Path(folder)) for folder in folders])
+        seals = [is_sealed(Path(folder)) for folder in folders]
     except BundleError as problem:
         return Verification((integrity(problem),))
-    return Verification((integrity(None, sealed), *published.verify(_demanded(published, demands)).checks))
+    return Verification((integrity(None, all(seals)), *published.verify(_demanded(published, demands)).checks))
 
 
 def _demanded(published: Published, demands: Sequence[str]) -> list[Claim] | None:
@@ -92,7 +92,7 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy, _) in hierarchies.items()})
     for name, published in bundles:
         for table in published.collection.tables:
-            tables[f"{name}: the marginal ({table.margin})"] = _recoded(table, domain)
+            tables[f"{name}: the marginal ({table.margin})"] = recoded(table, domain)
     rows = next(iter(tables.values())).total
     for place, table in tables.items():
         if table.total != rows:
@@ -114,7 +114,7 @@ def _agree(one: Hierarchy, other: Hierarchy, level: int) -> bool:
     return next(paths) == next(paths)
 
 
-def _recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
+def recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
     """The same table in a domain whose hierarchies may number their values otherwise."""
     codes: dict[str, CodeArray] = {}
     for attribute, column in zip(table.attributes, table.codes):
