@@ -17,7 +17,7 @@ from marginals.printable import printable
 from marginals.release import Release
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?[0-9][0-9.,–+-]*")
+_NUMBER = re.compile(r"[+-]?[0-9][0-9.,+-]*")
 """What begins with a sign and is no formula."""
 
 

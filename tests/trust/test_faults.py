@@ -76,16 +76,20 @@ def publisher() -> Iterator[Publisher]:
         run.stdin.close()
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def being_written(folder: Path) -> bool:
-    return any(".writing-" in name for name in os.listdir(folder))
+    return any(".writing-" in name for name in names(folder))
 
 
 def wait_for_files(folder: Path, number: int, seconds: float) -> None:
     """Until so many files of the next bundle are there, or it has taken its place."""
-    left, latest = set(os.listdir(folder)), time.monotonic() + seconds
+    left, latest = set(names(folder)), time.monotonic() + seconds
     seen = False
     while time.monotonic() < latest:
-        fresh = [folder / name for name in os.listdir(folder) if name not in left and ".writing-" in name]
+        fresh = [folder / name for name in names(folder) if name not in left and ".writing-" in name]
         if (seen and not fresh) or (fresh and sum(len(files) for *_, files in os.walk(fresh[0])) >= number):
             return
         seen = bool(fresh)
@@ -141,7 +145,7 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
     found["verified"] = marginals.verify(target).ok if target.exists() else 0
     assert marginals_command("publish", configs[0], "--out", target).returncode == 0
     assert contents(target) == whole[0]
-    assert os.listdir(place) == ["release"], "the next writing leaves nothing beside"
+    assert names(place) == ["release"], "the next writing leaves nothing beside"
     print(f"\n{TRIALS} kills, seed {SEED}, writing takes {median(writing_times):.3f} s: {dict(found)}")
 
 
@@ -228,7 +232,7 @@ def test_writing_that_fails_at_any_call_leaves_the_old_folder_and_nothing_beside
             except type(error):
                 assert contents(target) == {"a/b": b"old"}
                 replace_folder(target, {"a/b": b"old"})
-        assert os.listdir(tmp_path) == ["target"]
+        assert names(tmp_path) == ["target"]
         assert contents(target) in ({"a/b": b"old"}, {"a/b": b"new", "c": b"new"})
         replace_folder(target, {"a/b": b"old"})
 
@@ -238,7 +242,7 @@ def test_an_old_folder_that_was_already_moved_away_comes_back_where_the_next_wri
     replace_folder(tmp_path / ".target.writing-abcdefgh.old", {"a": b"old"})
     with pytest.raises(OSError, match="File name too long"):
         replace_folder(target, {"x" * 300: b"new"})
-    assert os.listdir(tmp_path) == ["target"]
+    assert names(tmp_path) == ["target"]
     assert contents(target) == {"a": b"old"}
 
 
@@ -249,12 +253,12 @@ def test_only_what_was_left_for_this_target_is_swept_away(tmp_path: Path) -> Non
     (tmp_path / ".a.writing-abcdefgh").mkdir()
     (tmp_path / ".a.writing-file0000").write_text("half")
     replace_folder(tmp_path / "a", {"x": b"1"})
-    assert set(os.listdir(tmp_path)) == {"a", ".a.writing-b", ".a.writing-b.writing-abcdefgh", ".[ab].writing-abcdefgh"}
+    assert set(names(tmp_path)) == {"a", ".a.writing-b", ".a.writing-b.writing-abcdefgh", ".[ab].writing-abcdefgh"}
     replace_folder(tmp_path / "[ab]", {"x": b"1"})
-    assert ".[ab].writing-abcdefgh" not in os.listdir(tmp_path)
+    assert ".[ab].writing-abcdefgh" not in names(tmp_path)
     (tmp_path / ".rows.csv.writing-abcdefgh").write_text("half")
     replace_file(tmp_path / "rows.csv", b"whole")
-    assert ".rows.csv.writing-abcdefgh" not in os.listdir(tmp_path)
+    assert ".rows.csv.writing-abcdefgh" not in names(tmp_path)
 
 
 def test_a_linked_target_stays_a_link(tmp_path: Path) -> None:
@@ -264,7 +268,7 @@ def test_a_linked_target_stays_a_link(tmp_path: Path) -> None:
         replace_folder(tmp_path / "link", {"a": content})
         assert (tmp_path / "link").is_symlink()
         assert contents(tmp_path / "shelf") == {"release/a": content}
-    assert os.listdir(tmp_path / "shelf") == ["release"]
+    assert names(tmp_path / "shelf") == ["release"]
 
 
 @pytest.mark.slow
@@ -319,7 +323,7 @@ def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], t
             time.sleep(0.004 * moment)
             process.send_signal(signal.SIGINT)
             _, said = process.communicate()
-        assert os.listdir(place) == ["release"]
+        assert names(place) == ["release"]
         if process.returncode:
             interrupted += 1
             assert process.returncode == 130

@@ -221,11 +221,11 @@ def spoiled() -> dict[str, Callable[[Path, pd.DataFrame], Any]]:
         "a ragged row": lambda folder, _: text(folder, lambda t: t.replace("tokname0007,", "tokname0007,tokmore0007,")),
         "an open quote": lambda folder, _: text(folder, lambda t: t.replace("tokname0007", '"tokname0007')),
         "not UTF-8": lambda folder, _: (folder / "people.csv").write_bytes(b"\xff" + (folder / "people.csv").read_bytes()),
-        "UTF-16": lambda folder, _: (folder / "people.csv").write_bytes((folder / "people.csv").read_text().encode("utf-16")),
+        "UTF-16": lambda folder, _: (folder / "people.csv").write_bytes((folder / "people.csv").read_text().encode("utf-16")),  # noqa: E501
         "NUL": lambda folder, _: text(folder, lambda t: t.replace("tokname0007", "tok\0name0007")),
         "not a whole number": lambda folder, _: config(folder, "prefixes = [3, 2]", "intervals = [5]"),
         "intervals of a street": lambda folder, _: config(
-            folder, '[attributes.street]\nrole = "quasi-identifier"', '[attributes.street]\nrole = "quasi-identifier"\nintervals = [5]'
+            folder, '[attributes.street]\nrole = "quasi-identifier"', '[attributes.street]\nrole = "quasi-identifier"\nintervals = [5]'  # noqa: E501
         ),
         "a hierarchy that lacks a value": lambda folder, _: (folder / "job.csv").write_text("clerk;*\n"),
         "a hierarchy with a value twice": lambda folder, _: (folder / "job.csv").write_text("tokjob0000;*\ntokjob0000;*\n"),
@@ -234,11 +234,11 @@ def spoiled() -> dict[str, Callable[[Path, pd.DataFrame], Any]]:
             "tokjob0000;a;b;*\ntokjob0010;a;c;*\n"
         ),
         "the hierarchy of a street": lambda folder, _: config(
-            folder, '[attributes.street]\nrole = "quasi-identifier"', '[attributes.street]\nrole = "quasi-identifier"\nhierarchy = "job.csv"'
+            folder, '[attributes.street]\nrole = "quasi-identifier"', '[attributes.street]\nrole = "quasi-identifier"\nhierarchy = "job.csv"'  # noqa: E501
         ),
         "one value of everything": lambda folder, _: text(folder, lambda t: "\n".join(t.splitlines()[:2])),
         "a policy that nothing satisfies": lambda folder, _: config(folder, '"distinct:2"', '"distinct:9"'),
-        "a base table that is unsafe": lambda folder, _: config(folder, "[privacy]", "[base]\ntable = { code = 0 }\n[privacy]"),
+        "a base table that is unsafe": lambda folder, _: config(folder, "[privacy]", "[base]\ntable = { code = 0 }\n[privacy]"),  # noqa: E501
         "all is missing": lambda folder, _: config(folder, '[attributes.name]', 'missing = ["f", "m"]\n[attributes.name]'),
         "no such column": lambda folder, _: config(folder, "[attributes.sex]", "[attributes.gender]"),
         "not Parquet": lambda folder, _: (
@@ -269,7 +269,7 @@ def test_no_token_reaches_a_message_or_an_exception(name: str, command: str, tmp
             # As a logging handler or a notebook prints it: causes and contexts included, as far as they are not cut.
             told = "".join(traceback.format_exception(error))
             assert not tokens_in(told, frame), told
-            assert not tokens_in(repr(error), frame)
+            assert not tokens_in(repr(error), frame)  # noqa: PT017
         else:
             assert command != "publish" or name in ("NUL", "a ragged row"), "it is not refused"
     assert not any(tokens_in(str(warning.message), frame) for warning in warned)
