@@ -415,7 +415,7 @@ def parse_levels(text: str | None) -> dict[str, int]:
     levels: dict[str, int] = {}
     for part in (text or "").split(",") if text else []:
         name, _, level = part.strip().rpartition("=")
-        if not name or not level.isdecimal():
+        if not name or not level.isdecimal() or len(level) > 9:
             raise InputError(f"levels are NAME=LEVEL,..., not {text!r}")
         levels[name] = int(level)
     return levels

@@ -22,6 +22,10 @@ from models.domain import Domain
 from models.hierarchy import Hierarchy
 
 
+_DIGITS = 15
+"""Of the numbers of rows that can be asked for."""
+
+
 def integrity(problem: BundleError | None, sealed: bool = True) -> Finding:
     """The finding on a bundle's files: they can be trusted, or which one cannot and why."""
     if problem is None:
@@ -41,7 +45,7 @@ def parse_demand(text: str, sensitive: Sequence[str]) -> list[Claim]:
         if not sensitive:
             raise InputError("the release has no sensitive attribute whose diversity could be checked")
         return [MaxentDiversity(parse_diversity(value), attribute) for attribute in sensitive]
-    if name not in ("k-link", "k-combinatorial") or not value.isdecimal():
+    if name not in ("k-link", "k-combinatorial") or not value.isdecimal() or len(value) > _DIGITS:
         raise InputError(f"a check is k-link=K, k-combinatorial=K or diversity=CRITERION, not {text!r}")
     return [KLink(int(value)) if name == "k-link" else KCombinatorial(int(value))]
 
