@@ -21,7 +21,6 @@ from models.data_cube import DataCube
 from models.domain import Domain
 from models.hierarchy import Hierarchy
 
-
 _DIGITS = 15
 """Of the numbers of rows that can be asked for."""
 

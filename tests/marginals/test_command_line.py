@@ -152,7 +152,7 @@ def test_a_demand_that_fails_exits_1_and_shows_the_worst_cell(demo: Path) -> Non
     assert check["worst"]["cell"]
 
 
-@pytest.mark.parametrize("demand", ["k-link", "k-link=x", "diversity=entropie:3", "privacy=1"])
+@pytest.mark.parametrize("demand", ["k-link", "k-link=x", "k-link=" + "9" * 5000, "diversity=entropie:3", "privacy=1"])
 def test_a_demand_that_cannot_be_read_exits_2(demo: Path, demand: str) -> None:
     result = run("verify", demo / "release", "--check", demand)
     assert result.exit_code == 2
