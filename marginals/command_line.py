@@ -536,6 +536,8 @@ def _print_finding(finding: Finding) -> None:
     demanded = ", ".join(f"{name} = {value}" for name, value in finding.parameters.items())
     told = printable(f"{finding.criterion} {demanded}".rstrip())
     click.echo(click.style(f"{finding.verdict.value:>9}", fg=colour) + f"  {told}")
+    if finding.note:
+        click.echo(f"           {printable(finding.note)}")
     if finding.worst is None:
         return
     hidden = ("margins", "counts", "distribution")
