@@ -20,6 +20,7 @@ for _floor in (models, checks):
 
 from marginals import interchange
 from marginals.assessing import assess
+from marginals.attacking import attack
 from marginals.attribute import Attribute, Role
 from marginals.config import read_config
 from marginals.disclosing import DisclosureRule, disclose, generalize, hide
@@ -53,6 +54,7 @@ __all__ = [
     "Table",
     "anonymize",
     "assess",
+    "attack",
     "disclose",
     "disclosure_risk",
     "generalize",

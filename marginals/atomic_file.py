@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 from marginals.errors import InputError
+from marginals.leftovers import prefix, sweep
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -22,16 +23,20 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.writing-", dir=path.parent)
+    sweep(path)
+    descriptor, name = tempfile.mkstemp(prefix=prefix(path), dir=path.parent)
     fresh = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
         # mkstemp lets only the owner read; what is published may be read by those whom the umask lets.
         mask = os.umask(0)
         os.umask(mask)
         fresh.chmod(0o666 & ~mask)
-        fresh.replace(path.resolve())
+        fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)

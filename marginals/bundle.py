@@ -8,24 +8,27 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
+from math import isfinite
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from checks.claims import Claim, MaxentDiversity, parse_claim
-from marginals.atomic_folder import replace_file, replace_folder
+from marginals.atomic_file import replace_file
+from marginals.atomic_folder import replace_folder
 from marginals.attribute import Role
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Utility
 from marginals.report import report_html
-from models.arrays import CodeArray
+from marginals.seal import SEAL, is_sealed, seal_of
+from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.collection import Collection
 from models.contingency_table import ContingencyTable, equal_cells
 from models.data_cube import DataCube
-from models.domain import Domain
+from models.domain import Domain, Mask
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
 
@@ -33,10 +36,19 @@ DESCRIPTOR = "datapackage.json"
 REPORT = "report.html"
 FORMAT = 1
 
-_MAX_DESCRIPTOR_BYTES = 64 << 20
-_MAX_FILE_BYTES = 1 << 30
-_MAX_RESOURCES = 10_000
+_MAX_DESCRIPTOR_BYTES = 16 << 20
+_MAX_FILE_BYTES = 128 << 20
+_MAX_BYTES = 256 << 20
+"""Of all files that are read."""
+_MAX_LABELS = 10_000_000
+"""Of all hierarchies, each base value's generalizations counted."""
+_MAX_RESOURCES = 1000
+_MAX_ATTRIBUTES = 200
+_MAX_LEVELS = 100
+_MAX_CLAIMS = 100
 _MAX_ROWS = 10**15
+_BATCH = 1 << 16
+"""Rows of a CSV file that are held as text at a time."""
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 """Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
 
@@ -50,8 +62,11 @@ def write_bundle(published: Published, folder: Path) -> None:
         raise InputError(f"{folder} is a file; a release is written to a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTOR).is_file():
         raise InputError(f"{folder} holds other things than a release; choose a new folder")
+    files = _files(published)
+    if max(map(len, files.values())) > _MAX_FILE_BYTES or sum(map(len, files.values())) > _MAX_BYTES:
+        raise InputError(f"the release would be larger than the {_MAX_BYTES} bytes that are read; set search.max_cells")
     try:
-        replace_folder(folder, _files(published))
+        replace_folder(folder, files)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
 
@@ -100,6 +115,7 @@ def _files(published: Published) -> dict[str, bytes]:
         "release": release,
     }
     files[DESCRIPTOR] = _descriptor_bytes(package)
+    files[SEAL] = seal_of(files[DESCRIPTOR])
     return files
 
 
@@ -114,16 +130,19 @@ def put_report(folder: Path, page: bytes) -> None:
     The descriptor first forgets the old report and names the new one last, so that a crash leaves a bundle that
     verifies. Raises InputError where nothing can be written.
     """
-    package = _descriptor(folder)
+    package, sealed = _descriptor(folder), is_sealed(folder)
 
     def describe(report: dict[str, Any]) -> None:
         release = {key: value for key, value in package["release"].items() if key != "report"} | report
         replace_file(folder / DESCRIPTOR, _descriptor_bytes({**package, "release": release}))
 
     try:
+        (folder / SEAL).unlink(missing_ok=True)
         describe({})
         replace_file(folder / REPORT, page)
         describe({"report": _listed_report(page)})
+        if sealed:
+            replace_file(folder / SEAL, seal_of((folder / DESCRIPTOR).read_bytes()))
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
 
@@ -192,6 +211,8 @@ def read_bundle(folder: Path) -> Published:
     for resource in resources:
         if "marginal" in resource:
             tables[resource["path"]] = _marginal(folder, resource, domain)
+        elif "hierarchy" not in resource and str(resource.get("hash")).startswith("sha256:"):
+            _listed_content(folder, resource)
     if not tables:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     _agree(tables, release)
@@ -202,13 +223,17 @@ def read_bundle(folder: Path) -> Published:
 def _descriptor(folder: Path) -> dict[str, Any]:
     content = _content(folder, DESCRIPTOR, _MAX_DESCRIPTOR_BYTES)
     try:
-        package = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct_keys)
+        package = json.loads(
+            content.decode("utf-8"), object_pairs_hook=_distinct_keys, parse_constant=_refuse, parse_float=_finite
+        )
+        # Half a surrogate pair is no text: no file can be named by it, and no terminal shown it.
+        json.dumps(package, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        problem = str(error) if isinstance(error, _RepeatedKeyError) else "it is not valid JSON in UTF-8"
+        problem = str(error) if isinstance(error, _JSONError) else "it is not valid JSON in UTF-8"
         raise BundleError(DESCRIPTOR, problem) from None
     if not isinstance(package, dict) or not isinstance(package.get("release"), dict):
         raise BundleError(DESCRIPTOR, "it describes no release: the object release is missing")
-    if package["release"].get("format") != FORMAT:
+    if not _is_number(package["release"].get("format"), FORMAT):
         raise BundleError(DESCRIPTOR, f"release.format must be {FORMAT}")
     resources = package.get("resources")
     if not isinstance(resources, list) or not all(isinstance(resource, dict) for resource in resources):
@@ -218,18 +243,37 @@ def _descriptor(folder: Path) -> dict[str, Any]:
     paths = [resource.get("path") for resource in resources]
     if not all(isinstance(path, str) for path in paths) or len(set(paths)) != len(paths):
         raise BundleError(DESCRIPTOR, "each resource must have a path of its own")
+    sizes = [resource.get("bytes") for resource in resources]
+    if sum(size for size in sizes if isinstance(size, int)) > _MAX_BYTES:
+        raise BundleError(DESCRIPTOR, f"its resources have more than the {_MAX_BYTES} bytes that are read of a bundle")
     return package
 
 
-class _RepeatedKeyError(ValueError):
-    """An object of a JSON text names a key twice."""
+class _JSONError(ValueError):
+    """What Python reads as JSON though nobody else does, or not everybody in the same way."""
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _RepeatedKeyError("an object names a key twice")
+        raise _JSONError("an object names a key twice")
     return found
+
+
+def _refuse(name: str) -> float:
+    raise _JSONError(f"{name} is no number that JSON knows")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise _JSONError("a number is larger than any that can be calculated with")
+    return number
+
+
+def _is_number(stated: object, number: int) -> bool:
+    """Whether a whole number is stated, written as one: neither 1.0 nor 1e0 nor true."""
+    return type(stated) is int and stated == number
 
 
 def _content(folder: Path, path: str, limit: int) -> bytes:
@@ -247,6 +291,8 @@ def _content(folder: Path, path: str, limit: int) -> bytes:
             content = stream.read(limit + 1)
     except OSError as error:
         raise BundleError(path, f"it cannot be read: {error.strerror or type(error).__name__}") from None
+    except RuntimeError:
+        raise BundleError(path, "it is a link that leads to itself") from None
     if len(content) > limit:
         raise BundleError(path, f"it is larger than the {limit} bytes that are read")
     return content
@@ -272,7 +318,7 @@ def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise BundleError(path, "the descriptor does not say how many bytes it has")
     if size > _MAX_FILE_BYTES:
-        raise BundleError(path, f"its {size} bytes are more than the {_MAX_FILE_BYTES} that are read")
+        raise BundleError(path, f"its {size:.6g} bytes are more than the {_MAX_FILE_BYTES} that are read")
     content = _content(folder, path, size)
     if len(content) != size:
         raise BundleError(path, f"it has {len(content)} bytes where the descriptor says {size}")
@@ -281,26 +327,30 @@ def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:
     return content
 
 
-def _rows(folder: Path, resource: Mapping[str, Any]) -> list[list[str]]:
-    """The header and rows of a CSV resource."""
+def _rows(folder: Path, resource: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The header and rows of a CSV resource, one after the other, all as wide as the header."""
     path: str = resource["path"]
     content = _listed_content(folder, resource)
+    if not content:
+        raise BundleError(path, "it is empty")
+    width = None
     try:
-        rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
+        lines = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+        for number, row in enumerate(csv.reader(lines, strict=True), 1):
+            if width is not None and len(row) != width:
+                raise BundleError(path, f"row {number} has {len(row)} fields where the header has {width}")
+            width = len(row)
+            yield row
     except (UnicodeDecodeError, csv.Error):
         raise BundleError(path, "it is not valid CSV in UTF-8") from None
-    if not rows:
-        raise BundleError(path, "it is empty")
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(rows[0]):
-            raise BundleError(path, f"row {number} has {len(row)} fields where the header has {len(rows[0])}")
-    return rows
 
 
 def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
     attributes = release.get("attributes")
     if not isinstance(attributes, dict) or not attributes:
         raise BundleError(DESCRIPTOR, "release.attributes must name the attributes")
+    if len(attributes) > _MAX_ATTRIBUTES:
+        raise BundleError(DESCRIPTOR, f"there are more than the {_MAX_ATTRIBUTES} attributes that are read")
     roles = {}
     for name, described in attributes.items():
         role = described.get("role") if isinstance(described, dict) else None
@@ -314,6 +364,7 @@ def _hierarchies(
     folder: Path, resources: Iterable[Mapping[str, Any]], roles: Mapping[str, Role]
 ) -> dict[str, Hierarchy]:
     hierarchies: dict[str, Hierarchy] = {}
+    left = _MAX_LABELS
     for resource in resources:
         if "hierarchy" not in resource:
             continue
@@ -321,11 +372,16 @@ def _hierarchies(
         attribute = described.get("attribute") if isinstance(described, dict) else None
         if not isinstance(attribute, str) or attribute not in roles or attribute in hierarchies:
             raise BundleError(path, "it must be the one hierarchy of an attribute of the release")
-        header, *rows = _rows(folder, resource)
-        if header != [f"level{level}" for level in range(len(header))]:
-            raise BundleError(path, "its header must be level0,level1,...")
+        rows = _rows(folder, resource)
+        header = next(rows)
+        if len(header) > _MAX_LEVELS or header != [f"level{level}" for level in range(len(header))]:
+            raise BundleError(path, f"its header must be level0,level1,..., and not more than {_MAX_LEVELS} of them")
+        paths = list(islice(map(tuple, rows), left // len(header) + 1))
+        left -= len(paths) * len(header)
+        if left < 0:
+            raise BundleError(path, f"the hierarchies have more than the {_MAX_LABELS} labels that are read")
         try:
-            hierarchies[attribute] = Hierarchy.from_rows(rows)
+            hierarchies[attribute] = Hierarchy.from_rows(paths)
         except HierarchyError as error:
             raise BundleError(path, f"{error} (the header not counted)") from None
     for attribute in roles:
@@ -343,53 +399,81 @@ def _marginal(folder: Path, resource: Mapping[str, Any], domain: Domain) -> Cont
         margin = domain.margin(domain.mask(levels))
     except DomainMismatchError as error:
         raise BundleError(path, f"marginal.levels: {error}") from None
-    header, *rows = _rows(folder, resource)
+    rows = _rows(folder, resource)
+    header = next(rows)
     if sorted(header[:-1]) != sorted(levels) or header[-1:] != ["count"]:
         raise BundleError(path, "its header must be the attributes of marginal.levels, then count")
-    codes: dict[str, CodeArray] = {}
-    for position, attribute in enumerate(header[:-1]):
-        hierarchy, level = domain.hierarchy(attribute), levels[attribute]
-        found = [hierarchy.code(row[position], level) for row in rows]
-        if None in found:
-            number = found.index(None) + 1
-            problem = f"row {number} has a value of {attribute!r} that its hierarchy lacks at level {level}"
-            raise BundleError(path, problem)
-        if attribute in margin:
-            codes[attribute] = np.array(found, dtype=np.int64)
-    for number, row in enumerate(rows, 1):
-        if not _COUNT.fullmatch(row[-1]):
-            raise BundleError(path, f"the count in row {number} is not a whole number from 1 to 10^15")
-    if sum(int(row[-1]) for row in rows) > _MAX_ROWS:
+    batches: list[list[CodeArray]] = []
+    read = 0
+    while batch := list(islice(rows, _BATCH)):
+        *columns, counted = zip(*batch)
+        codes = [
+            _codes(path, read, domain, attribute, levels[attribute], column)
+            for attribute, column in zip(header, columns)
+        ]
+        batches.append([*codes, _counts(path, read, counted)])
+        read += len(batch)
+    joined = [np.concatenate(parts) for parts in zip(*batches)] or [np.zeros(0, dtype=np.int64) for _ in header]
+    if joined[-1].sum(dtype=np.float64) > _MAX_ROWS:
         raise BundleError(path, f"its counts sum to more than the {_MAX_ROWS} rows that are counted exactly")
-    counts = np.array([int(row[-1]) for row in rows], dtype=np.int64)
-    table = ContingencyTable.from_cells(domain, margin, codes, counts)
-    if len(table) != len(rows):
+    by_attribute = {attribute: found for attribute, found in zip(header, joined[:-1]) if attribute in margin}
+    table = ContingencyTable.from_cells(domain, margin, by_attribute, joined[-1])
+    if len(table) != read:
         raise BundleError(path, "a cell stands in two rows")
-    if described.get("total") != table.total:
+    if not _is_number(described.get("total"), table.total):
         raise BundleError(path, f"its counts sum to {table.total}, which is not its marginal.total")
     return table
+
+
+def _codes(path: str, before: int, domain: Domain, attribute: str, level: int, labels: Sequence[str]) -> CodeArray:
+    """The codes of some rows' labels. before: how many rows came before them."""
+    hierarchy = domain.hierarchy(attribute)
+    found = np.array([-1 if (code := hierarchy.code(label, level)) is None else code for label in labels])
+    if (unknown := np.flatnonzero(found < 0)).size:
+        problem = f"has a value of {attribute!r} that its hierarchy lacks at level {level}"
+        raise BundleError(path, f"row {before + int(unknown[0]) + 1} {problem}")
+    return found.astype(smallest_code_dtype(hierarchy.size(level)))
+
+
+def _counts(path: str, before: int, stated: Sequence[str]) -> CountArray:
+    for number, count in enumerate(stated, before + 1):
+        if not _COUNT.fullmatch(count):
+            raise BundleError(path, f"the count in row {number} is not a whole number from 1 to 10^15")
+    return np.array([int(count) for count in stated], dtype=np.int64)
 
 
 def _agree(tables: Mapping[str, ContingencyTable], release: Mapping[str, Any]) -> None:
     """Raise BundleError unless all totals are those of the release and the marginals agree."""
     for path, table in tables.items():
-        if table.total != release.get("rows") or isinstance(release.get("rows"), bool):
+        if not _is_number(release.get("rows"), table.total):
             raise BundleError(path, f"it counts {table.total} rows, which is not release.rows")
     check_agreement(tables)
 
 
 def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
     """Raise BundleError naming two tables that differ on their common margin. tables: by what to call them."""
+    first: dict[Mask, tuple[str, ContingencyTable]] = {}
+    compared: set[tuple[str, Mask]] = set()
     for (path, table), (other_path, other) in combinations(tables.items(), 2):
-        common = table.domain.margin(table.mask & other.mask)
-        if common and not equal_cells([table.rolled_up(common), other.rolled_up(common)]):
-            raise BundleError(path, f"it contradicts {other_path}: they differ on their common margin ({common})")
+        common = table.mask & other.mask
+        for place, each in ((path, table), (other_path, other)):
+            if not common or (place, common) in compared:
+                continue
+            compared.add((place, common))
+            margin = table.domain.margin(common)
+            rolled = each.rolled_up(margin)
+            known_place, known = first.setdefault(common, (place, rolled))
+            if not equal_cells([known, rolled]):
+                problem = f"it contradicts {known_place}: they differ on their common margin ({margin})"
+                raise BundleError(place, problem)
 
 
 def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Claim, ...]:
     stated = release.get("privacy", [])
     if not isinstance(stated, list) or not all(isinstance(claim, dict) for claim in stated):
         raise BundleError(DESCRIPTOR, "release.privacy must be a list of claims")
+    if len(stated) > _MAX_CLAIMS:
+        raise BundleError(DESCRIPTOR, f"release.privacy has more than the {_MAX_CLAIMS} claims that are checked")
     try:
         claims = tuple(map(parse_claim, stated))
     except MarginalsError as error:
@@ -404,8 +488,16 @@ def _utility(release: Mapping[str, Any]) -> Utility | None:
     stated = release.get("utility")
     if not isinstance(stated, dict):
         return None
-    values = [stated.get(key) for key in ("kl_divergence", "kl_suppressed", "kl_best_table")]
-    if not all(isinstance(value, int | float) for value in values[:2]):
+    kl_divergence, kl_suppressed, kl_best_table = (
+        _measure(stated.get(key)) for key in ("kl_divergence", "kl_suppressed", "kl_best_table")
+    )
+    if kl_divergence is None or kl_suppressed is None:
         return None
-    best = float(values[2]) if isinstance(values[2], int | float) else None
-    return Utility(float(values[0] or 0), float(values[1] or 0), best)
+    return Utility(kl_divergence, kl_suppressed, kl_best_table)
+
+
+def _measure(stated: object) -> float | None:
+    """A number that a divergence can be, or None; whole numbers in JSON have no end."""
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or abs(stated) > _MAX_ROWS:
+        return None
+    return float(stated)

@@ -1,9 +1,12 @@
 """The command line: `marginals COMMAND` (design 5.2), one function for each.
 
-Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage.
+Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage. 130:
+interrupted by Ctrl-C.
 """
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -20,7 +23,9 @@ from checks.functional_diversity import Functional
 from checks.risk.objective import LeastRisk, MostUtility, TradeOff
 from marginals import interchange
 from marginals.assessing import Assessed
+from marginals.atomic_file import replace_file
 from marginals.atomic_folder import replace_folder
+from marginals.attacking import Attacks
 from marginals.attribute import Role
 from marginals.bundle import REPORT
 from marginals.column_guess import RARE
@@ -29,6 +34,7 @@ from marginals.estimates import Estimate
 from marginals.initial_config import initial_config
 from marginals.lattice import LatticeResult
 from marginals.people import labelled
+from marginals.printable import printable
 from marginals.publishing import Progress, no_progress
 from marginals.release import Release
 from marginals.risk import compare, disclosure_risk
@@ -39,8 +45,8 @@ from models.errors import MarginalsError
 from models.margin import Margin
 from models.search import SearchResult
 
-FAILED, UNUSABLE = 1, 2
-"""Exit status of a failed check, and of bad input."""
+FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
+"""Exit status of a failed check, of bad input, and of Ctrl-C, which says nothing about privacy (as in a shell)."""
 
 
 QUERY_SECONDS = 10.0
@@ -55,17 +61,44 @@ class _UnusableError(click.ClickException):
     exit_code = UNUSABLE
 
 
+class _InterruptedError(click.ClickException):
+    exit_code = INTERRUPTED
+
+
+def _refusal(ctx: click.Context, kind: type[click.ClickException], problem: str) -> click.ClickException:
+    """The error to end with, its sentence printed as JSON before where JSON was asked for."""
+    problem = printable(problem)
+    if "--json" in ctx.obj:
+        _print_json({"error": problem})
+    return kind(problem)
+
+
 class _Commands(click.Group):
     """Commands whose errors are one sentence on standard error, and a JSON object besides where JSON was asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was named."""
         try:
-            return super().invoke(ctx)
+            answer = super().invoke(ctx)
+            sys.stdout.flush()
+        except NothingPublishableError as error:
+            raise _refusal(ctx, _FailedError, str(error)) from None
         except MarginalsError as error:
-            if "--json" in ctx.obj:
-                _print_json({"error": str(error)})
-            raise (_FailedError if isinstance(error, NothingPublishableError) else _UnusableError)(str(error)) from None
+            raise _refusal(ctx, _UnusableError, str(error)) from None
+        except MemoryError:
+            raise _refusal(ctx, _UnusableError, "this needs more memory than there is") from None
+        except KeyboardInterrupt:
+            raise _refusal(ctx, _InterruptedError, "interrupted; nothing is half written") from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            if error.filename is None:
+                # It is the output that cannot be written; nobody shall try once more when Python ends.
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+            what = "the output" if error.filename is None else str(error.filename)
+            problem = f"{what} cannot be read or written: {error.strerror or type(error).__name__}"
+            raise _UnusableError(printable(problem)) from None
+        return answer
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Remember the arguments: whether JSON was asked for is known to the command alone, which may have failed."""
@@ -87,6 +120,7 @@ def main() -> None:
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
+      marginals attack release              what can be concluded from it
       marginals query release age=30-34 sex=Female
       marginals sample release -n 1000 -o rows.csv
       marginals report release
@@ -364,6 +398,52 @@ def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> No
         click.get_current_context().exit(FAILED)
 
 
+@main.command()
+@click.argument("folders", metavar="BUNDLE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--truth", metavar="CONFIG", type=click.Path(path_type=Path, dir_okay=False), help="Judge guesses by it.")
+@_json_option
+def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
+    """Measure what those who hold a release, or several, can conclude from it.
+
+    Cells that are determined exactly, the class whose sensitive values are furthest from everybody's, thresholds that
+    were binding; with the table of CONFIG, how often sensitive values are guessed. Measures, no verdict.
+
+    \b
+    Examples:
+      marginals attack release
+      marginals attack release --truth release.toml --json
+      marginals attack release-2025 release-2026
+    """
+    table = None if truth is None else marginals.read_config(truth).read_table()
+    attacks = marginals.attack(*folders, truth=table)
+    if as_json:
+        _print_json(attacks.as_json())
+    else:
+        _print_attacks(attacks)
+
+
+def _print_attacks(attacks: Attacks) -> None:
+    for attacked in attacks.attacked:
+        known, shown = attacked.reconstruction, ", ".join(f"{a}={v}" for a, v in attacked.skewed_class.items())
+        lines = [
+            f"{attacked.sensitive}: {known.determined} of {known.cells} possible cells are determined exactly, with "
+            f"{known.rows} of {known.total} rows" + ("" if known.sharp else "; more may be"),
+            f"  the class furthest from everybody ({shown or 'all'}): total variation {attacked.skewness:.3f}",
+        ]
+        if guessed := attacked.guessing:
+            lines.append(
+                f"  guessed right: {guessed.definetti:.1%} by learning across classes (deFinetti), "
+                f"{guessed.maxent:.1%} by maximum entropy, {guessed.base_rate:.1%} without the release"
+            )
+        for line in lines:
+            click.echo(printable(line))
+    for left_out, reason in attacks.left_out.items():
+        click.echo(printable(f"{left_out}: not attacked; {reason}"))
+    for threshold in attacks.thresholds:
+        binding = "binding: finer releases were refused for it" if threshold.binding else "not binding"
+        click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {binding}")
+
+
 _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
@@ -481,10 +561,7 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
 
 
 def _write_csv(path: Path, frame: pd.DataFrame) -> None:
-    try:
-        frame.to_csv(path, index=False, lineterminator="\n")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    replace_file(path, frame.to_csv(index=False, lineterminator="\n").encode())
 
 
 def parse_levels(text: str | None) -> dict[str, int]:
@@ -492,7 +569,7 @@ def parse_levels(text: str | None) -> dict[str, int]:
     levels: dict[str, int] = {}
     for part in (text or "").split(",") if text else []:
         name, _, level = part.strip().rpartition("=")
-        if not name or not level.isdecimal():
+        if not name or not level.isdecimal() or len(level) > 9:
             raise InputError(f"levels are NAME=LEVEL,..., not {text!r}")
         levels[name] = int(level)
     return levels
@@ -544,7 +621,8 @@ def _print_json(content: dict[str, Any]) -> None:
 
 
 def _levels(margins: Iterable[Margin]) -> list[str]:
-    return [", ".join(f"{attribute} at level {level}" for attribute, level in margin.items()) for margin in margins]
+    shown = (", ".join(f"{attribute} at level {level}" for attribute, level in margin.items()) for margin in margins)
+    return list(map(printable, shown))
 
 
 def _print_tables(result: LatticeResult) -> None:
@@ -610,14 +688,17 @@ def _search_outcome(search: SearchResult) -> str:
 def _print_finding(finding: Finding) -> None:
     colour = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}[finding.verdict]
     demanded = ", ".join(f"{name} = {value}" for name, value in finding.parameters.items())
-    click.echo(click.style(f"{finding.verdict.value:>9}", fg=colour) + f"  {finding.criterion} {demanded}".rstrip())
+    told = printable(f"{finding.criterion} {demanded}".rstrip())
+    click.echo(click.style(f"{finding.verdict.value:>9}", fg=colour) + f"  {told}")
+    if finding.note:
+        click.echo(f"           {printable(finding.note)}")
     if finding.worst is None:
         return
     hidden = ("margins", "counts", "distribution")
     worst = {name: value for name, value in finding.worst.items() if name not in hidden}
     lead = "nearest to failing" if finding.holds else "worst"
     shown = "; ".join(f"{name} {_plain(value)}" for name, value in worst.items())
-    click.echo(f"           {lead}: {shown}")
+    click.echo(f"           {lead}: {printable(shown)}")
 
 
 def _plain(value: Any) -> str:

@@ -1,5 +1,6 @@
 """What the front door refuses; each message is one sentence for the person at it, without any value from the data."""
 
+from marginals.printable import printable
 from models.errors import MarginalsError
 
 
@@ -14,10 +15,11 @@ class NothingPublishableError(MarginalsError):
 class BundleError(InputError):
     """A bundle that does not hold what it says, or not what can be trusted.
 
-    file: the file of the bundle that is at fault, relative to it.
+    file: the file of the bundle that is at fault, relative to it. problem: what is wrong with it. What a bundle says in
+    them is shown without obeying it: a terminal's escapes stand as text.
     """
 
     def __init__(self, file: str, problem: str) -> None:
-        super().__init__(f"{file}: {problem}")
-        self.file = file
-        self.problem = problem
+        self.file = printable(file)
+        self.problem = printable(problem)
+        super().__init__(f"{self.file}: {self.problem}")

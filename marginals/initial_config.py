@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from checks.l_diversity import parse_diversity
-from marginals.atomic_folder import replace_file
+from marginals.atomic_file import replace_file
 from marginals.attribute import Attribute, Role
 from marginals.column_guess import RARE, Column, Guess, guess, settled
 from marginals.errors import InputError

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checks.requirements import PrivacyConstraint, Requirements
 from marginals.errors import InputError, NothingPublishableError
@@ -107,6 +107,17 @@ def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:
     return mask
 
 
+def _told(table: Table, collection: Collection) -> Domain:
+    """The domain as a release may tell it: no base values that only the rows know of and no marginal shows."""
+    hierarchies = dict(table.domain.items())
+    for attribute, least in table.hidden_from.items():
+        hierarchy = hierarchies[attribute]
+        finest = hierarchy.height - collection.finest_resolution(attribute)
+        if finest >= least:
+            hierarchies[attribute] = hierarchy.hidden_below(finest)
+    return Domain.of(hierarchies)
+
+
 def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> Release:
     """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
 
@@ -136,7 +147,8 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
         MaximumEntropy(suppressed).kl_divergence,
         base.best.kl_divergence if base.best else None,
     )
-    # A cube of the published marginals alone: a release must not carry the data along.
-    marginals = DataCube([cube.table(clique) for clique in found.cliques])
+    # A cube of the published marginals alone, over a domain that tells no more: a release must not carry the data along.
+    domain = _told(table, Collection.of(cube, found.cliques))
+    marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in found.cliques])
     published = Published(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility)
     return Release(published, search=found)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import Claim
-from marginals.atomic_folder import replace_file
+from marginals.atomic_file import replace_file
 from marginals.bundle import put_report, read_bundle, write_bundle
 from marginals.errors import InputError
 from marginals.estimates import (
@@ -227,10 +227,7 @@ class Release:
                 raise InputError("the release is in no folder yet; write it, or name a file for its report")
             put_report(self.path, page)
             return
-        try:
-            replace_file(Path(path), page)
-        except OSError as error:
-            raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None
+        replace_file(Path(path), page)
 
 
 def open_release(path: str | Path) -> Release:

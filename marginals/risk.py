@@ -1,7 +1,7 @@
 """Disclosure risk of a table, and of releases: what attackers with some dictionary could do to the people in it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ from marginals.similarity import alike_values
 from marginals.sources.files import read_frame
 from marginals.table import Rows
 from models.arrays import BoolArray, CountArray, FloatArray
+from models.collection import Collection
+from models.data_cube import DataCube
+from models.domain import Domain
 from models.errors import DomainMismatchError
 
 MAX_VECTORS = 10_000
@@ -210,11 +213,12 @@ class Risk:
         self._refuse_similar("releases")
         if self.settings.missed:
             raise InputError("risk.missed has no meaning for a release; leave it out")
-        space = RecordSpace(release.domain)
+        collection = _told_in_full(release.collection, self.table.rows.domain)
+        space = RecordSpace(collection.domain)
         prior = np.array(self.settings.prior)
         try:
             found = [
-                release_risk(release.collection, attacker.dictionary(space), self._sensitivity(space, attacker))
+                release_risk(collection, attacker.dictionary(space), self._sensitivity(space, attacker))
                 for attacker in self.attackers
             ]
         except DomainMismatchError as error:
@@ -223,6 +227,21 @@ class Risk:
         probability = float(prior @ [f.identification_probability.mean() for f in found])
         people = sum(len(attacker.frame) for attacker in self.attackers)
         return BundleRisk(name, people, averaged[0], (averaged[1], averaged[2]), probability, release.kl_divergence)
+
+
+def _told_in_full(collection: Collection, domain: Domain) -> Collection:
+    """A collection over the hierarchies of the table, which name the base values that a bundle keeps to itself.
+
+    Hierarchies that differ at a published level are not the table's, and stay.
+    """
+    known = {}
+    for name, hierarchy in collection.domain.items():
+        level = hierarchy.height - collection.finest_resolution(name)
+        full = domain.hierarchy(name) if name in domain.attributes else hierarchy
+        same = full.labels[level:] == hierarchy.labels[level:] and full.parents[level:] == hierarchy.parents[level:]
+        known[name] = full if same and full.height == hierarchy.height else hierarchy
+    over = Domain.of(known)
+    return Collection.of(DataCube([replace(table, domain=over) for table in collection.tables]), collection.masks)
 
 
 def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> Risk:

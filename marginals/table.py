@@ -1,7 +1,7 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,15 @@ class Table:
 
     counts: the contingency table of all quasi-identifiers and sensitive attributes at level 0; coarser where the table is
     too large to hold, and then elsewhere says the rest. roles: of these attributes. missing: rows that were dropped
-    because a used column had a missing value.
+    because a used column had a missing value. hidden_from: for an attribute whose base values come from the rows, the
+    finest published level from which on what lies below must not be told.
     """
 
     counts: ContingencyTable
     roles: Mapping[str, Role]
     missing: int = 0
     elsewhere: CountedElsewhere | None = None
+    hidden_from: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
@@ -128,6 +130,17 @@ def read_table(
         return reading.counted(opened.distinct_rows(used))
 
 
+def _hidden_from(attribute: Attribute, hierarchy: Hierarchy, domain: str) -> int | None:
+    """The finest published level from which on a hierarchy tells of rows what the marginals do not; None if none."""
+    if domain == "declared" and attribute.hierarchy is not None:
+        return None
+    base = hierarchy.labels[0]
+    if domain == "declared" and attribute.intervals and int(base[-1]) - int(base[0]) + 1 == len(base):
+        # All whole numbers of some intervals are there, but where the intervals end comes from the rows.
+        return hierarchy.height
+    return 1
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The rows of a table one by one, those with a missing value left out.
@@ -181,8 +194,9 @@ def _opened(source: Any, described: Sequence[str], used: Sequence[str], engine: 
     columns = files or frame_source(source)
     for column in described:
         if column not in columns.columns:
-            known = ", ".join(map(str, columns.columns))
-            raise InputError(f"{columns.name} has no column {column!r}; its columns are {known}")
+            # The columns are not listed: without a header they are the values of a row.
+            found = f"its first line must name it, and names {len(columns.columns)} others"
+            raise InputError(f"{columns.name} has no column {column!r}; {found}")
         if list(columns.columns).count(column) > 1:
             raise InputError(f"{columns.name} has two columns of the name {column!r}")
     return file_source(files, used, engine, memory) if files else columns
@@ -206,7 +220,8 @@ class _Reading:
         domain, codes, kept = self.coded(rows)
         counts = rows.counts[kept]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.wanted, 0), codes, counts)
-        return Table(table, self.roles, rows.dropped + int(rows.counts.sum() - counts.sum()))
+        dropped = rows.dropped + int(rows.counts.sum() - counts.sum())
+        return Table(table, self.roles, dropped, hidden_from=self._hidden_from(domain))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
         """The base codes of the rows that lack no value, over their domain, and which rows these are."""
@@ -249,7 +264,11 @@ class _Reading:
         elsewhere = CountedElsewhere(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)
         rows = int(next(iter(found.values()))[1].sum())
         table = elsewhere.table(finest) if elsewhere.fits else next(iter(singles.values()))
-        return Table(table, self.roles, rows - elsewhere.total, elsewhere)
+        return Table(table, self.roles, rows - elsewhere.total, elsewhere, self._hidden_from(domain))
+
+    def _hidden_from(self, domain: Domain) -> dict[str, int]:
+        levels = {name: _hidden_from(self.wanted[name], hierarchy, self.domain) for name, hierarchy in domain.items()}
+        return {name: level for name, level in levels.items() if level is not None}
 
     def _is_there(self, texts: Values) -> BoolArray:
         return np.array([text is not None and text not in self.missing for text in texts], dtype=bool)

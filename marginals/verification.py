@@ -1,5 +1,6 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from marginals.attribute import Role
 from marginals.bundle import check_agreement, check_report, read_bundle
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Verification
+from marginals.seal import is_sealed
 from models.arrays import CodeArray
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -19,11 +21,15 @@ from models.data_cube import DataCube
 from models.domain import Domain
 from models.hierarchy import Hierarchy
 
+_DIGITS = 15
+"""Of the numbers of rows that can be asked for."""
 
-def integrity(problem: BundleError | None) -> Finding:
+
+def integrity(problem: BundleError | None, sealed: bool = True) -> Finding:
     """The finding on a bundle's files: they can be trusted, or which one cannot and why."""
     if problem is None:
-        return Finding("integrity", Verdict.HOLDS, {}, None, "files", 0)
+        note = "" if sealed else "the descriptor has no seal, so what it claims may have been changed unnoticed"
+        return Finding("integrity", Verdict.HOLDS, {}, None, "files", 0, note)
     worst = {"file": problem.file, "problem": problem.problem}
     return Finding("integrity", Verdict.FAILS, {}, worst, "files", 0)
 
@@ -38,7 +44,7 @@ def parse_demand(text: str, sensitive: Sequence[str]) -> list[Claim]:
         if not sensitive:
             raise InputError("the release has no sensitive attribute whose diversity could be checked")
         return [MaxentDiversity(parse_diversity(value), attribute) for attribute in sensitive]
-    if name not in ("k-link", "k-combinatorial") or not value.isdecimal():
+    if name not in ("k-link", "k-combinatorial") or not value.isdecimal() or len(value) > _DIGITS:
         raise InputError(f"a check is k-link=K, k-combinatorial=K or diversity=CRITERION, not {text!r}")
     return [KLink(int(value)) if name == "k-link" else KCombinatorial(int(value))]
 
@@ -55,9 +61,10 @@ def verify(*folders: str | Path, demands: Sequence[str] = ()) -> Verification:
         for folder in folders:
             check_report(Path(folder))
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
+        seals = [is_sealed(Path(folder)) for folder in folders]
     except BundleError as problem:
         return Verification((integrity(problem),))
-    return Verification((integrity(None), *published.verify(_demanded(published, demands)).checks))
+    return Verification((integrity(None, all(seals)), *published.verify(_demanded(published, demands)).checks))
 
 
 def _demanded(published: Published, demands: Sequence[str]) -> list[Claim] | None:
@@ -72,22 +79,25 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     An attribute is sensitive when one bundle says so. Raises BundleError naming both bundles when they generalize an
     attribute differently, count different numbers of rows, or contradict each other.
     """
-    hierarchies: dict[str, tuple[str, Hierarchy]] = {}
+    hierarchies: dict[str, tuple[str, Hierarchy, int]] = {}
     roles: dict[str, Role] = {}
     tables: dict[str, ContingencyTable] = {}
     for name, published in bundles:
         for attribute, hierarchy in published.domain.items():
-            first, known = hierarchies.setdefault(attribute, (name, hierarchy))
-            if set(known.rows()) != set(hierarchy.rows()):
+            finest = hierarchy.height - published.collection.finest_resolution(attribute)
+            first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
+            if not _agree(known, hierarchy, max(shown, finest)):
                 raise BundleError(
                     name, f"it generalizes {attribute!r} otherwise than {first}, so they cannot be combined"
                 )
+            if finest < shown:
+                hierarchies[attribute] = (name, hierarchy, finest)
             if roles.get(attribute) is not Role.SENSITIVE:
                 roles[attribute] = published.roles[attribute]
-    domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy) in hierarchies.items()})
+    domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy, _) in hierarchies.items()})
     for name, published in bundles:
         for table in published.collection.tables:
-            tables[f"{name}: the marginal ({table.margin})"] = _recoded(table, domain)
+            tables[f"{name}: the marginal ({table.margin})"] = recoded(table, domain)
     rows = next(iter(tables.values())).total
     for place, table in tables.items():
         if table.total != rows:
@@ -98,7 +108,18 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     return Published(collection, roles, claims)
 
 
-def _recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
+def _agree(one: Hierarchy, other: Hierarchy, level: int) -> bool:
+    """Whether two hierarchies are the same from a level on, each value with as many base values.
+
+    What lies below the levels that a release publishes may be hidden in it.
+    """
+    if one.height != other.height:
+        return False
+    paths = (Counter(row[level:] for row in hierarchy.rows()) for hierarchy in (one, other))
+    return next(paths) == next(paths)
+
+
+def recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
     """The same table in a domain whose hierarchies may number their values otherwise."""
     codes: dict[str, CodeArray] = {}
     for attribute, column in zip(table.attributes, table.codes):

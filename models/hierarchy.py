@@ -164,6 +164,26 @@ class Hierarchy:
         rows = self.rows()
         return Hierarchy.from_rows(rows[code] for code in sorted(set(base_codes)))
 
+    def hidden_below(self, level: int) -> "Hierarchy":
+        """The same hierarchy to all who see nothing finer than a level; what lies below stands there by number.
+
+        Each value keeps the number of its base values, which maximum entropy needs; that is all that is told of them.
+        Codes at the level and above stay as they are.
+
+        >>> Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2]).hidden_below(1).labels[0]
+        ('1485* [1]', '1485* [2]', '1306* [1]')
+        """
+        if not 0 <= level <= self.height:
+            raise HierarchyError(f"a hierarchy of height {self.height} has no level {level}")
+        if level == 0:
+            return self
+        leaves = self.leaf_counts(level).tolist()
+        parents = tuple(code for code, number in enumerate(leaves) for _ in range(number))
+        named = zip(self.labels[level], leaves)
+        stand_ins = tuple(f"{label} [{i}]" for label, number in named for i in range(1, number + 1))
+        below = (tuple(range(len(parents))),) * (level - 1)
+        return Hierarchy((stand_ins,) * level + self.labels[level:], (*below, parents, *self.parents[level:]))
+
     @cached_property
     def _code_of_label(self) -> tuple[dict[str, int], ...]:
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)

@@ -1,8 +1,11 @@
 """Synthetic rows as CSV or Parquet."""
 
 import io
+import re
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -10,7 +13,12 @@ import pandas as pd
 
 from marginals.atomic_file import replace_file
 from marginals.errors import InputError
+from marginals.printable import printable
 from marginals.release import Release
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?[0-9][0-9.,+-]*")
+"""What begins with a sign and is no formula."""
 
 
 def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
@@ -19,14 +27,29 @@ def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
     Raises InputError, before any row is drawn, for another suffix or where Parquet cannot be written.
     """
     if path is None:
-        return lambda frame: click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+        return _print_csv
     if path.suffix == ".csv":
-        return lambda frame: replace_file(path, frame.to_csv(index=False, lineterminator="\n").encode())
+        return lambda frame: replace_file(path, _csv(frame).encode())
     if path.suffix != ".parquet":
         raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
     if find_spec("pyarrow") is None:
         raise InputError("Parquet needs pyarrow, which comes with anonymized-marginals[parquet]")
     return lambda frame: _write_parquet(frame, path)
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Labels as they are, since they are data; people are warned of those that a spreadsheet would calculate."""
+    texts = chain(map(str, frame.columns), *(map(str, frame[column].unique()) for column in frame.columns))
+    if any(text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) for text in texts):
+        click.echo("note: a label begins like a formula; spreadsheets must import the columns as text", err=True)
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def _print_csv(frame: pd.DataFrame) -> None:
+    lines = _csv(frame)
+    if sys.stdout.isatty():
+        lines = "".join(printable(line) + "\n" for line in lines.splitlines())
+    click.echo(lines, nl=False)
 
 
 def _write_parquet(frame: pd.DataFrame, path: Path) -> None:

@@ -154,7 +154,7 @@ def _check_column(path: Path, column: str, columns: Sequence[str], first: Path) 
         raise InputError(f"{path.name} has two columns of the name {column!r}")
     if column not in columns:
         besides = f", which {first.name} has" if path != first else ""
-        raise InputError(f"{path.name} has no column {column!r}{besides}; its columns are {', '.join(columns)}")
+        raise InputError(f"{path.name} has no column {column!r}{besides}")
 
 
 def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["pd.Series[Any]"]]) -> str | None:

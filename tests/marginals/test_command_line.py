@@ -152,7 +152,7 @@ def test_a_demand_that_fails_exits_1_and_shows_the_worst_cell(demo: Path) -> Non
     assert check["worst"]["cell"]
 
 
-@pytest.mark.parametrize("demand", ["k-link", "k-link=x", "diversity=entropie:3", "privacy=1"])
+@pytest.mark.parametrize("demand", ["k-link", "k-link=x", "k-link=" + "9" * 5000, "diversity=entropie:3", "privacy=1"])
 def test_a_demand_that_cannot_be_read_exits_2(demo: Path, demand: str) -> None:
     result = run("verify", demo / "release", "--check", demand)
     assert result.exit_code == 2
@@ -270,3 +270,27 @@ def test_sample_refuses_what_it_cannot_do(demo: Path, arguments: tuple[str, ...]
 def test_no_release_is_no_query_and_no_sample(tmp_path: Path) -> None:
     for command in (("query", tmp_path, "a=b"), ("sample", tmp_path)):
         assert run(*command).exit_code == 2
+
+
+def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
+    result = run("attack", demo / "release", "--truth", demo / "release.toml", "--json")
+    assert result.exit_code == 0
+    answer = json.loads(result.stdout)
+    assert set(answer) == {"attacks", "thresholds", "left_out"}
+    attacked = answer["attacks"][0]
+    assert attacked["sensitive"] == "diagnosis"
+    assert 0 <= attacked["reconstruction"]["share"] <= 1
+    assert 0 < attacked["skewness"]["distance"] < 1
+    assert attacked["guessing"]["base_rate"] < attacked["guessing"]["maxent"] < 1
+    assert {threshold["criterion"] for threshold in answer["thresholds"]} == {"k-link", "k-combinatorial"}
+    assert all(threshold["smallest"] >= threshold["k"] for threshold in answer["thresholds"])
+    words = run("attack", demo / "release", demo / "release").output
+    assert "determined exactly" in words
+    assert "guessed" not in words
+
+
+def test_attack_refuses_the_truth_of_another_table(demo: Path, tmp_path: Path) -> None:
+    assert run("demo", tmp_path / "other", "--rows", 6000, "--seed", 1).exit_code == 0
+    result = run("attack", demo / "release", "--truth", tmp_path / "other" / "release.toml")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: the truth is another table")

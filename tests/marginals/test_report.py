@@ -184,6 +184,7 @@ def test_a_report_that_is_listed_badly_is_a_matter_of_integrity(bundle: Path, li
     package = json.loads((bundle / "datapackage.json").read_text())
     package["release"]["report"] = listed
     (bundle / "datapackage.json").write_text(json.dumps(package))
+    (bundle / "datapackage.json.sha256").unlink()
     assert marginals.verify(bundle).checks[0].holds is False
     assert run("report", bundle).exit_code == 0
     assert marginals.verify(bundle).ok
@@ -195,6 +196,7 @@ def test_a_bundle_without_a_report_is_as_good_and_can_get_one(bundle: Path, tmp_
     del package["release"]["report"]
     package["title"], package["release"]["theirs"] = "Somebody's", [1, {"a": None}]
     (bundle / "datapackage.json").write_text(json.dumps(package))
+    (bundle / "datapackage.json.sha256").unlink()
     (bundle / "notes.txt").write_text("ours")
     written = (bundle / "report.html").read_bytes()
     (bundle / "report.html").unlink()
@@ -258,7 +260,7 @@ def test_a_release_in_no_folder_needs_a_file_for_its_report(release: Release, tm
     release.write_report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes().startswith(b"<!doctype html>")
     with pytest.raises(InputError, match="cannot be written"):
-        release.write_report(tmp_path / "none" / "page.html")
+        release.write_report(tmp_path / "page.html" / "page.html")
     assert run("report", tmp_path).exit_code == 2
 
 

@@ -45,7 +45,7 @@ def test_a_column_that_one_file_of_a_folder_lacks(tmp_path: Path, engine: str, s
     write(tmp_path / f"a.{suffix}", PEOPLE)
     write(tmp_path / f"b.{suffix}", PEOPLE.rename(columns={"age": "years"}))
     said = refusal(tmp_path, engine)
-    assert said == f"b.{suffix} has no column 'age', which a.{suffix} has; its columns are years, disease"
+    assert said == f"b.{suffix} has no column 'age', which a.{suffix} has"
 
 
 @engines

@@ -1,0 +1,41 @@
+"""Reconstruction: the cells whose count the published marginals leave no choice (Dobra and Fienberg 2000)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.frechet_bounds import FrechetBounds
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """How much of a margin that need not be published follows from those that are.
+
+    cells: that can be occupied. determined: of these, those with one possible count. rows: in the determined cells, of
+    `total`. sharp: whether the bounds are proven to be the best; where not, more may be determined than was found.
+    """
+
+    cells: int
+    determined: int
+    rows: int
+    total: int
+    sharp: bool
+
+    @property
+    def share(self) -> float:
+        """Share of the cells that are determined; 0 where there is none."""
+        return self.determined / self.cells if self.cells else 0.0
+
+
+def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstruction:
+    """What of a margin is determined. Raises TooManyCellsError for a margin too large to be laid out."""
+    found = bounds.of_margin(margin)
+    determined = (found.lower == found.upper) & (found.upper > 0)
+    return Reconstruction(
+        int(np.count_nonzero(found.upper)),
+        int(np.count_nonzero(determined)),
+        int(found.lower[determined].sum()),
+        bounds.collection.cube.total,
+        found.sharp,
+    )

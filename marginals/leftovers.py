@@ -1,0 +1,22 @@
+"""What a killed run leaves beside its target: named after it, so that the next writing finds and removes it."""
+
+import re
+import shutil
+from pathlib import Path
+
+
+def prefix(target: Path) -> str:
+    """How the names of everything begin that is written beside a target, to take its place when it is whole."""
+    return f".{target.name}.writing-"
+
+
+def sweep(target: Path) -> None:
+    """Remove what killed runs have left beside a target; an old folder that was already moved away is moved back."""
+    left = re.compile(re.escape(prefix(target)) + r"[a-z0-9_]{8}(\.old)?")
+    for leftover in sorted(path for path in target.parent.iterdir() if left.fullmatch(path.name)):
+        if leftover.suffix == ".old" and not target.exists():
+            leftover.rename(target)
+        elif leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)

@@ -1,0 +1,14 @@
+"""Text of strangers, shown without obeying it: labels and file names of a bundle may hold terminal escapes."""
+
+_LONGEST = 1000
+"""Characters that a sentence shows; a label may have a million."""
+
+
+def printable(text: str) -> str:
+    r"""One line in which control, formatting and unassigned characters stand as escapes, and which has an end.
+
+    >>> printable("red: \x1b[31m, two" + chr(10) + "lines")
+    'red: \\x1b[31m, two\\nlines'
+    """
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: _LONGEST + 1])
+    return shown if len(text) <= _LONGEST else shown[:_LONGEST] + "..."

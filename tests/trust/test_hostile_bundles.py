@@ -1,0 +1,489 @@
+"""Bundles made to harm who opens them: each is refused or does nothing, in one sentence, in bounded time and memory.
+
+200 in a list, and more by Hypothesis over the bytes and the JSON of a bundle.
+"""
+
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import marginals
+from marginals.command_line import main
+from marginals.seal import SEAL
+from models.errors import MarginalsError
+from small_release import contents, write_config
+
+Package = dict[str, Any]
+SECONDS = 20
+EXAMPLES = int(os.environ.get("MARGINALS_TRIALS", "60"))
+"""Bundles with random bytes; from 500 on, all of the list below, otherwise every second."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("whole")
+    config = marginals.read_config(write_config(folder))
+    marginals.publish(config.read_table(), config.policy).write(folder / "release")
+    # Who makes a hostile bundle seals it as well; without a seal what it says is looked at.
+    return {path: content for path, content in contents(folder / "release").items() if path != SEAL}
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+def package_of(files: dict[str, bytes]) -> Package:
+    return json.loads(files["datapackage.json"])  # type: ignore[no-any-return]
+
+
+def resource_of(package: Package, kind: str) -> Package:
+    """The first marginal with disease, or the hierarchy of disease; a hostile label shows in both."""
+    if kind == "hierarchy":
+        return next(r for r in package["resources"] if r.get("hierarchy") == {"attribute": "disease"})
+    return next(r for r in package["resources"] if "disease" in r.get("marginal", {}).get("levels", {}))
+
+
+def with_package(files: dict[str, bytes], change: Callable[[Package], object]) -> dict[str, bytes]:
+    package = package_of(files)
+    change(package)
+    return files | {"datapackage.json": json.dumps(package).encode()}
+
+
+def with_file(files: dict[str, bytes], kind: str, edit: Callable[[bytes], bytes]) -> dict[str, bytes]:
+    """A bundle with another file whose size and hash are right: what is wrong must be seen in what it says."""
+    package = package_of(files)
+    described = resource_of(package, kind)
+    content = edit(files[described["path"]])
+    described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    return files | {described["path"]: content, "datapackage.json": json.dumps(package).encode()}
+
+
+def with_text(files: dict[str, bytes], old: str, new: str) -> dict[str, bytes]:
+    text = files["datapackage.json"].decode()
+    assert old in text, old
+    return files | {"datapackage.json": text.replace(old, new, 1).encode()}
+
+
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    10**18,
+    10**400,
+    1e300,
+    "",
+    "\x1b[2J",
+    "6",
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    "x" * 10**6,
+]
+"""Values of every type, for every place of a descriptor."""
+
+PLACES: list[tuple[str, Callable[[Package, Any], object]]] = [
+    ("resources", lambda p, v: p.update(resources=v)),
+    ("release", lambda p, v: p.update(release=v)),
+    ("format", lambda p, v: p["release"].update(format=v)),
+    ("rows", lambda p, v: p["release"].update(rows=v)),
+    ("attributes", lambda p, v: p["release"].update(attributes=v)),
+    ("attribute", lambda p, v: p["release"]["attributes"].update(age=v)),
+    ("role", lambda p, v: p["release"]["attributes"]["age"].update(role=v)),
+    ("bytes", lambda p, v: resource_of(p, "marginal").update(bytes=v)),
+    ("hash", lambda p, v: resource_of(p, "marginal").update(hash=v)),
+    ("marginal", lambda p, v: resource_of(p, "marginal").update(marginal=v)),
+    ("levels", lambda p, v: resource_of(p, "marginal")["marginal"].update(levels=v)),
+    ("level", lambda p, v: resource_of(p, "marginal")["marginal"]["levels"].update(disease=v)),
+    ("total", lambda p, v: resource_of(p, "marginal")["marginal"].update(total=v)),
+    ("hierarchy", lambda p, v: resource_of(p, "hierarchy").update(hierarchy=v)),
+    ("hierarchy of", lambda p, v: resource_of(p, "hierarchy")["hierarchy"].update(attribute=v)),
+    ("path", lambda p, v: resource_of(p, "marginal").update(path=v)),
+]
+HARMLESS: list[tuple[str, Callable[[Package, Any], object]]] = [
+    ("claims", lambda p, v: p["release"].update(privacy=v)),
+    ("k", lambda p, v: p["release"].update(privacy=[{"criterion": "k-link", "k": v}])),
+    ("k-combinatorial", lambda p, v: p["release"].update(privacy=[{"criterion": "k-combinatorial", "k": v}])),
+    ("utility", lambda p, v: p["release"].update(utility={"kl_divergence": v, "kl_suppressed": v, "kl_best_table": v})),
+    ("title", lambda p, v: p.update(title=v)),
+    ("schema", lambda p, v: resource_of(p, "marginal").update(schema=v)),
+]
+"""Places where an odd value may be meant, or matters to nobody; no traceback is all that is asked."""
+
+PATHS = [
+    "../people.csv", "/etc/passwd", "marginals/../../people.csv", "..", ".", "", "marginals", "a\0b", "C:\\x", "\\\\h\\x",
+    "marginals/" + "x" * 5000, "/" * 5000, "~/x", "file:///etc/passwd", "https://example.org/x.csv", "/dev/zero",
+    "/proc/self/mem", "\ud800", "loop", "outside", "pipe", "marginals/\x1b]0;x\x07", "\n", "outside/people.csv",
+]  # fmt: skip
+
+COUNTS = [
+    "0", "-1", "-0", "1.0", "1e3", "1E3", "1_0", "\u0663", "0x1", "NaN", "inf", "", " 5", "5 ", "+5", "05", "10" * 200,
+    "9" * 15, "1000000000000000", "\u0665\u0660", "1,5", "'5", "=5", "true", "None", "\u00b2", "5\x00", "5\n5",
+]  # fmt: skip
+
+
+def edit_count(count: str) -> Callable[[bytes], bytes]:
+    def edit(content: bytes) -> bytes:
+        header, first, *rest = content.decode().splitlines(keepends=True)
+        return "".join([header, first.rsplit(",", 1)[0] + f',"{count}"\n', *rest]).encode()
+
+    return edit
+
+
+MARGINALS: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("empty", lambda _: b""),
+    ("header alone", lambda c: c.splitlines(keepends=True)[0]),
+    ("byte order mark", lambda c: b"\xef\xbb\xbf" + c),
+    ("UTF-16", lambda c: c.decode().encode("utf-16")),
+    ("Latin-1", lambda c: c.replace(b"flu", b"fl\xfc")),
+    ("NUL", lambda c: c.replace(b"flu", b"fl\0")),
+    ("an open quote", lambda c: c.replace(b"flu", b'"flu', 1)),
+    ("text after a quote", lambda c: c.replace(b"flu", b'"flu"x', 1)),
+    ("a field of a megabyte", lambda c: c.replace(b"flu", b"f" * 1_000_000, 1)),
+    ("a million fields", lambda c: c + b"," * 1_000_000 + b"\n"),
+    ("a header of a million fields", lambda c: b"," * 1_000_000 + b"\n" + c),
+    ("blank lines", lambda c: c.replace(b"\n", b"\n\n")),
+    ("another header", lambda c: c.replace(b"disease", b"disorder", 1)),
+    ("header twice", lambda c: c.splitlines(keepends=True)[0] + c),
+    ("an unknown label", lambda c: c.replace(b"flu", b"\x1b[2Jflu")),
+    ("rows twice", lambda c: c + b"".join(c.splitlines(keepends=True)[1:])),
+    ("rows left out", lambda c: b"".join(c.splitlines(keepends=True)[:-1])),
+    ("random bytes", lambda _: bytes(range(256)) * 100),
+]
+
+HIERARCHIES: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("empty", lambda _: b""),
+    ("header alone", lambda c: c.splitlines(keepends=True)[0]),
+    ("one level", lambda _: b"level0\n*\n"),
+    ("a level left out", lambda c: c.replace(b"level1", b"level2")),
+    ("a value missing", lambda c: b"".join(line for line in c.splitlines(keepends=True) if b"flu" not in line)),
+    ("a value twice", lambda c: c + c.splitlines(keepends=True)[1]),
+    ("not closed", lambda c: c.replace(b"*", b"+")),
+    ("not nested", lambda _: b"level0,level1,level2\nflu,a,*\ncold,a,*\nx,b,*\ny,b,+\n"),
+    ("nested otherwise", lambda _: b"level0,level1,level2,level3\nflu,a,c,*\ncold,a,d,*\n"),
+    ("cyclic", lambda _: b"level0,level1,level2\nflu,cold,*\ncold,flu,*\nflu,*,*\n"),
+    ("ragged", lambda c: c + b"x\n"),
+    ("byte order mark", lambda c: b"\xef\xbb\xbf" + c),
+    ("not UTF-8", lambda c: c + b"\xff,*\n"),
+    ("a thousand levels", lambda _: ",".join(f"level{i}" for i in range(1000)).encode() + b"\n" + b"*," * 999 + b"*\n"),
+]
+
+DESCRIPTORS: list[tuple[str, Callable[[str], str | bytes]]] = [
+    ("nothing", lambda _: ""),
+    ("a number", lambda _: "1"),
+    ("cut off", lambda t: t[: len(t) // 2]),
+    ("deep lists", lambda _: "[" * 1_000_000),
+    ("deep objects", lambda _: '{"a":' * 1_000_000),
+    ("closed deep lists", lambda _: "[" * 100_000 + "]" * 100_000),
+    ("deep title", lambda t: t.replace('"Anonymized marginals"', "[" * 900 + "]" * 900, 1)),
+    ("a key twice", lambda t: t.replace('"format": 1,', '"format": 1, "format": 1,')),
+    ("a resource's key twice", lambda t: t.replace('"type": "table",', '"type": "table", "type": "table",', 1)),
+    ("NaN", lambda t: t.replace('"rows": 600', '"rows": NaN')),
+    ("NaN where nobody looks", lambda t: t.replace('"Anonymized marginals"', "NaN", 1)),
+    ("-Infinity", lambda t: t.replace('"rows": 600', '"rows": -Infinity')),
+    ("an infinite number", lambda t: t.replace('"rows": 600', '"rows": 1e999')),
+    ("scientific rows", lambda t: t.replace('"rows": 600', '"rows": 6e2')),
+    ("fractional rows", lambda t: t.replace('"rows": 600', '"rows": 600.0')),
+    ("scientific total", lambda t: t.replace('"total": 600', '"total": 6e2', 1)),
+    ("a format of 1.0", lambda t: t.replace('"format": 1', '"format": 1.0')),
+    ("a number of 10,000 digits", lambda t: t.replace('"rows": 600', '"rows": ' + "9" * 10_000)),
+    ("half a surrogate pair", lambda t: t.replace('"age"', '"\\ud800"')),
+    ("byte order mark", lambda t: b"\xef\xbb\xbf" + t.encode()),
+    ("UTF-16", lambda t: t.encode("utf-16")),
+    ("not UTF-8", lambda t: t.encode() + b"\xff"),
+    ("NUL", lambda t: t + "\0"),
+    ("comment", lambda t: "// hello\n" + t),
+    ("trailing comma", lambda t: t.replace('"format": 1,', '"format": 1,,')),
+]
+
+LABELS = [
+    "=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x9b2J", "two\nlines", "two\r\nlines",  # noqa: E501
+    'a "quoted" one', "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\u202etxt.exe", "\u200b", "tab\there",
+    "\x00", "*", "", " ", "count", "a=b", "a|b", "a@0", "20-39", "NaN", "null", "\\", "../x", "%s{0}$(id)`id`", "ﷺ" * 500,
+]  # fmt: skip
+
+
+def with_label(files: dict[str, bytes], label: str) -> dict[str, bytes]:
+    """The bundle that someone would write who had this disease among the values; it is well formed."""
+    quoted = '"' + label.replace('"', '""') + '"'
+    package, files = package_of(files), dict(files)
+    for described in package["resources"]:
+        content = files[described["path"]].decode()
+        if described.get("hierarchy", {}).get("attribute") == "disease" or "disease" in described.get(
+            "marginal", {}
+        ).get("levels", {}):
+            content = content.replace("flu", quoted)
+        files[described["path"]] = content.encode()
+        described.update(bytes=len(content.encode()), hash="sha256:" + hashlib.sha256(content.encode()).hexdigest())
+    return files | {"datapackage.json": json.dumps(package).encode()}
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def is_tame(text: str) -> bool:
+    """Whether a terminal shows a text as it is: no control or formatting characters but line ends."""
+    return not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n" for c in text)
+
+
+def judge(folder: Path) -> bool:
+    """Whether the commands refuse a bundle; no traceback, no escapes, one sentence, no long wait."""
+    start = time.monotonic()
+    results = {
+        "verify": run("verify", folder),
+        "verify --json": run("verify", folder, "--json"),
+        "query": run("query", folder, "sex=f"),
+        "sample": run("sample", folder, "-n", "3", "-o", folder.parent / "rows.csv"),
+    }
+    assert time.monotonic() - start < SECONDS
+    for command, result in results.items():
+        assert result.exception is None or isinstance(result.exception, SystemExit), (command, result.exception)
+        assert result.exit_code in (0, 1, 2), (command, result.output)
+        assert is_tame(result.stderr), command
+        assert len(result.stderr) < 4000, command
+        if command != "verify --json":
+            assert is_tame(result.stdout), command
+        if result.exit_code == 2:
+            assert result.stderr.startswith("Error: ")
+            assert result.stderr.count("\n") == 1
+    answer = json.loads(results["verify --json"].stdout)
+    refused = not answer.get("checks") or not answer["checks"][0]["holds"]
+    if refused:
+        assert {result.exit_code for result in results.values()} <= {1, 2}
+    try:
+        marginals.open_release(folder)
+    except MarginalsError as error:
+        assert refused, error  # noqa: PT017
+        assert is_tame(str(error))  # noqa: PT017
+    return refused
+
+
+def hostile(whole: dict[str, bytes]) -> Iterator[tuple[str, dict[str, bytes], bool]]:
+    """Names and files of bundles, and whether each must be refused."""
+    package = package_of(whole)
+    for (place, change), value in product(PLACES, ODD):
+        files = with_package(whole, lambda p, change=change, value=value: change(p, deepcopy(value)))  # type: ignore[misc]
+        # A level of 0 is what it is, and a margin of nothing but `*` contradicts its header alone.
+        yield f"{place} {str(value)[:20]!r}", files, not (place == "level" and value == 0 and value is not False)
+    for (place, change), value in product(HARMLESS, ODD):
+        files = with_package(whole, lambda p, change=change, value=value: change(p, deepcopy(value)))  # type: ignore[misc]
+        yield f"{place} {str(value)[:20]!r}", files, False
+    for path in PATHS:
+        yield (
+            f"path {path[:20]!r}",
+            with_package(whole, lambda p, path=path: resource_of(p, "marginal").update(path=path)),
+            True,
+        )  # type: ignore[misc]
+    for count in COUNTS:
+        yield f"count {count[:20]!r}", with_file(whole, "marginal", edit_count(count)), True
+    for name, edit in MARGINALS:
+        yield f"marginal: {name}", with_file(whole, "marginal", edit), True
+    for name, edit in HIERARCHIES:
+        yield f"hierarchy: {name}", with_file(whole, "hierarchy", edit), True
+    for name, text in DESCRIPTORS:
+        edited = text(whole["datapackage.json"].decode())
+        content = edited if isinstance(edited, bytes) else edited.encode()
+        yield f"descriptor: {name}", whole | {"datapackage.json": content}, name != "deep title"
+    for label in LABELS:
+        yield f"label {label[:20]!r}", with_label(whole, label), False
+    for kind in ("marginal", "hierarchy"):
+        path = resource_of(package, kind)["path"]
+        yield f"no {kind}", {name: content for name, content in whole.items() if name != path}, True
+        yield f"{kind} in lines of CRLF", with_file(whole, kind, lambda c: c.replace(b"\n", b"\r\n")), False
+    repeated = [{**package["resources"][0], "path": f"x{i}"} for i in range(2000)]
+    yield "2000 resources", with_package(whole, lambda p: p["resources"].extend(repeated)), True
+    million = b"[" + b"{}," * 1_000_000 + b"{}]"
+    yield (
+        "a million resources",
+        whole | {"datapackage.json": b'{"resources": ' + million + b', "release": {"format": 1}}'},
+        True,
+    )
+    claims = [{"criterion": "k-link", "k": k + 1} for k in range(100_000)]
+    yield "100,000 claims", with_package(whole, lambda p: p["release"].update(privacy=claims)), True
+    many = {f"a{i}": {"role": "sensitive"} for i in range(100_000)}
+    yield "100,000 attributes", with_package(whole, lambda p: p["release"].update(attributes=many)), True
+    for diversity in ("entropy:1e999", "entropy:nan", "entropy:-1", "distinct:0", "distinct:" + "9" * 5000, "recursive:nan,2",  # noqa: E501
+                      "recursive:3,999999999", "simple:0", "functional:2,1e400", "", ":", "entropy:" + "6" * 10**6):  # fmt: skip  # noqa: E501
+        claim = {"criterion": "maxent-diversity", "diversity": diversity, "sensitive": "disease"}
+        yield (
+            f"claim {diversity[:20]}",
+            with_package(whole, lambda p, claim=claim: p["release"].update(privacy=[claim])),
+            False,
+        )  # type: ignore[misc]
+
+
+def test_rows_with_formulas_are_written_as_they_are_with_a_warning(whole: dict[str, bytes], tmp_path: Path) -> None:
+    folder = write(tmp_path / "release", with_label(whole, "=cmd|' /C calc'!A0"))
+    result = run("sample", folder, "-n", "50", "-o", tmp_path / "rows.csv")
+    assert result.exit_code == 0
+    assert result.stderr == "note: a label begins like a formula; spreadsheets must import the columns as text\n"
+    assert ",=cmd|' /C calc'!A0\n" in (tmp_path / "rows.csv").read_text()
+    assert not run("sample", write(tmp_path / "plain", whole), "-o", tmp_path / "rows.csv").stderr
+
+
+@pytest.mark.slow
+def test_hostile_bundles_are_refused_or_do_nothing(whole: dict[str, bytes], tmp_path: Path) -> None:
+    counted: Counter[str] = Counter()
+    wrong = []
+    (tmp_path / "people.csv").write_text("secret")
+    for number, (name, files, must_refuse) in enumerate(islice(hostile(whole), 0, None, 1 if EXAMPLES >= 500 else 2)):
+        folder = write(tmp_path / f"{number}" / "release", files)
+        (folder / "loop").symlink_to(folder / "loop")
+        (folder / "outside").symlink_to(tmp_path)
+        os.mkfifo(folder / "pipe")
+        try:
+            refused = judge(folder)
+        except AssertionError as error:
+            wrong.append((name, str(error)[:600]))
+            continue
+        counted["refused" if refused else "harmless"] += 1
+        if must_refuse and not refused:
+            wrong.append((name, "is not refused"))
+    print(f"\n{counted.total()} hostile bundles: {dict(counted)}")
+    assert not wrong, "\n".join(map(str, wrong))
+    assert counted.total() >= 200
+
+
+BOUNDED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
+from marginals.command_line import main
+main(sys.argv[2:])
+"""
+
+
+def _sparse(folder: Path, path: str, size: int) -> None:
+    with (folder / path).open("wb") as stream:
+        stream.truncate(size)
+
+
+def _large_descriptor(folder: Path) -> None:
+    _sparse(folder, "datapackage.json", 10 << 30)
+
+
+def _large_file(folder: Path, declared: int) -> None:
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    described = resource_of(package, "marginal")
+    _sparse(folder, described["path"], 10 << 30)
+    described["bytes"] = declared
+    (folder / "datapackage.json").write_text(json.dumps(package))
+
+
+def _many_rows(folder: Path, kind: str, row: bytes) -> None:
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    described = resource_of(package, kind)
+    header = (folder / described["path"]).read_bytes().splitlines(keepends=True)[0]
+    content = header + row * ((40 << 20) // len(row))
+    (folder / described["path"]).write_bytes(content)
+    described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    (folder / "datapackage.json").write_text(json.dumps(package))
+
+
+def _many_values(folder: Path) -> None:
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    described = resource_of(package, "hierarchy")
+    content = b"level0,level1\n" + b"".join(b"%d,*\n" % i for i in range(6_000_000))
+    (folder / described["path"]).write_bytes(content)
+    described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    (folder / "datapackage.json").write_text(json.dumps(package))
+
+
+HUGE: list[tuple[str, Callable[[Path], None]]] = [
+    ("a descriptor of 10 GB", _large_descriptor),
+    ("a file of 10 GB that says so", lambda folder: _large_file(folder, 10 << 30)),
+    ("a file of 10 GB that says 100 bytes", lambda folder: _large_file(folder, 100)),
+    ("a file of 10 GB that says 100 MB", lambda folder: _large_file(folder, 100 << 20)),
+    ("the same row for 40 MB", lambda folder: _many_rows(folder, "hierarchy", b"flu,*\n")),
+    ("a hierarchy of 6 million values", _many_values),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "change"), HUGE, ids=[name for name, _ in HUGE])
+def test_huge_bundles_take_bounded_memory_and_time(
+    name: str, change: Callable[[Path], None], whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Within 3 GB of addresses, which numerical libraries reserve half of, and half a minute."""
+    folder = write(tmp_path / "release", whole)
+    change(folder)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent), "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", BOUNDED, str(3 << 30), "verify", str(folder)]
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert run.returncode == 1, run.stderr
+    assert "Traceback" not in run.stderr
+    assert "fails  integrity" in run.stdout
+    assert "memory" not in run.stderr, "it was Python that refused, not the reader"
+    print(
+        f"\n{name}: {time.monotonic() - start:.1f} s, {max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) >> 10} MB at most"  # noqa: E501
+    )
+
+
+def flipped(files: dict[str, bytes], edits: list[tuple[int, int, bytes]]) -> dict[str, bytes]:
+    """Pieces of some files replaced."""
+    files = dict(files)
+    names = sorted(files)
+    for where, length, new in edits:
+        name = names[where % len(names)]
+        at = where // len(names) % (len(files[name]) + 1)
+        files[name] = files[name][:at] + new + files[name][at + length :]
+    return files
+
+
+def rehashed(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Sizes and hashes made right, so that what is read does not stop at them; as it is where there is no JSON."""
+    try:
+        package = package_of(files)
+        for described in package["resources"]:
+            content = files[described["path"]]
+            described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return files
+    return files | {"datapackage.json": json.dumps(package).encode()}
+
+
+PIECES = st.one_of(
+    st.binary(max_size=4),
+    st.sampled_from(
+        [b'"', b",", b"\n", b"\r", b"*", b"-1", b"0", b"1e3", b"{", b"}", b"[", b"null", b"\xef\xbb\xbf", b"\0"]
+    ),
+    st.sampled_from(
+        [b"99999999999999", b"level0", b"flu", b"true", b"NaN", b"../", b"\\ud800", b"\x1b[2J", b"=1", b"count"]
+    ),
+)
+
+
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
+@pytest.mark.slow
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 6), PIECES), min_size=1, max_size=4),
+    honest=st.booleans(),
+)
+def test_no_bytes_of_a_bundle_make_a_traceback(
+    whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int, bytes]], honest: bool
+) -> None:
+    files = flipped(whole, edits)
+    judge(write(tmp_path_factory.mktemp("fuzz") / "release", rehashed(files) if honest else files))

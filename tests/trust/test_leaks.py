@@ -1,0 +1,314 @@
+"""Nothing of a row gets out but what is published: not into the bundle, a message, a log, a file or an exception.
+
+Every rare value, identifier and ignored column is a token that occurs nowhere else, so a leak of any is found by name.
+"""
+
+import logging
+import os
+import re
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from marginals import Attribute, Policy
+from marginals.bundle import read_bundle
+from marginals.publishing import publish
+from models.errors import MarginalsError
+from small_release import contents, marginals_command
+
+TOKEN = re.compile(r"tok[a-z]+[0-9]{4}")
+ROWS = 400
+
+
+def people() -> pd.DataFrame:
+    """400 people in few towns, with a token each for name, note and street, and some tokens for rare codes and jobs.
+
+    The codes of a town begin alike, so their prefixes are frequent; what is left of them identifies.
+    """
+    rng = np.random.default_rng(11)
+    number = np.arange(ROWS)
+    town = rng.choice(["aaa", "bbb"], ROWS)
+    sex = rng.choice(["f", "m"], ROWS)
+    return pd.DataFrame(
+        {
+            "name": [f"tokname{i:04}" for i in number],
+            "note": [f"toknote{i:04}" for i in number],
+            "street": [f"tokstreet{i:04}" for i in number],
+            "code": [f"{place}tokcode{i:04}" for place, i in zip(town, number)],
+            "pay": [str(70_000_013 + 97 * i) for i in number],
+            "job": [f"tokjob{i:04}" if i % 10 == 0 else rng.choice(["clerk", "cook"]) for i in number],
+            "sex": sex,
+            "disease": np.where(rng.random(ROWS) < 0.5, "flu", rng.choice(["cold", "cough"], ROWS)),
+        }
+    )
+
+
+CONFIG = """
+[data]
+path = "people.csv"
+{domain}
+[attributes.name]
+role = "identifier"
+[attributes.note]
+role = "ignored"
+[attributes.street]
+role = "quasi-identifier"
+[attributes.code]
+role = "quasi-identifier"
+prefixes = [3, 2]
+[attributes.pay]
+role = "quasi-identifier"
+intervals = [10, 10000000]
+start = 70000000
+[attributes.job]
+role = "quasi-identifier"
+hierarchy = "job.csv"
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.disease]
+role = "sensitive"
+[privacy]
+k_link = 5
+k_combinatorial = 5
+diversity = "distinct:2"
+"""
+
+
+def write(folder: Path, frame: pd.DataFrame, domain: str = "") -> Path:
+    frame.to_csv(folder / "people.csv", index=False)
+    jobs = sorted({*frame["job"], "mayor"})
+    (folder / "job.csv").write_text("".join(f"{job};{'rare' if 'tok' in job else 'usual'};*\n" for job in jobs))
+    (folder / "release.toml").write_text(CONFIG.format(domain=domain))
+    return folder / "release.toml"
+
+
+def tokens_in(content: bytes | str, frame: pd.DataFrame) -> set[str]:
+    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    return set(TOKEN.findall(text)) | {pay for pay in frame["pay"] if pay in text}
+
+
+@pytest.mark.parametrize("domain", ['domain = "declared"', 'domain = "observed"'])
+def test_no_token_reaches_the_bundle_or_what_is_said(
+    domain: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The jobs that a declared hierarchy lists are published on purpose; seen jobs that no marginal shows are not."""
+    caplog.set_level(logging.DEBUG)
+    frame = people()
+    config = write(tmp_path, frame, domain)
+    configured = marginals.read_config(config)
+    said: list[str] = []
+    release = publish(
+        configured.read_table(), configured.policy, lambda task, done, total: said.append(f"{task} {done} {total}")
+    ).write(tmp_path / "release")
+    assert release.margins, "something is published"
+    assert any("code" in margin for margin in release.margins)
+    purpose = set() if "observed" in domain else set(TOKEN.findall((tmp_path / "job.csv").read_text()))
+    for path, content in contents(tmp_path / "release").items():
+        assert tokens_in(content, frame) <= (purpose if path == "hierarchies/job.csv" else set()), path
+    told = [
+        *said,
+        caplog.text,
+        repr(release),
+        repr(release.published.verify()),
+        str(release.verify()),
+        repr(release.model),
+    ]
+    told += [repr(configured.read_table()), release.trace().to_string(), str(release.junction_tree().nodes)]
+    for text in told:
+        assert not tokens_in(text, frame)
+    sampled = release.sample_base_values(200, 0).to_csv()
+    assert tokens_in(sampled, frame) <= purpose
+    opened = marginals.open_release(tmp_path / "release")
+    assert opened.domain == release.domain
+    assert opened.verify().ok
+
+
+def test_hiding_changes_no_number_of_the_release() -> None:
+    """The stand-ins keep how many base values there are, on which maximum entropy and its divergence rest."""
+    frame = people()
+    attributes = {
+        "code": Attribute("quasi-identifier", prefixes=[3]),
+        "sex": "quasi-identifier",
+        "disease": "sensitive",
+    }
+    table = marginals.read_table(frame, attributes)
+    release = publish(table, Policy(k_link=5, diversity="distinct:2"))
+    assert release.domain.hierarchy("code").size(0) == table.domain.hierarchy("code").size(0)
+    assert release.kl_divergence == pytest.approx(release_kl(release, table))
+
+
+def release_kl(release: marginals.Release, table: marginals.Table) -> float:
+    """KL divergence from the data to the maxent distribution, cell by cell of the data; base values by place."""
+    total = 0.0
+    tokens = {attribute: hierarchy.rows() for attribute, hierarchy in table.domain.items()}
+    for labels, count in table.counts.cells():
+        expected = release.rows
+        cell: dict[str, str] = {}
+        for attribute, label in zip(table.counts.attributes, labels):
+            level = table.domain.hierarchy(attribute).height - release.collection.finest_resolution(attribute)
+            row = next(row for row in tokens[attribute] if row[0] == label)
+            expected = expected / sum(other[level] == row[level] for other in tokens[attribute])
+            if level < table.domain.hierarchy(attribute).height:
+                cell[attribute] = row[level]
+        total += count / table.rows * np.log(count / (expected * release.expected_count(cell) / release.rows))
+    return total
+
+
+def test_nothing_is_said_of_what_is_suppressed_and_totals_do_not_give_it_back(tmp_path: Path) -> None:
+    """A street that nobody shares is suppressed; rows with a missing value are gone from every total, and not counted."""
+    frame = people()
+    frame.loc[:6, "sex"] = ""
+    release = marginals.read_config(write(tmp_path, frame))
+    bundle = publish(release.read_table(), release.policy).write(tmp_path / "release").path
+    assert bundle is not None
+    published = read_bundle(bundle)
+    assert published.collection.cube.total == ROWS - 7
+    assert {table.total for table in published.collection.tables} == {ROWS - 7}
+    text = (bundle / "datapackage.json").read_text()
+    assert not re.search(rf"\b({ROWS}|7)\b", re.sub(r'"(bytes|hash|k)": .*', "", text))
+    assert not any("street" in margin for margin in release.policy.must_publish)
+    assert published.collection.finest_resolution("street") == 0
+    shown = set((bundle / "hierarchies" / "street.csv").read_text().splitlines()[1:])
+    assert shown == {f"* [{i + 1}],*" for i in range(ROWS - 7)}
+    for table in published.collection.tables:
+        assert table.counts.min() >= 1, "cells of nobody are left out, whatever was suppressed there"
+
+
+def test_several_bundles_are_verified_together_though_they_hide_different_levels(tmp_path: Path) -> None:
+    frame = people()
+    attributes = {
+        "code": Attribute("quasi-identifier", prefixes=[3, 2]),
+        "sex": "quasi-identifier",
+        "disease": "sensitive",
+    }
+    table = marginals.read_table(frame, attributes)
+    for name, banned in (("fine", []), ("coarse", [{"code": 1}]), ("none", [{"code": 2}])):
+        policy = Policy(k_link=5, base="none", must_not_publish=banned)
+        publish(table, policy).write(tmp_path / name)
+    levels = [
+        {margin.get("code", 3) for margin in marginals.open_release(tmp_path / n).margins}
+        for n in ("fine", "coarse", "none")
+    ]
+    assert [min(found) for found in levels] == [1, 2, 3]
+    for order in (("fine", "coarse", "none"), ("none", "fine"), ("coarse", "none", "fine")):
+        verification = marginals.verify(*(tmp_path / name for name in order), demands=["k-link=1"])
+        assert verification.ok, verification
+
+
+def spoiled() -> dict[str, Callable[[Path, pd.DataFrame], Any]]:
+    """Ways in which a table does not fit its config, or is no table at all."""
+
+    def text(folder: Path, change: Callable[[str], str]) -> None:
+        path = folder / "people.csv"
+        path.write_text(change(path.read_text()))
+
+    def config(folder: Path, old: str, new: str) -> None:
+        path = folder / "release.toml"
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
+
+    return {
+        "no header": lambda folder, _: text(folder, lambda t: t.split("\n", 1)[1]),
+        "a ragged row": lambda folder, _: text(folder, lambda t: t.replace("tokname0007,", "tokname0007,tokmore0007,")),
+        "an open quote": lambda folder, _: text(folder, lambda t: t.replace("tokname0007", '"tokname0007')),
+        "not UTF-8": lambda folder, _: (folder / "people.csv").write_bytes(b"\xff" + (folder / "people.csv").read_bytes()),
+        "UTF-16": lambda folder, _: (folder / "people.csv").write_bytes((folder / "people.csv").read_text().encode("utf-16")),  # noqa: E501
+        "NUL": lambda folder, _: text(folder, lambda t: t.replace("tokname0007", "tok\0name0007")),
+        "not a whole number": lambda folder, _: config(folder, "prefixes = [3, 2]", "intervals = [5]"),
+        "intervals of a street": lambda folder, _: config(
+            folder, '[attributes.street]\nrole = "quasi-identifier"', '[attributes.street]\nrole = "quasi-identifier"\nintervals = [5]'  # noqa: E501
+        ),
+        "a hierarchy that lacks a value": lambda folder, _: (folder / "job.csv").write_text("clerk;*\n"),
+        "a hierarchy with a value twice": lambda folder, _: (folder / "job.csv").write_text("tokjob0000;*\ntokjob0000;*\n"),
+        "a hierarchy that is ragged": lambda folder, _: (folder / "job.csv").write_text("tokjob0000;*\ntokjob0010;a;*\n"),
+        "a hierarchy that is not nested": lambda folder, _: (folder / "job.csv").write_text(
+            "tokjob0000;a;b;*\ntokjob0010;a;c;*\n"
+        ),
+        "the hierarchy of a street": lambda folder, _: config(
+            folder, '[attributes.street]\nrole = "quasi-identifier"', '[attributes.street]\nrole = "quasi-identifier"\nhierarchy = "job.csv"'  # noqa: E501
+        ),
+        "one value of everything": lambda folder, _: text(folder, lambda t: "\n".join(t.splitlines()[:2])),
+        "a policy that nothing satisfies": lambda folder, _: config(folder, '"distinct:2"', '"distinct:9"'),
+        "a base table that is unsafe": lambda folder, _: config(folder, "[privacy]", "[base]\ntable = { code = 0 }\n[privacy]"),  # noqa: E501
+        "all is missing": lambda folder, _: config(folder, '[attributes.name]', 'missing = ["f", "m"]\n[attributes.name]'),
+        "no such column": lambda folder, _: config(folder, "[attributes.sex]", "[attributes.gender]"),
+        "not Parquet": lambda folder, _: (
+            (folder / "people.csv").rename(folder / "people.parquet"),
+            config(folder, "people.csv", "people.parquet"),
+        ),
+        "a config that is the table": lambda folder, _: (folder / "people.csv").replace(folder / "release.toml"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", spoiled())
+@pytest.mark.parametrize("command", ["publish", "assess", "anonymize"])
+def test_no_token_reaches_a_message_or_an_exception(name: str, command: str, tmp_path: Path) -> None:
+    frame = people()
+    config = write(tmp_path, frame)
+    spoiled()[name](tmp_path, frame)
+    calls: dict[str, Callable[[Any, Any], object]] = {
+        "publish": marginals.publish,
+        "assess": marginals.assess,
+        "anonymize": marginals.anonymize,
+    }
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            configured = marginals.read_config(config)
+            calls[command](configured.read_table(), configured.policy)
+        except MarginalsError as error:
+            # As a logging handler or a notebook prints it: causes and contexts included, as far as they are not cut.
+            told = "".join(traceback.format_exception(error))
+            assert not tokens_in(told, frame), told
+            assert not tokens_in(repr(error), frame)  # noqa: PT017
+        else:
+            assert command != "publish" or name in ("NUL", "a ragged row"), "it is not refused"
+    assert not any(tokens_in(str(warning.message), frame) for warning in warned)
+
+
+@pytest.mark.slow
+def test_no_token_reaches_standard_error_or_a_temporary_file(tmp_path: Path) -> None:
+    """The command with a terminal for its progress; every file that is opened for writing is looked at as it is closed."""
+    frame = people()
+    (tmp_path / "in").mkdir()
+    config = write(tmp_path / "in", frame, 'domain = "observed"')
+    recorder = tmp_path / "recorder.py"
+    recorder.write_text(
+        "import sys\n"
+        "opened = set()\n"
+        "def hook(event, arguments):\n"
+        "    if event == 'open' and isinstance(arguments[0], str) and isinstance(arguments[2], int) and arguments[2] & 3:\n"
+        "        opened.add(arguments[0])\n"
+        "sys.addaudithook(hook)\n"
+        "sys.stderr.isatty = lambda: True\n"
+        "from marginals.command_line import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "finally:\n"
+        "    print('OPENED', *sorted(opened), sep='\\n')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, recorder, "publish", config, "--out", tmp_path / "out" / "release"]
+    run = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
+    assert run.returncode == 0, run.stderr
+    told, _, files = run.stdout.partition("OPENED\n")
+    assert "collections" in run.stderr, "progress is shown"
+    assert not tokens_in(told + run.stderr, frame)
+    written = [name for name in files.splitlines() if not name.startswith("/dev/")]
+    # Python tries out the folder for temporary files with one of a random name and no content of ours.
+    written = [name for name in written if not re.fullmatch(r"[a-z0-9_]{8}", Path(name).name)]
+    assert all(name.startswith(str(tmp_path / "out")) for name in written), written
+    for content in contents(tmp_path / "out").values():
+        assert not tokens_in(content, frame)
+    run = marginals_command("verify", tmp_path / "out" / "release", "--check", "k-link=400")
+    assert run.returncode == 1
+    assert not tokens_in(run.stdout + run.stderr, frame)

@@ -1,0 +1,92 @@
+"""Every single changed byte, in any file of a bundle, is noticed by `verify`."""
+
+import hashlib
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+import marginals
+from marginals.bundle import read_bundle
+from marginals.seal import SEAL
+from small_release import write_config
+
+SEED = 20260102
+TRIALS = int(os.environ.get("MARGINALS_TRIALS", "30"))
+"""Positions of which all bits are tried; from 500 on, no position is left out of the rest either."""
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    config = marginals.read_config(write_config(tmp_path))
+    folder = marginals.publish(config.read_table(), config.policy).write(tmp_path / "release").path
+    assert folder is not None
+    assert marginals.verify(folder).ok
+    return folder
+
+
+def is_noticed(bundle: Path, file: Path, content: bytes, position: int, changed: int) -> bool:
+    """Whether integrity fails with one byte xored; the privacy checks, which take longest, are not asked for."""
+    file.write_bytes(content[:position] + bytes([content[position] ^ changed]) + content[position + 1 :])
+    try:
+        return not marginals.verify(bundle, demands=["k-link=1"]).checks[0].holds
+    finally:
+        file.write_bytes(content)
+
+
+@pytest.mark.slow
+def test_every_changed_byte_is_noticed(bundle: Path) -> None:
+    """One random change at every position of every file (every tenth of a short run), and every bit at some."""
+    rng = random.Random(SEED)
+    files = {file: file.read_bytes() for file in sorted(bundle.rglob("*")) if file.is_file()}
+    assert len(files) > 6
+    places = [(file, position) for file, content in files.items() for position in range(len(content))]
+    changes = [(file, position, rng.randrange(1, 256)) for file, position in places[:: 1 if TRIALS >= 500 else 10]]
+    changes += [(file, position, 1 << bit) for file, position in rng.sample(places, TRIALS) for bit in range(8)]
+    missed = [change for change in changes if not is_noticed(bundle, change[0], files[change[0]], *change[1:])]
+    print(
+        f"\n{len(changes)} changed bytes in {len(files)} files of {len(places)} bytes, seed {SEED}: {len(missed)} missed"
+    )
+    assert not missed, missed[:5]
+    assert marginals.verify(bundle).ok
+
+
+def test_a_changed_descriptor_that_reads_well_is_noticed(bundle: Path) -> None:
+    """Claims, utilities and titles have no hash of their own; anybody who rewrites them must seal them anew."""
+    descriptor = bundle / "datapackage.json"
+    descriptor.write_text(descriptor.read_text().replace('"k": 5', '"k": 2'))
+    read_bundle(bundle)
+    found = marginals.verify(bundle).checks
+    assert [finding.criterion for finding in found] == ["integrity"]
+    assert not found[0].holds
+    assert found[0].worst is not None
+    assert found[0].worst["file"] == SEAL
+
+
+def test_a_bundle_of_another_program_needs_no_seal_and_verify_says_so(bundle: Path) -> None:
+    (bundle / SEAL).unlink()
+    verification = marginals.verify(bundle)
+    assert verification.ok
+    assert "no seal" in verification.checks[0].note
+
+
+@pytest.mark.parametrize("make", [lambda p: p.mkdir(), lambda p: p.symlink_to(p), lambda p: p.write_bytes(b"")])
+def test_a_seal_that_is_none_is_refused(bundle: Path, make: object) -> None:
+    (bundle / SEAL).unlink()
+    make(bundle / SEAL)  # type: ignore[operator]
+    assert not marginals.verify(bundle).ok
+
+
+def test_a_changed_file_of_another_kind_is_noticed(bundle: Path) -> None:
+    """Whatever the descriptor gives a hash for is looked at, whether or not it is a table."""
+    (bundle / "notes.txt").write_text("as is")
+    package = json.loads((bundle / "datapackage.json").read_text())
+    digest = hashlib.sha256(b"as is").hexdigest()
+    package["resources"].append({"name": "notes", "path": "notes.txt", "bytes": 5, "hash": f"sha256:{digest}"})
+    (bundle / "datapackage.json").write_text(json.dumps(package))
+    (bundle / SEAL).unlink()
+    assert marginals.verify(bundle).ok
+    (bundle / "notes.txt").write_text("as it")
+    assert not marginals.verify(bundle).ok
