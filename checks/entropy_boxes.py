@@ -11,7 +11,7 @@ So a direction (w, n, -u), n > 0, in which all of A is beyond all of B excludes 
 direction come from one min-sum pass and Z = e^(u/n - 1), those of B from each value alone. Directions are those between
 the nearest points of the hulls of the extreme points found so far (Gilbert, Johnson, Keerthi 1988). Where these touch,
 the box is halved: e^y (y + ln l) - (u/n) e^y is concave while the share is below 1/(e l) and convex above, and only the
-convex part keeps a set from being its hull. A box that never exceeds that share is as good as convex.
+convex part keeps a set from being its hull. Directions are proposals: `box_cut` makes a sound cut of any of them.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from checks.log_cuts import ROUNDING, EntropyCases, lower_lambert
-from checks.log_tree import LogTree
+from checks.log_tree import ZERO_LOG, LogTree
 from models.arrays import BoolArray, FloatArray, IndexArray
 
 BOX_BUDGET = 600
@@ -44,8 +44,8 @@ _UNIT = 1e3
 _BEYOND = 0.5
 """How far above the inflection a box is halved, so that the upper half has something to lose."""
 
-_NARROW = 0.05
-"""Intervals that are not worth halving."""
+_NARROW, _WIDE = 0.05, 4.0
+"""Intervals that are not worth halving; those of which only the upper part is."""
 
 LookAt = Callable[[IndexArray, FloatArray], bool]
 """From complete combinations and their log-vectors to whether the search may end."""
@@ -132,14 +132,18 @@ def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: i
 
 
 def _roots(log_tree: LogTree, cases: EntropyCases) -> list[Box]:
-    """A box for each case, around the combination in which the head is ahead of all others the most."""
+    """A box for each case, around the combination in which the head is ahead of all others the most.
+
+    A value that can vanish may do so in each clique, which the floor of the case does not tell.
+    """
     heads = cases.heads
     forms = np.ones((len(cases.floor), len(heads)))
     forms[heads, np.arange(len(heads))] = 1 - len(forms)
     x = log_tree.vectors(log_tree.minimizers(forms))
+    lowest = np.where(cases.floor > ZERO_LOG / 2, cases.floor, ZERO_LOG * len(log_tree.x))
     return [
-        Box(head, low, high, _outer(x[i] - x[i, head], 2.0)[None], np.minimum(low, high)[None])
-        for i, (head, low, high) in enumerate(zip(heads.tolist(), cases.floor.T, cases.ceiling.T))
+        Box(head, low, high, _outer(x[i] - x[i, head], 2.0)[None], low[None])
+        for i, (head, low, high) in enumerate(zip(heads.tolist(), lowest.T, cases.ceiling.T))
     ]
 
 
@@ -157,10 +161,12 @@ def _lifted(y: FloatArray, log_effective: float) -> FloatArray:
 def _contact(log_tree: LogTree, box: Box, log_effective: float) -> _Contact:
     """Look for a direction that separates A from B, between the nearest points of what is known of them."""
     outer, inner = box.outer, np.clip(box.inner, box.low, box.high)
+    # Where a value can vanish no weight is of use, and its logarithms would drown the others.
+    useful = np.append(box.low > ZERO_LOG / 2, [True, True])
     tried: list[tuple[float, BoxCut]] = []
     met: list[IndexArray] = []
     for step in range(_STEPS):
-        direction, outer_shares, shares = _nearest(outer, _lifted(inner, log_effective))
+        direction, outer_shares, shares = _nearest(outer * useful, _lifted(inner, log_effective) * useful)
         if step and np.linalg.norm(direction) < _TOUCHING:
             break
         cut = box_cut(box, log_effective, direction)
@@ -173,7 +179,7 @@ def _contact(log_tree: LogTree, box: Box, log_effective: float) -> _Contact:
         outer = np.vstack((outer, _outer(x - x[box.head], cut.total)))
         inner = np.vstack((inner, cut.extreme))
     gap, best = max(tried, key=lambda attempt: attempt[0])
-    near, held = np.flatnonzero(outer_shares), np.flatnonzero(shares)
+    near, held = np.flatnonzero(outer_shares), np.flatnonzero(shares > 1e-9)
     box = replace(box, outer=outer[near], inner=inner[held])
     return _Contact(box, best, gap > ROUNDING, shares[held], np.array(met))
 
@@ -181,7 +187,7 @@ def _contact(log_tree: LogTree, box: Box, log_effective: float) -> _Contact:
 def _nearest(outer: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """From the nearest point of the hull of inner to that of outer, which extends to any larger g; and their shares.
 
-    Where the least squares do not end, no direction: a direction is never taken on trust.
+    No direction where the least squares do not end.
     """
     size, outside = inner.shape[1], len(outer)
     points = np.concatenate((outer, -inner, np.eye(size)[[-2]])).T
@@ -190,8 +196,9 @@ def _nearest(outer: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArr
     try:
         shares, _ = nnls(np.vstack((points, sums)), np.append(np.zeros(size), [_UNIT, _UNIT]), maxiter=100 * size)
     except RuntimeError:
-        return np.zeros(size), np.full(outside, 1 / outside), np.full(len(inner), 1 / len(inner))
-    return points @ shares, shares[:outside], shares[outside:-1] / shares[outside:-1].sum()
+        return np.zeros(size), np.ones(outside), np.full(len(inner), 1 / len(inner))
+    of_inner = np.maximum(shares[outside:-1], 1e-12)
+    return points @ shares, shares[:outside], of_inner / of_inner.sum()
 
 
 def box_cut(box: Box, log_effective: float, direction: FloatArray) -> BoxCut:
@@ -216,24 +223,22 @@ def box_cut(box: Box, log_effective: float, direction: FloatArray) -> BoxCut:
 
 
 def _halves(contact: _Contact, log_effective: float) -> tuple[Box, ...]:
-    """The halves of a box at the value whose term is furthest from its hull at the contact; none where all are there."""
+    """The halves of a box at the value whose term is furthest above itself at the contact; none where all are concave."""
     box, shares = contact.box, contact.shares
-    points = box.inner[: len(shares)]
-    m = 1 + log(shares @ np.exp(points).sum(axis=1))
-    middle = shares @ points
+    middle = shares @ box.inner
+    m = 1 + log(shares @ np.exp(box.inner).sum(axis=1))
+    inflection = m - 2 - log_effective
 
     def term(y: FloatArray) -> FloatArray:
         return np.asarray(np.exp(y) * (y + log_effective - m), dtype=np.float64)
 
-    inflection = m - 2 - log_effective
-    excess = np.where(
-        (box.high > inflection) & (box.high - box.low > _NARROW), shares @ term(points) - term(middle), -np.inf
-    )
-    value = int(excess.argmax())
-    if excess[value] == -np.inf:
+    width = box.high - box.low
+    worthwhile = (box.high > inflection) & (width > _NARROW)
+    if not worthwhile.any():
         return ()
-    low, high = box.low[value], box.high[value]
+    value = int(np.where(worthwhile, shares @ term(box.inner) - term(middle), -np.inf).argmax())
+    low, high, span = box.low[value], box.high[value], min(width[value], _WIDE)
     at = inflection + _BEYOND
     if not low + 0.2 < at < high - 0.2:
-        at = float(np.clip(middle[value], low + 0.2 * (high - low), high - 0.2 * (high - low)))
+        at = float(np.clip(middle[value], high - 0.8 * span, high - 0.2 * span))
     return box.halves(value, at)
