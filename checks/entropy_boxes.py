@@ -113,7 +113,7 @@ def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: i
     """
     log_effective = log(cases.effective)
     survives = np.zeros(len(cases.heads), dtype=bool)
-    pending = deque(enumerate(_roots(log_tree, cases)))
+    pending = deque(enumerate(roots(log_tree, cases)))
     for _ in range(budget):
         if not pending:
             break
@@ -131,7 +131,7 @@ def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: i
     return survives
 
 
-def _roots(log_tree: LogTree, cases: EntropyCases) -> list[Box]:
+def roots(log_tree: LogTree, cases: EntropyCases) -> list[Box]:
     """A box for each case, around the combination in which the head is ahead of all others the most.
 
     A value that can vanish may do so in each clique, which the floor of the case does not tell.
@@ -206,7 +206,7 @@ def box_cut(box: Box, log_effective: float, direction: FloatArray) -> BoxCut:
 
     For y in the box with entropy at most log_effective: g - m Z >= Z ln Z - m Z >= -e^(m-1), whatever m. So w . y is at
     most w . y + n (g - m Z) + n e^(m-1) for n > 0, a sum over the values. Each term is largest at an end of its interval
-    or where its slope is 0 on its concave part, at the lower branch of Lambert's W.
+    or, with w > 0, where its slope is 0 on its concave part, at the lower branch of Lambert's W; before that it rises.
     """
     w, n = direction[:-2], max(direction[-2] * _STRETCH, 0.0)
     scale = max(float(np.abs(w).sum() + n), 1e-12)
@@ -215,7 +215,7 @@ def box_cut(box: Box, log_effective: float, direction: FloatArray) -> BoxCut:
     shift = log_effective - m
     argument = np.maximum(-(w / n) * np.exp(shift + 1), -1 / e)
     stationary = np.where(w > 0, lower_lambert(argument) - 1 - shift, box.low)
-    places = np.stack((np.clip(stationary, box.low, box.high), box.low, box.high))
+    places = np.stack((np.clip(stationary, box.low, box.high), box.high))
     terms = w * places + n * np.exp(places) * (places + shift)
     best, values = terms.argmax(axis=0), np.arange(len(w))
     bound = float(terms[best, values].sum() + n * np.exp(m - 1))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import lambertw
 
 from checks.branch_and_bound import branch_and_bound
-from checks.entropy_boxes import Box, box_cut, surviving
+from checks.entropy_boxes import Box, box_cut, roots, surviving
 from checks.finding import Verdict
 from checks.l_diversity import Entropy
 from checks.log_cuts import EntropyCases, cases_of, cuts, lower_lambert
@@ -33,7 +33,7 @@ def entropy(y: FloatArray) -> FloatArray:
     return np.asarray(np.log(total) - (np.exp(y) * y).sum(axis=-1) / total, dtype=np.float64)
 
 
-def never(combinations: IndexArray, x: FloatArray) -> bool:
+def never(_combinations: IndexArray, _x: FloatArray) -> bool:
     return False
 
 
@@ -113,6 +113,25 @@ def test_a_case_with_a_violation_survives(drawn: tuple[Collection, str], data: s
     for head in heads:
         ties = {int(h) for v in violated if v.argmax() == head for h in np.flatnonzero(v >= v.max() - 1e-9)}
         assert any(left[cases.heads == tie].any() for tie in ties), head
+
+
+@settings(max_examples=150)
+@given(sensitive_collections())
+def test_the_roots_hold_every_combination(drawn: tuple[Collection, str]) -> None:
+    """A value that vanishes in several marginals is below what vanishes in one."""
+    tree = sensitive_tree(*drawn)
+    assume(tree is not None and len(tree.labels) >= 2)
+    assert tree is not None
+    log_tree = LogTree(tree)
+    x = all_vectors(tree, log_tree)
+    boxes = {box.head: box for box in roots(log_tree, entropy_cases(log_tree, Fraction(2)))}
+    for vector in x:
+        heads = [int(head) for head in np.flatnonzero(vector >= vector.max() - 1e-9) if head in boxes]
+        assert heads
+        box = boxes[heads[0]]
+        y = vector - vector[box.head]
+        assert np.all(box.low - 1e-8 <= y)
+        assert np.all(y <= box.high + 1e-8)
 
 
 @pytest.mark.parametrize("seed", range(4))
