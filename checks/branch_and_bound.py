@@ -3,9 +3,10 @@
 First the bounds: for every way of violating the criterion (`log_cuts`), one min-sum pass along the tree bounds what all
 class combinations can reach. Usually that excludes every case, and nothing is enumerated. The combinations at which the
 minima are taken are looked at on the way, and one of them is usually a witness where there is one. For the cases that
-remain, those of the entropy after they were taken apart (`entropy_boxes`), combinations are built up clique by clique, most dangerous first; a partial one is dropped when no remaining case
-is possible for any of its completions. Afterwards the same search, with the worst value found so far as the bound, finds
-the worst class itself, or says that it was not proven to be the worst.
+remain, combinations are built up clique by clique, most dangerous first; a partial one is dropped when no remaining case
+is possible for any of its completions. Where that takes long, cases of the entropy are taken apart first
+(`entropy_boxes`). Afterwards the same search, with the worst value found so far as the bound, finds the worst class
+itself, or says that it was not proven to be the worst.
 """
 
 from dataclasses import dataclass, field
