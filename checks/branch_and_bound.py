@@ -4,17 +4,20 @@ First the bounds: for every way of violating the criterion (`log_cuts`), one min
 class combinations can reach. Usually that excludes every case, and nothing is enumerated. The combinations at which the
 minima are taken are looked at on the way, and one of them is usually a witness where there is one. For the cases that
 remain, combinations are built up clique by clique, most dangerous first; a partial one is dropped when no remaining case
-is possible for any of its completions. Afterwards the same search, with the worst value found so far as the bound, finds
-the worst class itself, or says that it was not proven to be the worst.
+is possible for any of its completions. Where that takes long, cases of the entropy are taken apart first
+(`entropy_boxes`). Afterwards the same search, with the worst value found so far as the bound, finds the worst class
+itself, or says that it was not proven to be the worst.
 """
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
+from checks.entropy_boxes import surviving
 from checks.finding import Verdict, verdict_of
 from checks.l_diversity import BOUNDARY, Diversity, loosened_to
-from checks.log_cuts import Cases, Cuts, cases_of, cuts
+from checks.log_cuts import Cases, Cuts, EntropyCases, cases_of, cuts
 from checks.log_tree import ZERO_LOG, LogTree
 from checks.outcome import Outcome
 from checks.sensitive_tree import SensitiveTree
@@ -22,6 +25,9 @@ from models.arrays import FloatArray, IndexArray
 
 BUDGET = 70_000_000
 """Partial class combinations that are looked at before the answer is undecided; a complete one costs as much as 28."""
+
+FIRST_BUDGET = 2_000_000
+"""The same before cases of the entropy are taken apart, which takes longer than that."""
 
 PROOF_BUDGET = 20_000
 """The same for proving which combination is the worst."""
@@ -38,6 +44,10 @@ _COMPLETE = 28
 
 _BLOCK, _FORMS = 1 << 14, 16
 """Partial combinations taken at a time, for so many cuts; with more cuts fewer, and each counts for more."""
+
+
+_Screened: TypeAlias = tuple[Cases, Cuts]
+"""Cases that their cuts do not exclude, and these cuts."""
 
 
 @dataclass(eq=False)
@@ -72,21 +82,21 @@ class _Worst:
             self.slack, self.combination = float(slack[lowest]), tuple(combinations[lowest].tolist())
 
 
-def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, *, witness_is_enough: bool) -> tuple[Cases, Cuts] | None:
+def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, *, witness_is_enough: bool) -> _Screened | None:
     """Exclude cases by their best cuts, looking at the minimizers on the way; what is left, or None."""
     rounds = _ROUNDS if witness_is_enough else _PROOF_ROUNDS
     weights = cases.support / np.maximum(cases.support.sum(axis=0), 1)
     best, best_gap = weights, np.full(len(cases.heads), -np.inf)
     for position in range(rounds):
         tried = cuts(cases, weights)
-        gap = log_tree.minima(tried.coefficients()) - tried.bounds
+        gap = log_tree.minima(tried.coefficients) - tried.bounds
         better = gap > best_gap
         best, best_gap = np.where(better, weights, best), np.where(better, gap, best_gap)
         left = best_gap <= 0
         if not left.any():
             return None
         cases, best, best_gap, weights = cases.kept(left), best[:, left], best_gap[left], weights[:, left]
-        forms = cuts(cases, weights).coefficients()
+        forms = tried.coefficients[:, left]
         if witness_is_enough:
             likely = log_tree.minimizers(forms[:, np.argsort(best_gap, kind="stable")[:_LIKELY]])
             worst.look_at(likely, log_tree.vectors(likely))
@@ -106,10 +116,32 @@ def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, *, witness_is_enough
     return cases, cuts(cases, best)
 
 
+def _search(log_tree: LogTree, screened: list[_Screened], worst: _Worst, budget: int) -> bool:
+    """Look for a violation by the cases that are left; False when the budget ends before there is an answer."""
+    cuts_left = [cut for _, cut in screened]
+    if worst.fails or not screened:
+        return True
+    return _enumerate(log_tree, cuts_left, worst, budget, witness_is_enough=True) or worst.fails
+
+
+def _taken_apart(log_tree: LogTree, screened: _Screened, worst: _Worst) -> _Screened | None:
+    """What is left after boxes: of the entropy, whose violations are not convex, often nothing; others as they are."""
+    cases, cut = screened
+    if worst.fails or not isinstance(cases, EntropyCases):
+        return screened
+
+    def look_at(combinations: IndexArray, x: FloatArray) -> bool:
+        worst.look_at(combinations, x)
+        return worst.fails
+
+    left = surviving(log_tree, cases, look_at)
+    return (cases.kept(left), cut.kept(left)) if left.any() else None
+
+
 def _enumerate(log_tree: LogTree, remaining: list[Cuts], worst: _Worst, budget: int, witness_is_enough: bool) -> bool:
     """Look at every combination that the cuts do not exclude, most dangerous first; False when the budget ends."""
     tree = log_tree.tree
-    coefficients = np.concatenate([part.coefficients() for part in remaining], axis=1)
+    coefficients = np.concatenate([part.coefficients for part in remaining], axis=1)
     bounds = np.concatenate([part.bounds for part in remaining])
     arriving = log_tree.messages(coefficients)
     forms, looked_at = len(bounds), 0
@@ -161,10 +193,12 @@ def branch_and_bound(
     worst.look_at(*_first(log_tree))
     screened = (_screen(log_tree, c, worst, witness_is_enough=True) for c in all_cases if len(c.heads))
     remaining = [left for left in screened if left]
-    if remaining and not worst.fails:
-        decided = _enumerate(log_tree, [cut for _, cut in remaining], worst, budget, witness_is_enough=True)
-        if not decided and not worst.fails:
-            return Outcome(Verdict.UNDECIDED, worst.combination, worst.examined, proven_worst=False)
+    decided = worst.fails or _search(log_tree, remaining, worst, min(budget, FIRST_BUDGET))
+    if not decided:
+        apart = (_taken_apart(log_tree, left, worst) for left in remaining)
+        decided = _search(log_tree, [left for left in apart if left], worst, budget)
+    if not decided:
+        return Outcome(Verdict.UNDECIDED, worst.combination, worst.examined, proven_worst=False)
     proven = _prove_worst(log_tree, floor, ceiling, worst, proof_budget) if proof_budget else False
     return Outcome(verdict_of(not worst.fails), worst.combination, worst.examined, proven)
 

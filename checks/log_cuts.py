@@ -31,31 +31,20 @@ MAX_CASES = 40_000
 _GRID, _REFINEMENTS = 7, 5
 """Multipliers tried at a time for the entropy's dual, and how often around the best; any multiplier is valid."""
 
-_ROUNDING = 1e-7
+ROUNDING = 1e-7
 """Cuts are loosened by this much (in logarithms), far above what floating point can lose."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """One cut for each case. heads: shape (cases,). weights: shape (values, cases). bounds: shape (cases,)."""
+    """Linear inequalities coefficients . x <= bound. coefficients: shape (values, cuts). bounds: shape (cuts,)."""
 
-    heads: IndexArray
-    weights: FloatArray
+    coefficients: FloatArray
     bounds: FloatArray
 
-    def __len__(self) -> int:
-        """Number of cases."""
-        return len(self.heads)
-
-    def coefficients(self) -> FloatArray:
-        """What to multiply x by: the weights, less 1 at the head. Shape (values, cases)."""
-        signed = self.weights.copy()
-        signed[self.heads, np.arange(len(self))] -= 1
-        return signed
-
     def kept(self, which: BoolArray) -> "Cuts":
-        """The cuts of some cases."""
-        return Cuts(self.heads[which], self.weights[:, which], self.bounds[which])
+        """Some of the cuts."""
+        return Cuts(self.coefficients[:, which], self.bounds[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +141,7 @@ class EntropyCases:
             return np.asarray(w * y + n * np.exp(y) * (y + h - m), dtype=np.float64)
 
         argument = np.maximum(-(w / n) * np.exp(h + 1 - m), -np.exp(-1))
-        stationary = np.where(w > 0, _lower_lambert(argument) - 1 - h + m, ZERO_LOG)
+        stationary = np.where(w > 0, lower_lambert(argument) - 1 - h + m, ZERO_LOG)
         best = np.maximum(term(np.clip(stationary, low, high)), term(np.broadcast_to(high, stationary.shape)))
         others = (np.arange(len(weights))[:, None] != self.heads).T[:, None, None, :]
         head = scales[:, None, :] * ((h - means[:, :, None]) + np.exp(means[:, :, None] - 1))
@@ -181,7 +170,7 @@ def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
     return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _GRID), dtype=np.float64)
 
 
-def _lower_lambert(x: FloatArray) -> FloatArray:
+def lower_lambert(x: FloatArray) -> FloatArray:
     """The branch below -1 of Lambert's W on [-1/e, 0), to rounding away from -1/e, in a few steps of Halley's method.
 
     An error moves a stationary point, where the dual is flat, so it matters to second order only.
@@ -215,7 +204,9 @@ Cases: TypeAlias = TailCases | TrimmedCases | EntropyCases
 
 def cuts(cases: Cases, weights: FloatArray) -> Cuts:
     """The cuts of all cases with these weights, loosened for rounding."""
-    return Cuts(cases.heads, weights, cases.bound(weights) + _ROUNDING)
+    coefficients = weights.copy()
+    coefficients[cases.heads, np.arange(len(cases.heads))] -= 1
+    return Cuts(coefficients, cases.bound(weights) + ROUNDING)
 
 
 def cases_of(diversity: Diversity, floor: FloatArray, ceiling: FloatArray) -> list[Cases] | None:
@@ -227,7 +218,7 @@ def cases_of(diversity: Diversity, floor: FloatArray, ceiling: FloatArray) -> li
     """
     values = len(floor)
     possible = ceiling.diagonal() == 0
-    leading = np.flatnonzero(possible & ~(floor > _ROUNDING).any(axis=0))
+    leading = np.flatnonzero(possible & ~(floor > ROUNDING).any(axis=0))
     others = np.arange(values)[:, None] != leading
     match diversity:
         case Simple(l):
@@ -253,7 +244,7 @@ def _recursive_cases(diversity: Recursive, floor: FloatArray, ceiling: FloatArra
     values = len(floor)
     size = diversity.tail_size(values)
     careful = diversity.heads(values)
-    heads = [head for head in careful if alive[head] and not (floor[careful, head] > _ROUNDING).any()]
+    heads = [head for head in careful if alive[head] and not (floor[careful, head] > ROUNDING).any()]
     if diversity.l == 1 or not heads:
         return []
     theta = 1 / float(diversity.c)
@@ -269,7 +260,7 @@ def _recursive_cases(diversity: Recursive, floor: FloatArray, ceiling: FloatArra
     parts = []
     for head in heads:
         # A value that alone exceeds theta cannot be in the tail of a violation.
-        possible = np.flatnonzero((floor[:, head] <= log(theta) + _ROUNDING) & (np.arange(values) != head))
+        possible = np.flatnonzero((floor[:, head] <= log(theta) + ROUNDING) & (np.arange(values) != head))
         tails = possible[_subsets(len(possible), size)]
         support = np.zeros((len(tails), values), dtype=bool)
         np.put_along_axis(support, tails, values=True, axis=1)
