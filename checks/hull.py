@@ -7,7 +7,6 @@ only when the combination that the program names reproduces it.
 """
 
 import numpy as np
-from scipy.optimize import linprog
 
 from checks.finding import Verdict, verdict_of
 from checks.l_diversity import BOUNDARY, Diversity
@@ -51,6 +50,8 @@ def _is_combination(points: FloatArray, target: FloatArray) -> bool:
     # A point outside the box of the others needs no program.
     if np.any(target < points.min(axis=0)) or np.any(target > points.max(axis=0)):
         return False
+    from scipy.optimize import linprog  # slow to import, and few need it
+
     found = linprog(np.zeros(len(points)), A_eq=points.T, b_eq=target, bounds=(0, None), method="highs")
     if found.status != 0 or found.x is None:
         return False

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 import numpy as np
-from scipy.optimize import Bounds as VariableBounds
-from scipy.optimize import LinearConstraint, milp
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.collection import Collection
@@ -237,6 +235,10 @@ def extreme_count(cells: PossibleCells, inside: BoolArray, direction: int, secon
     is proven in any case. Raises ContradictionError when no nonnegative table is consistent.
     """
     objective = np.where(inside, -float(direction), 0.0)
+    # It takes a third of a second to import, and few need it.
+    from scipy.optimize import Bounds as VariableBounds
+    from scipy.optimize import LinearConstraint, milp
+
     constraint = LinearConstraint(cells.constraints, cells.counts, cells.counts)
     relaxed = milp(objective, constraints=constraint, bounds=VariableBounds(0, np.inf))
     if relaxed.x is None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from models.domain import Domain, InducedAttribute, Mask, vertices_of
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ class InteractionGraph:
     def to_networkx(self) -> "nx.Graph[InducedAttribute]":
         """The graph as networkx, on `InducedAttribute(attribute, level)`."""
         names = self.domain.induced_attributes
+        import networkx as nx
+
         graph: nx.Graph[InducedAttribute] = nx.Graph()
         graph.add_nodes_from(names[vertex] for vertex in vertices_of(self.vertices))
         for vertex in vertices_of(self.vertices):

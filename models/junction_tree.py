@@ -8,12 +8,14 @@ satisfies sum |clique| - sum |separator| = |union| (Lauritzen, Graphical Models,
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from models.domain import Domain, Mask
 from models.errors import NotDecomposableError
 from models.margin import Margin
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
@@ -109,6 +111,8 @@ class JunctionTree:
 
     def graph(self) -> "nx.Graph[Margin]":
         """The tree as networkx: nodes are margins; an edge carries `separator`, a margin. A forest if disconnected."""
+        import networkx as nx
+
         graph: nx.Graph[Margin] = nx.Graph()
         margins = self.margins
         graph.add_nodes_from(margins)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from models.arrays import CodeArray, FloatArray
 from models.collection import Collection
@@ -14,6 +14,9 @@ from models.errors import MarginalsError
 from models.join import match, match_size, shared_keys
 from models.junction_tree import maximal_masks
 from models.margin import Margin
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class TooManyCellsError(MarginalsError):
@@ -77,6 +80,8 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
         offset += len(table)
     places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
     cells = np.tile(np.arange(length), len(tables))
+    from scipy.sparse import csr_array  # slow to import, and few need it
+
     constraints = csr_array((np.ones(len(places)), (places, cells)), shape=(offset, length))
     total = np.concatenate(counts).astype(np.float64) if counts else np.zeros(0)
     return PossibleCells(domain, Margin(levels), codes, tables, constraints, total)

@@ -220,7 +220,7 @@ def _estimated(rows: "nw.LazyFrame[Any]") -> int:
     return int(table.column(COUNT)[0].as_py())
 
 
-def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> Any:
+def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> "nw.LazyFrame[Any]":
     """A table of values of a column of a frame, and of summands, where the rows of the frame are."""
     import narwhals as nw
 
@@ -228,7 +228,8 @@ def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> Any:
         relation = frame.to_native()
         value_type = relation.types[relation.columns.index(column)]
         query = _as_sql(table, "VARCHAR" if str(value_type).startswith("ENUM") else str(value_type))
-        return nw.from_native(relation.query("anonymized_marginals_rows", query))
+        there: nw.LazyFrame[Any] = nw.from_native(relation.query("anonymized_marginals_rows", query))
+        return there
     session = frame.to_native().sparkSession if frame.implementation.is_pyspark() else None
     return nw.from_native(table).lazy(backend=frame.implementation, session=session)
 
