@@ -53,12 +53,12 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
         raise InputError(f'{files.name} is compressed, or begins with an empty line; read it with engine = "pandas"')
     folder = tempfile.mkdtemp(prefix="marginals-")
     settings: dict[str, Any] = {
-        "memory_limit": f"{max(memory >> 20, 64)}MB",
+        "memory_limit": f"{max(memory >> 20, 64)}MiB",
         "temp_directory": folder,
         "preserve_insertion_order": False,
     }
     connection = duckdb.connect(config=settings)
-    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")  # the bar would go to standard output
     with engine_refusals(files.name):
         try:
             query = _csv_query(files, columns) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
