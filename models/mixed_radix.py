@@ -1,6 +1,7 @@
 """Mixed-radix packing: the codes of a cell as one integer, so that counting is a bincount or a sort."""
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -10,23 +11,25 @@ _MAX_SPACE = 2**62
 """Packed keys stay below this, so that int64 never overflows."""
 
 
-def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CountArray, int]:
+def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CodeArray, int]:
     """One integer a row that orders and separates rows as their codes do, and a bound above all of them.
 
     columns: one array of shape (length,) for each radix, codes below that radix. Where the product of the radices
-    would overflow, the keys so far are replaced by their ranks, which keeps order and identity.
+    would overflow, the keys so far are replaced by their ranks, which keeps order and identity. The keys are to be compared
+    and counted, not to be calculated with: they are int32 where that holds them, which counting gains a fifth by.
     """
-    keys: CountArray = np.zeros(length, dtype=np.int64)
+    dtype = np.int32 if prod(radices) < 2**31 else np.int64
+    keys: CodeArray = np.zeros(length, dtype=dtype)
     space = 1
     for column, radix in zip(columns, radices, strict=True):
         if space > _MAX_SPACE // radix:
             distinct, keys = np.unique(keys, return_inverse=True)
             space = max(len(distinct), 1)
         if space == 1:
-            keys = column.astype(np.int64)
+            keys = column.astype(dtype)
         else:
             keys *= radix
-            keys += column.astype(np.int64, copy=False)
+            keys += column.astype(dtype, copy=False)
         space *= radix
     return keys, space
 
@@ -35,7 +38,7 @@ def _is_dense(space: int, length: int) -> bool:
     return space <= max(4 * length, 1 << 12)
 
 
-def tally(keys: CountArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
+def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
     """For each distinct key, ascending: the index of one row that has it, and the sum of its rows' weights.
 
     Weights must be positive: a key of weight 0 may be left out.
@@ -54,7 +57,7 @@ def tally(keys: CountArray, space: int, weights: CountArray) -> tuple[IndexArray
     return order[starts], np.add.reduceat(weights[order], starts)
 
 
-def tally_totals(keys: CountArray, space: int, weights: CountArray | None) -> CountArray:
+def tally_totals(keys: CodeArray, space: int, weights: CountArray | None) -> CountArray:
     """The summed weights of the distinct keys alone, in ascending order of the keys. None: every weight is 1."""
     if weights is None and _is_dense(space, len(keys)):
         totals = np.bincount(keys, minlength=space)
@@ -67,7 +70,7 @@ def tally_totals(keys: CountArray, space: int, weights: CountArray | None) -> Co
     return tally(keys, space, weights)[1]
 
 
-def group(keys: CountArray, space: int) -> tuple[IndexArray, IndexArray]:
+def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     """The index of one row of each distinct key, ascending, and for each row the number of its key among them."""
     if _is_dense(space, len(keys)):
         row_of = np.full(space, -1, dtype=np.intp)

@@ -229,9 +229,10 @@ def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> "nw.L
         value_type = relation.types[relation.columns.index(column)]
         query = _as_sql(table, "VARCHAR" if str(value_type).startswith("ENUM") else str(value_type))
         there: nw.LazyFrame[Any] = nw.from_native(relation.query("anonymized_marginals_rows", query))
-        return there
-    session = frame.to_native().sparkSession if frame.implementation.is_pyspark() else None
-    return nw.from_native(table).lazy(backend=frame.implementation, session=session)
+    else:
+        session = frame.to_native().sparkSession if frame.implementation.is_pyspark() else None
+        there = nw.from_native(table).lazy(backend=frame.implementation, session=session)
+    return there
 
 
 def _as_sql(table: "pa.Table", value_type: str) -> str:
