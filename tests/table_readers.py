@@ -3,6 +3,7 @@
 A way that is not installed skips its test and says why.
 """
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -32,12 +33,19 @@ Way = tuple[Any, str]
 
 
 def spark_session() -> Any:
-    """A session with two workers in this process; skips where pyspark or Java is missing."""
+    """A session with two workers in this process; skips where pyspark or Java is missing.
+
+    MARGINALS_SPARK names another master, such as local-cluster[2,1,1024] with workers in processes of their own.
+    """
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java 17, and there is no java here")
     settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
-    return sql.SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    return (
+        sql.SparkSession.builder.master(os.environ.get("MARGINALS_SPARK", "local[2]"))
+        .config(map=settings)
+        .getOrCreate()
+    )
 
 
 def handed_over(frame: pd.DataFrame, way: str, folder: Path) -> Way:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -228,11 +228,11 @@ def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> "nw.L
         relation = frame.to_native()
         value_type = relation.types[relation.columns.index(column)]
         query = _as_sql(table, "VARCHAR" if str(value_type).startswith("ENUM") else str(value_type))
-        there: nw.LazyFrame[Any] = nw.from_native(relation.query("anonymized_marginals_rows", query))
+        there: Any = nw.from_native(relation.query("anonymized_marginals_rows", query))
     else:
         session = frame.to_native().sparkSession if frame.implementation.is_pyspark() else None
         there = nw.from_native(table).lazy(backend=frame.implementation, session=session)
-    return there
+    return cast("nw.LazyFrame[Any]", there)
 
 
 def _as_sql(table: "pa.Table", value_type: str) -> str:
