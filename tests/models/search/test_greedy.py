@@ -1,5 +1,6 @@
 """Greedy search: every step is the best allowed one, none is left at the end, and the result keeps its start."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,7 @@ from models.interaction_graph import InteractionGraph
 from models.junction_tree import maximal_masks
 from models.maximum_entropy import MaximumEntropy
 from models.moves import AddEdge, AddVertex, allowed_moves, describe
-from models.search import STRATEGIES, Priced, Problem, Reach, Refusal, Unconstrained, backward, forward
+from models.search import STRATEGIES, Priced, Problem, Reach, Refusal, Unconstrained, backward, both, forward
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, never
 from search_strategies import Refused
@@ -261,14 +262,25 @@ def test_unconstrained_refuses_nothing_and_greedy_goes_by_its_name():
     assert STRATEGIES["greedy"] is forward
 
 
-def test_backward_search_loses_nothing_when_it_is_told_to_stop():
-    """Everything is allowed, and what is tried next is not: more time never gives less."""
+def all_or_nothing():
+    """A problem of two attributes whose base table alone may be published, though it costs more than it tells."""
     domain = Domain.of({name: Hierarchy.flat("xy") for name in "ab"})
     codes = dict(zip("ab", np.indices((2, 2)).reshape(2, -1)))
     table = ContingencyTable.from_cells(domain, dict.fromkeys("ab", 0), codes, np.array([9, 3, 2, 1]))
-    smaller = Refused(frozenset(all_collections(domain) - {frozenset(), frozenset([table.mask])}))
-    problem = Problem(DataCube([table]), smaller, Priced(1.0))
+    between = Refused(frozenset(all_collections(domain) - {frozenset(), frozenset([table.mask])}))
+    return Problem(DataCube([table]), between, Priced(1.0)), table.mask
+
+
+def test_backward_search_loses_nothing_when_it_is_told_to_stop():
+    """Everything is allowed, and what is tried next is not: more time never gives less."""
+    problem, base = all_or_nothing()
     results = [backward(problem, Countdown(turns)) for turns in range(12)]
     assert all(later.kl_divergence <= sooner.kl_divergence for sooner, later in pairwise(results))
-    assert {result.cliques for result in results} == {(), (table.mask,)}
-    assert backward(problem, lambda: False).cliques == (table.mask,)
+    assert {result.cliques for result in results} == {(), (base,)}
+    assert backward(problem, never).cliques == (base,)
+
+
+def test_a_gain_by_taking_away_is_not_taken_where_what_is_left_is_refused():
+    problem, base = all_or_nothing()
+    for strategy in (backward, both):
+        assert strategy(replace(problem, start=(base,)), never).cliques == (base,)
