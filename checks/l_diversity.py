@@ -158,6 +158,13 @@ class Recursive:
         # Other criteria than the plain one have no text that can be read back; theirs must not be taken for its.
         return f"pd-{text} without {sorted(self.dont_care)}" if self.dont_care else text
 
+    def compares_pairs(self, values: int) -> bool:
+        """Whether it bounds the ratio of any two values, and nothing else.
+
+        Don't-care values may hold a class alone, so that ratios of the others say nothing there.
+        """
+        return self.l > 1 and not self.dont_care and self.tail_size(values) == 1
+
     def tail_size(self, values: int) -> int:
         """How many of the `values` columns the tail adds up."""
         return max(values - self.l + 1, 0)

@@ -62,7 +62,7 @@ def decided(tree: SensitiveTree, diversity: Diversity, proof_budget: int = PROOF
     small = tree.combination_count <= SMALL_JOIN
     name, outcome = "join", by_join(tree, diversity) if small else None
     if outcome is None:
-        if isinstance(diversity, Recursive) and diversity.l > 1 and diversity.tail_size(len(tree.labels)) == 1:
+        if isinstance(diversity, Recursive) and diversity.compares_pairs(len(tree.labels)):
             name, outcome = "pairwise ratios", pairwise_ratios(tree, diversity)
         elif isinstance(diversity, Distinct):
             name, outcome = "supports", by_supports(tree, diversity.l)

@@ -18,11 +18,13 @@ from checks.sensitive_tree import SensitiveTree
 def pairwise_ratios(tree: SensitiveTree, diversity: Recursive) -> Outcome:
     """Decide recursive (c, l)-diversity when l is the number of values. Linear in the total size of the cliques.
 
-    Ratios near c are decided by the same pass with fractions. Raises ValueError for any other l.
+    Ratios near c are decided by the same pass with fractions. Raises ValueError for any other l, and for don't-care sets.
     """
     values = len(tree.labels)
-    if diversity.tail_size(values) != 1 or diversity.l == 1:
-        raise ValueError("pairwise ratios decide recursive diversity only where l is the number of values")
+    if not diversity.compares_pairs(values):
+        raise ValueError(
+            "pairwise ratios decide recursive diversity only where l is the number of values, all of concern"
+        )
     log_tree = LogTree(tree)
     pairs = [(head, tail) for head in diversity.heads(values) for tail in range(values) if head != tail]
     if not pairs:

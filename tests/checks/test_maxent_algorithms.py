@@ -82,7 +82,7 @@ def algorithms(tree: SensitiveTree, diversity: Diversity) -> dict[str, Outcome]:
         outcomes["branch and bound"] = bounded
     if isinstance(diversity, Distinct):
         outcomes["supports"] = by_supports(tree, diversity.l)
-    if isinstance(diversity, Recursive) and diversity.l > 1 and diversity.tail_size(len(tree.labels)) == 1:
+    if isinstance(diversity, Recursive) and diversity.compares_pairs(len(tree.labels)):
         outcomes["pairwise ratios"] = pairwise_ratios(tree, diversity)
     return outcomes
 
