@@ -111,7 +111,7 @@ class Domain:
         Raises DomainMismatchError when the mask skips a step of a path, and so is no generalization (KG06 6.1).
         """
         levels = {}
-        for attribute, resolution in self.resolutions(mask):
+        for attribute, resolution in self.resolutions(mask & ((1 << self.vertex_count) - 1)):
             levels[attribute] = self.hierarchy(attribute).height - resolution
         if self.mask(levels) != mask:
             raise DomainMismatchError("a set of induced attributes must hold every coarser step of each attribute")

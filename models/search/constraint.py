@@ -42,7 +42,8 @@ class Constraint(Protocol):
         """None when the collection with these maximal cliques may be chosen.
 
         new: the clique that the last move made; the other cliques were allowed before it. 0 where there is no such
-        clique, so that all must be looked at. A refusal because of a clique alone reaches FINER.
+        clique, so that all must be looked at. A refusal because of a clique alone reaches FINER; with a new clique, FINER
+        is because of that clique alone, so that a search may never try it again.
         """
 
 

@@ -23,7 +23,7 @@ class Problem:
     cube: must hold the base table. kept: margins that every collection shows, together a decomposable collection that
     the constraint allows. start: where a stepwise search begins, showing at least what is kept and allowed too; by
     default `kept`. seed: of the searches that draw at random. Raises NotDecomposableError when kept or start are not
-    decomposable.
+    decomposable, SelectionError when start does not show what is kept.
     """
 
     cube: DataCube
@@ -36,6 +36,8 @@ class Problem:
     def __post_init__(self) -> None:
         for masks in (self.kept, self.beginning):
             _ = Collection.of(self.cube, masks).junction_tree
+        if not self.is_kept(self.beginning):
+            raise SelectionError("a search must begin with all that is to be kept")
 
     @property
     def beginning(self) -> tuple[Mask, ...]:

@@ -94,6 +94,7 @@ def test_the_size_of_a_margin_is_the_product_of_its_numbers_of_values(data):
     for attribute, level in margin.items():
         cells *= len(set(lifted(domain.hierarchy(attribute), 0, level).tolist()))
     assert domain.size(margin) == cells
+    assert domain.cell_count(domain.mask(margin)) == cells
 
 
 @given(st.integers(0, 2**70))

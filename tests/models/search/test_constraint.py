@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from models.collection import Collection
 from models.domain import Domain
+from models.errors import NotDecomposableError, SelectionError
 from models.hierarchy import Hierarchy
 from models.interaction_graph import InteractionGraph
 from models.moves import AddEdge, AddVertex, allowed_moves
@@ -13,7 +14,7 @@ from models.search import MarginLimits, Problem, Reach, Refusal, Unconstrained, 
 from models.search.position import Position
 from search_oracles import all_collections, is_finer, shows
 from search_strategies import limits, private_problems, problems, small_domains
-from strategies import decomposable_collections
+from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
 
 any_problem = problems() | private_problems()
 
@@ -128,3 +129,15 @@ def test_without_a_constraint_the_independence_model_shows_all_base_values(colle
     begun = from_independence(Problem(collection.cube))
     assert set(begun.start) == {domain.mask({attribute: 0}) for attribute in domain.attributes}
     assert Collection.of(collection.cube, begun.start).is_decomposable
+
+
+def test_a_problem_whose_parts_do_not_fit_is_refused():
+    """What is kept and where it starts must be decomposable, and the one within the other."""
+    cube, mask = shape_cube(), SHAPE_DOMAIN.mask
+    cycle = tuple(map(mask, SHAPES["cycle"]))
+    for wrong in ({"kept": cycle}, {"start": cycle}):
+        with pytest.raises(NotDecomposableError):
+            Problem(cube, **wrong)
+    with pytest.raises(SelectionError, match="kept"):
+        Problem(cube, kept=(mask({"a": 0}),), start=(mask({"a": 1}), mask({"b": 0})))
+    assert Problem(cube, kept=(mask({"a": 1}),), start=(mask({"a": 0}),)).beginning == (mask({"a": 0}),)
