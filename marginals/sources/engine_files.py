@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,9 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
         "preserve_insertion_order": False,
     }
     connection = duckdb.connect(config=settings)
-    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")  # the bar would go to standard output
+    connection.execute("SET TimeZone = 'UTC'")
+    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
     with engine_refusals(files.name):
         try:
             query = _csv_query(files, columns) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
