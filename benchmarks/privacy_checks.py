@@ -3,14 +3,19 @@
 Simulated collections in which 4 to 12 marginals hold a sensitive attribute of 14 values: chains {A_i, A_i+1, C}, and
 stars {A_i, B_i, C}. The dependence on C is chosen so that both verdicts occur. One JSON line a case; then the growth of
 time with the number of marginals, and how many times slower the join is. `--quick` looks at a few cases.
+
+On one thread: products of small matrices are slower on two where these are busy, by up to a hundred times.
 """
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
 
