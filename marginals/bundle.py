@@ -149,7 +149,9 @@ def put_report(folder: Path, page: bytes) -> None:
 
 def _descriptor_bytes(package: Mapping[str, Any]) -> bytes:
     # Half a surrogate pair, which only other people's bundles have, stays the escape that JSON spells it with.
-    return (json.dumps(package, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    return (json.dumps(package, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
+        "utf-8", "backslashreplace"
+    )
 
 
 class _Names:

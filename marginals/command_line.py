@@ -695,7 +695,7 @@ def _print_finding(finding: Finding) -> None:
     if finding.worst is None:
         return
     hidden = ("margins", "counts", "distribution")
-    worst = {name: value for name, value in finding.worst.items() if name not in hidden}
+    worst = {name: value for name, value in finding.worst.items() if name not in hidden and value is not None}
     lead = "nearest to failing" if finding.holds else "worst"
     shown = "; ".join(f"{name} {_plain(value)}" for name, value in worst.items())
     click.echo(f"           {lead}: {printable(shown)}")

@@ -1,6 +1,6 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -111,18 +111,13 @@ def read_table(
     are rarer are generalized before they are counted.
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
     """
-    if domain not in DOMAINS:
-        raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {domain!r}")
     if engine not in ENGINES:
         raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {engine!r}")
-    wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
-    used = [name for name, attribute in wanted.items() if attribute.role.is_used]
-    if not used:
-        raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
+    wanted = _wanted(attributes, domain)
     memory = machine_memory() // 2 if memory is None else memory
-    described = [column for column, attribute in wanted.items() if attribute.role is not Role.IGNORED]
-    opened = _opened(source, described, used, engine, memory // 2)
-    reading = _Reading(opened, {column: wanted[column] for column in used}, frozenset(missing), domain)
+    opened = _opened(source, wanted, engine, memory // 2)
+    reading = _Reading.of(opened, wanted, missing, domain)
+    used = list(reading.wanted)
     limit = memory // 2 // _BYTES_OF_CELL
     with engine_refusals(opened.name):
         if isinstance(opened, Engine) and opened.estimate(used) > limit:
@@ -170,36 +165,48 @@ def read_rows(
 
     Arguments and errors as for `read_table`.
     """
-    wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
-    used = [name for name, attribute in wanted.items() if attribute.role.is_used]
-    if not used:
-        raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
-    known = (
-        PandasFrame(source)
-        if isinstance(source, pd.DataFrame)
-        else PandasFrame(read_frame(Path(source)), Path(source).name)
-    )
-    for column, attribute in wanted.items():
-        if column not in known.columns and attribute.role is not Role.IGNORED:
-            raise InputError(f"{known.name} has no column {column!r}")
-    reading = _Reading(known, {column: wanted[column] for column in used}, frozenset(missing), domain)
-    over, codes, kept = reading.coded(known.rows(used))
+    wanted = _wanted(attributes, domain)
+    if isinstance(source, pd.DataFrame):
+        known = PandasFrame(source)
+    else:
+        known = PandasFrame(read_frame(Path(source)), Path(source).name)
+    _check_columns(known, wanted)
+    reading = _Reading.of(known, wanted, missing, domain)
+    over, codes, kept = reading.coded(known.rows(list(reading.wanted)))
     roles = {column: attribute.role for column, attribute in wanted.items()}
     return Rows(over, roles, codes, known.frame[kept], int((~kept).sum()))
 
 
-def _opened(source: Any, described: Sequence[str], used: Sequence[str], engine: str, memory: int) -> Source:
+def _wanted(attributes: Mapping[str, Attribute | str], domain: str) -> dict[str, Attribute]:
+    """What each column is taken for; one at least is used."""
+    if domain not in DOMAINS:
+        raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {domain!r}")
+    wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
+    if not any(attribute.role.is_used for attribute in wanted.values()):
+        raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
+    return wanted
+
+
+def _opened(source: Any, wanted: Mapping[str, Attribute], engine: str, memory: int) -> Source:
     """The source, which has all columns that are described once."""
     files = files_of(Path(source)) if isinstance(source, str | Path) else None
-    columns = files or frame_source(source)
-    for column in described:
-        if column not in columns.columns:
+    opened = files or frame_source(source)
+    _check_columns(opened, wanted)
+    used = [column for column, attribute in wanted.items() if attribute.role.is_used]
+    return file_source(files, used, engine, memory) if files else opened
+
+
+def _check_columns(source: Source, wanted: Mapping[str, Attribute]) -> None:
+    columns = list(source.columns)
+    for column, attribute in wanted.items():
+        if attribute.role is Role.IGNORED:
+            continue
+        if column not in columns:
             # The columns are not listed: without a header they are the values of a row.
-            found = f"its first line must name it, and names {len(columns.columns)} others"
-            raise InputError(f"{columns.name} has no column {column!r}; {found}")
-        if list(columns.columns).count(column) > 1:
-            raise InputError(f"{columns.name} has two columns of the name {column!r}")
-    return file_source(files, used, engine, memory) if files else columns
+            found = f"its first line must name it, and names {len(columns)} others"
+            raise InputError(f"{source.name} has no column {column!r}; {found}")
+        if columns.count(column) > 1:
+            raise InputError(f"{source.name} has two columns of the name {column!r}")
 
 
 @dataclass(frozen=True)
@@ -210,6 +217,11 @@ class _Reading:
     wanted: Mapping[str, Attribute]
     missing: frozenset[str]
     domain: str
+
+    @classmethod
+    def of(cls, source: Source, wanted: Mapping[str, Attribute], missing: Iterable[str], domain: str) -> "_Reading":
+        used = {column: attribute for column, attribute in wanted.items() if attribute.role.is_used}
+        return cls(source, used, frozenset(missing), domain)
 
     @property
     def roles(self) -> dict[str, Role]:

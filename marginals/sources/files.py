@@ -51,17 +51,23 @@ def _found(path: Path) -> list[Path]:
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """All rows of one CSV file, every value as text, or of one Parquet file. Raises InputError for anything else."""
-    if not path.is_file():
-        raise InputError(f"there is no table at {path}")
+    """All rows of a table in memory: CSV, every value as text, or Parquet; one file, a folder or a glob of them.
+
+    Raises InputError for anything else.
+    """
+    files = files_of(path)
+    columns = list(files.columns)
+    files.check(columns)
+    if isinstance(files, CsvFiles):
+        parts = [chunk for file in files.paths for chunk in _chunks(file)]
+    else:
+        parts = [_parquet_frame(file) for file in files.paths]
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def _parquet_frame(path: Path) -> pd.DataFrame:
     with _refusals(path):
-        if path.suffix.lower() in _PARQUET:
-            require("pyarrow", "parquet", f"{path.name} is Parquet; reading it")
-            return pd.read_parquet(path)
-        frame = pd.concat(_chunks(path))
-    for column in frame.columns:
-        _check_column(path, column, list(frame.columns), path)
-    return frame
+        return pd.read_parquet(path)
 
 
 @dataclass(frozen=True)

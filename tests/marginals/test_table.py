@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from marginals import Attribute, Hierarchy, InputError, Role, Table, read_table
+from marginals import Attribute, Hierarchy, InputError, Role, Table, read_rows, read_table
 
 ATTRIBUTES = {
     "age": Attribute("quasi-identifier", intervals=[5, 10]),
@@ -92,3 +92,23 @@ def test_nothing_to_publish_is_said() -> None:
         read_table(pd.DataFrame({"a": ["x"]}), {"a": "identifier"})
     with pytest.raises(InputError, match="role"):
         Attribute("secret")
+
+
+def test_rows_one_by_one_are_those_that_are_counted(tmp_path: Path) -> None:
+    """From a frame, a file and a folder alike, in order, and with the same refusals."""
+    frame = pd.DataFrame({"age": ["30", "", "40", "30"], "ill": list("yyny"), "note": list("abcd")})
+    (tmp_path / "parts").mkdir()
+    frame[:2].to_csv(tmp_path / "parts" / "1.csv", index=False)
+    frame[2:].to_csv(tmp_path / "parts" / "2.csv", index=False)
+    roles = {"age": "quasi-identifier", "ill": "sensitive"}
+    for source in (frame, tmp_path / "parts"):
+        rows, table = read_rows(source, roles), read_table(source, roles)
+        assert rows.domain == table.domain
+        assert (len(rows), rows.missing) == (table.rows, table.missing) == (3, 1)
+        assert rows.frame["note"].tolist() == ["a", "c", "d"]
+        labels = rows.domain.hierarchy("age").labels[0]
+        assert [labels[code] for code in rows.codes["age"]] == ["30", "40", "30"]
+        with pytest.raises(InputError, match="domain is"):
+            read_rows(source, roles, domain="guessed")
+        with pytest.raises(InputError, match="no column 'sex'"):
+            read_rows(source, {"sex": "sensitive"})
