@@ -145,7 +145,7 @@ def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
     if key is None and is_signed(folder):
         raise InputError(
             f"{folder} is signed, and another report would break its signature; write the page to a file of its own "
-            "(--out FILE), or sign the bundle again (--sign KEYFILE)"
+            "(--out FILE), or sign the bundle again (--sign KEYFILE, in Python sign=)"
         )
 
     def describing(report: dict[str, Any]) -> bytes:
