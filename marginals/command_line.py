@@ -351,24 +351,43 @@ def anonymize(config: Path, method: str, suppression: float, out: Path | None, a
         raise NothingPublishableError("no single table satisfies the policy, not even one with everything suppressed")
 
 
+_SIGN = click.option(
+    "--sign",
+    metavar="KEYFILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Sign the bundle with this secret key, by the program minisign, which asks for the password if it has one.",
+)
+
+
 @main.command()
 @_CONFIG
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the release; replaces one.")
+@_SIGN
 @_json_option
-def publish(config: Path, out: Path, as_json: bool) -> None:
+def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
     """Choose marginals by the policy of CONFIG and write them as a bundle.
 
+    A signature (datapackage.json.minisig) shows who made the bundle to those who have the public key: `minisign -G` makes
+    a pair of keys, with -W one without a password, which signs where there is no terminal.
+
     \b
-    Example:
+    Examples:
       marginals publish release.toml --out release
+      marginals publish release.toml --out release --sign ~/.minisign/minisign.key
     """
+    if sign is not None:
+        from marginals.signature import secret_key
+
+        secret_key(sign)  # What would be refused after a long search is refused before it.
     with _Progress(not as_json) as progress:
         configured = marginals.read_config(config)
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
-        release = marginals.publish(table, configured.policy, progress).write(out)
-    _report_release(release, as_json)
+        release = marginals.publish(table, configured.policy, progress)
+    _report_release(release.write(out, sign=sign), as_json)
+    if sign is not None and not as_json:
+        click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
 
 @main.command()
@@ -380,19 +399,26 @@ def publish(config: Path, out: Path, as_json: bool) -> None:
     metavar="CHECK",
     help="Check this instead of what the release claims: k-link=K, k-combinatorial=K or diversity=CRITERION.",
 )
+@click.option(
+    "--key",
+    metavar="PUBLICKEY",
+    help="Check, by the program minisign, that each DIR is signed with this key: RW..., or the file that holds it.",
+)
 @_json_option
-def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> None:
+def verify(folders: Sequence[Path], demands: Sequence[str], key: str | None, as_json: bool) -> None:
     """Check the release in DIR from its files alone; several DIRs as somebody sees them who holds them all.
 
-    A check that is undecided within its budget is no pass: exit status 1, as for one that fails.
+    A check that is undecided within its budget is no pass: exit status 1, as for one that fails. With --key a signature
+    that is missing, wrong, or by another key fails too; without it, no signature is checked, which the answer says.
 
     \b
     Examples:
       marginals verify release
       marginals verify release-2025 release-2026
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
+      marginals verify release --key publisher.pub
     """
-    verification = marginals.verify(*folders, demands=demands)
+    verification = marginals.verify(*folders, demands=demands, key=key)
     if as_json:
         _print_json(verification.as_json())
     else:
@@ -522,21 +548,24 @@ def _print_estimate(estimate: "Estimate") -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="File for the page; the bundle stays as it is. Without it, the page becomes the bundle's report.html.",
 )
+@_SIGN
 @_json_option
-def report(folder: Path, out: Path | None, as_json: bool) -> None:
+def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> None:
     """Write the report of the release in DIR again, from its files alone: one HTML page to read, show and print.
 
-    The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says.
+    The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says. A
+    bundle that is signed must be signed again (verify it before), or keeps its report: write the page elsewhere.
 
     \b
     Examples:
       marginals report release
       marginals report release -o report.html
+      marginals report release --sign ~/.minisign/minisign.key
     """
     from marginals.bundle import REPORT
 
     release = marginals.open_release(folder)
-    release.write_report(out)
+    release.write_report(out, sign=sign)
     verification, written = release.verify(), out or folder / REPORT
     if as_json:
         _print_json({"out": str(written), **verification.as_json()})
