@@ -117,6 +117,7 @@ def main() -> None:
       marginals init people.csv             a config for a table of your own, to be reviewed
       marginals assess release.toml         what the table itself gives away
       marginals risk release.toml           what attackers could do to the people in it
+      marginals disclose release.toml --out disclosed.csv
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
@@ -320,6 +321,32 @@ def risk(
     click.echo(str(report))
     if page is not None:
         click.echo(f"Wrote {page}. It is made from the table: keep it to yourself.")
+
+
+@main.command()
+@_CONFIG
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="CSV file for what is disclosed."
+)
+@_json_option
+def disclose(config: Path, out: Path, as_json: bool) -> None:
+    """Write the table of CONFIG as its rules disclose it: hidden or generalized where their conditions hold.
+
+    The rules are the entries [[risk.rules]] of CONFIG. With DuckDB (data.engine "duckdb", or "auto" where it is
+    installed) they are executed file to file, also for tables that do not fit in memory, and the order of rows is not
+    kept; "pandas" keeps it. Nothing is checked: see `marginals risk` first.
+
+    \b
+    Example:
+      marginals disclose release.toml --out disclosed.csv
+    """
+    from marginals.disclosing_files import disclose_table
+
+    told = disclose_table(marginals.read_config(config), out)
+    if as_json:
+        _print_json({"out": str(out), "rows": told.rows, "engine": told.engine})
+    else:
+        click.echo(f"Wrote {told.rows} rows to {out} ({told.engine}). Nothing was checked of their privacy.")
 
 
 @main.command()
