@@ -106,6 +106,7 @@ def main() -> None:
       marginals init people.csv             a config for a table of your own, to be reviewed
       marginals assess release.toml         what the table itself gives away
       marginals risk release.toml           what attackers could do to the people in it
+      marginals disclose release.toml --out disclosed.csv
       marginals anonymize release.toml      all minimal single tables
       marginals publish release.toml --out release
       marginals verify release
@@ -250,6 +251,12 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
 @click.option("--frontier", "wants_frontier", is_flag=True, help="The least risk for each mean utility, too.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a file .svg, .png or .pdf.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="CSV file for what is disclosed.")
+@click.option(
+    "--report",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="HTML page about all of it, for you: made from the table, not to be published.",
+)
 @_json_option
 def risk(
     config: Path,
@@ -261,6 +268,7 @@ def risk(
     wants_frontier: bool,
     plot: Path | None,
     out: Path | None,
+    page: Path | None,
     as_json: bool,
 ) -> None:
     """Say what attackers could do to the people in the table of CONFIG, or in the releases in DIR.
@@ -268,7 +276,10 @@ def risk(
     The risk is the mean over the people of their harm times the probability that an attacker finds them, who guesses
     among all that fit (Lebanon et al. 2009). The section [risk] of CONFIG says what attackers hold, how much harm which
     value does, and by which rules the table is disclosed; without it attackers know the quasi-identifiers, and being
-    found is a harm of 1. Releases are compared, the least risk first. Utility counts steps down from *.
+    found is a harm of 1. There, `similar` lets misspelled values agree from a Jaro similarity of `threshold` on, and
+    [risk.linkage] names public records that attackers join with what is disclosed before they look for people. Releases
+    are compared, the least risk first. Utility counts steps down from *. The page of --report draws the frontier where
+    that takes seconds, else with --frontier.
 
     \b
     Examples:
@@ -276,10 +287,13 @@ def risk(
       marginals risk release.toml --levels age=2,postcode=3
       marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
       marginals risk release.toml release-a release-b
+      marginals risk release.toml release-a release-b --report risk.html
     """
     from checks.risk.objective import LeastRisk, MostUtility, TradeOff
+    from marginals.atomic_file import replace_file
     from marginals.people import labelled
     from marginals.risk import compare, disclosure_risk
+    from marginals.risk_page import risk_html
     from marginals.risk_plot import write_plot
     from marginals.risk_report import RiskReport
 
@@ -291,10 +305,11 @@ def risk(
     if len(objectives) > 1:
         raise InputError("choose one of --utility, --loss and --price")
     described = disclosure_risk(marginals.read_config(config), parse_levels(levels))
+    on_page = page is not None and described.no_frontier is None and described.is_quick
     report = RiskReport(
         described.of_table(),
         described.optimum(objectives[0]) if objectives else None,
-        described.frontier() if wants_frontier or plot is not None else None,
+        described.frontier() if wants_frontier or plot is not None or on_page else None,
         compare([described.of_release(marginals.open_release(folder), str(folder)) for folder in folders]),
     )
     if plot is not None and report.frontier is not None:
@@ -302,10 +317,40 @@ def risk(
     if out is not None:
         shown = described.table.records if report.optimum is None else report.optimum.disclosure.records
         _write_csv(out, labelled(shown))
+    if page is not None:
+        replace_file(page, risk_html(described, report, objectives[0] if objectives else None))
     if as_json:
         _print_json(report.as_json())
+        return
+    click.echo(str(report))
+    if page is not None:
+        click.echo(f"Wrote {page}. It is made from the table: keep it to yourself.")
+
+
+@main.command()
+@_CONFIG
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="CSV file for what is disclosed."
+)
+@_json_option
+def disclose(config: Path, out: Path, as_json: bool) -> None:
+    """Write the table of CONFIG as its rules disclose it: hidden or generalized where their conditions hold.
+
+    The rules are the entries [[risk.rules]] of CONFIG. With DuckDB (data.engine "duckdb", or "auto" where it is
+    installed) they are executed file to file, also for tables that do not fit in memory, and the order of rows is not
+    kept; "pandas" keeps it. Nothing is checked: see `marginals risk` first.
+
+    \b
+    Example:
+      marginals disclose release.toml --out disclosed.csv
+    """
+    from marginals.disclosing_files import disclose_table
+
+    told = disclose_table(marginals.read_config(config), out)
+    if as_json:
+        _print_json({"out": str(out), "rows": told.rows, "engine": told.engine})
     else:
-        click.echo(str(report))
+        click.echo(f"Wrote {told.rows} rows to {out} ({told.engine}). Nothing was checked of their privacy.")
 
 
 @main.command()

@@ -5,8 +5,9 @@ original row; its label is looked up in the hierarchy by a join.
 """
 
 import ast
-import os
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pandas as pd
 
 from marginals.disclosing import DisclosureRule, parsed
 from marginals.errors import InputError
+from marginals.sources.engine_files import rows_query
+from marginals.sources.files import CsvFiles, ParquetFiles, files_of
 from models.domain import Domain
 
 _COMPARISONS: Mapping[type[ast.cmpop], str] = {
@@ -30,24 +33,32 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
 
 
 def disclose_file(
-    source: Path, target: Path, domain: Domain, rules: Sequence[DisclosureRule], missing: Iterable[str] = ("",)
+    source: Path,
+    target: Path,
+    domain: Domain,
+    rules: Sequence[DisclosureRule],
+    missing: Iterable[str] = ("",),
+    memory: int | None = None,
 ) -> int:
-    """Write the disclosed labels of a CSV or Parquet file as CSV; returns the number of rows.
+    """Write the disclosed labels of a table, CSV or Parquet, as CSV; returns the number of rows.
 
-    domain: the attributes to disclose, columns of the source. Rows with a missing value in one of them are left out, as
-    `read_table` does; the order of rows is not kept. Conditions must be formulas in text. Raises InputError without
-    duckdb, or for a file, condition or value that cannot be used; then nothing is written.
+    source: a file, a folder or a glob. domain: the attributes to disclose, columns of the source. Rows with a missing
+    value in one of them are left out, as `read_table` does; the order of rows is not kept. Conditions must be formulas
+    in text. memory: bytes that DuckDB may take; it puts more on disk. Raises InputError without duckdb, or for a file,
+    condition or value that cannot be used; then nothing is written.
     """
     try:
         duckdb = import_module("duckdb")
     except ImportError:
         raise InputError("rules on tables that do not fit in memory need duckdb: pip install duckdb") from None
-    if not source.is_file():
-        raise InputError(f"there is no table at {source}")
+    files = files_of(source)
     partial = target.with_name(target.name + ".partial")
     try:
-        with duckdb.connect() as connection:
-            rows = _disclose(connection, source, partial, domain, rules, tuple(missing))
+        with tempfile.TemporaryDirectory(prefix="marginals-") as folder:
+            settings = {"temp_directory": folder, "preserve_insertion_order": False}
+            limit = {} if memory is None else {"memory_limit": f"{max(memory >> 20, 64)}MiB"}
+            with duckdb.connect(config={**settings, **limit}) as connection:
+                rows = _disclose(connection, files, partial, domain, rules, tuple(missing))
         partial.replace(target)
     except duckdb.Error as error:
         raise InputError(f"DuckDB cannot disclose {source.name} ({type(error).__name__})") from None
@@ -59,26 +70,36 @@ def disclose_file(
 
 
 def _disclose(
-    connection: Any, source: Path, target: Path, domain: Domain, rules: Sequence[DisclosureRule], missing: Sequence[str]
+    connection: Any,
+    files: CsvFiles | ParquetFiles,
+    target: Path,
+    domain: Domain,
+    rules: Sequence[DisclosureRule],
+    missing: Sequence[str],
 ) -> int:
-    reader = "read_parquet({})" if source.suffix.lower() in (".parquet", ".pq") else "read_csv({}, all_varchar = true)"
-    original = f"(SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {reader.format(_text(os.fspath(source)))})"
-    columns = {name for name, *_ in connection.execute(f"DESCRIBE SELECT * FROM {original}").fetchall()}
-    for attribute in domain.attributes:
-        if attribute not in columns:
-            raise InputError(f"{source.name} has no column {attribute!r}; its columns are {', '.join(sorted(columns))}")
-    kept = [f"{_name(a)} NOT IN ({', '.join(map(_text, ['', *missing]))})" for a in domain.attributes]
+    named = _named(rules)
+    for name in sorted(named - set(files.columns)):
+        raise InputError(f"a condition names {name!r}, which is no column of the table")
+    columns = list(dict.fromkeys([*domain.attributes, *sorted(named)]))
+    files.check(columns)
+    connection.execute("SET TimeZone = 'UTC'")
+    with suppress(import_module("duckdb").InvalidInputException):  # a notebook without ipywidgets has no bar
+        connection.execute("SET enable_progress_bar = false")
+    original = f"(SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({rows_query(files, columns)}))"
+    kept = [f"{_name(a)} IS NOT NULL" for a in domain.attributes]
+    if missing:
+        kept += [f"{_name(a)} NOT IN ({', '.join(map(_text, missing))})" for a in domain.attributes]
     connection.execute(f"CREATE VIEW original AS SELECT * FROM {original} WHERE {' AND '.join(kept)}")
     for number, hierarchy in enumerate(domain.hierarchies):
         labels = [f"level{level}" for level in range(hierarchy.height + 1)]
         connection.register(f"hierarchy{number}", pd.DataFrame(hierarchy.rows(), columns=labels))
-    query = disclosure_query(domain, rules, _numeric(connection, rules, columns))
+    query = disclosure_query(domain, rules, _numeric(connection, named))
     connection.execute(f"CREATE VIEW disclosed AS {query}")
     unknown = " + ".join(f"count(*) FILTER ({_name(a)} IS NULL)" for a in domain.attributes)
     total, lost = connection.execute(f"SELECT count(*), {unknown} FROM disclosed").fetchone()
     if lost:
-        raise InputError(f"{source.name} has {lost} values that are not among the base values of their hierarchies")
-    connection.execute(f"COPY disclosed TO {_text(os.fspath(target))} (FORMAT csv, HEADER)")
+        raise InputError(f"{files.name} has {lost} values that are not among the base values of their hierarchies")
+    connection.execute(f"COPY disclosed TO {_text(str(target))} (FORMAT csv, HEADER)")
     return int(total)
 
 
@@ -161,16 +182,19 @@ class _Formula:
         return InputError(f"the condition {self._text!r} has no translation to SQL; compare columns with constants")
 
 
-def _numeric(connection: Any, rules: Sequence[DisclosureRule], columns: Iterable[str]) -> set[str]:
-    """The columns of conditions in which every value is a number, which pandas reads as such."""
+def _named(rules: Sequence[DisclosureRule]) -> set[str]:
+    """The columns that conditions are about."""
     named: set[str] = set()
     for rule in rules:
         if isinstance(rule.condition, str):
             formula, quoted = parsed(rule.condition)
             names = {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
             named |= {quoted.get(name, name) for name in names}
-    for name in sorted(named - set(columns)):
-        raise InputError(f"a condition names {name!r}, which is no column of the table")
+    return named
+
+
+def _numeric(connection: Any, named: Iterable[str]) -> set[str]:
+    """The columns among some in which every value is a number, which pandas reads as such."""
     numeric = set()
     for name in named:
         value = f"nullif({_name(name)}, '')"

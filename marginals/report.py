@@ -5,11 +5,9 @@ It needs no network and no script, and the same release always gives the same by
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from math import ceil, isfinite
 
-import jinja2
 import numpy as np
 
 from checks.claims import MaxentDiversity
@@ -17,6 +15,7 @@ from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Entropy, Recursive, Simple
 from marginals.attribute import Role
 from marginals.claims_in_words import ClaimInWords, in_words
+from marginals.page import page
 from marginals.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
 from marginals.published import Published
 from models.contingency_table import ContingencyTable
@@ -103,7 +102,8 @@ class KlBar:
 def report_html(published: Published) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims = _claims(published)
-    page = _template().render(
+    return page(
+        "report.html",
         rows=published.collection.cube.total,
         attributes=_attributes(published),
         marginals=_marginals(published),
@@ -117,21 +117,6 @@ def report_html(published: Published) -> bytes:
         facts=_facts(published),
         example=_example(published),
     )
-    # An attribute of somebody else's bundle may be named by half a surrogate pair, which no file can hold.
-    return page.encode("utf-8", "replace")
-
-
-@cache
-def _template() -> jinja2.Template:
-    """The page; every value put into it is escaped, whatever it is."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("marginals", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html")
 
 
 def _claims(published: Published) -> list[ClaimInWords]:

@@ -1,22 +1,29 @@
-"""Disclosure risk of a table, and of releases: what attackers with some dictionary could do to the people in it."""
+"""Disclosure risk of a table, and of releases: what attackers with some dictionary could do to the people in it.
+
+Attackers look up disclosed records in their dictionary, or first link them with public records and look up what both say
+together (LSFB09 section 6).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from checks.risk.approximate_consistency import approximate_counts
-from checks.risk.dictionary import Dictionary, consistent_counts, identification_probability
+from checks.risk.approximate_consistency import AlikeValues, approximate_counts
+from checks.risk.dictionary import Dictionary, identification_probability
+from checks.risk.errors import IncomparableError
 from checks.risk.frontier import Frontier, frontier
+from checks.risk.linkage import Links, linkage_losses, uniform_links
 from checks.risk.loss import Harm
 from checks.risk.objective import Objective
 from checks.risk.optimal_disclosure import DecisionProblem, Optimum, branch_and_bound
 from checks.risk.record import Records, RecordSpace, distance_from_root
 from checks.risk.release_risk import release_risk
+from checks.risk.risk_bound import require_bound
 from checks.risk.sensitivity import Constant, Sensitivity, Weights, harmonic_shares, product
 from marginals.attribute import Role
 from marginals.config import Config
@@ -27,15 +34,21 @@ from marginals.release import Release
 from marginals.risk_settings import RiskSettings
 from marginals.similarity import alike_values
 from marginals.sources.files import read_frame
+from marginals.sources.pandas_frame import factorized
 from marginals.table import Rows
-from models.arrays import BoolArray, CountArray, FloatArray
+from models.arrays import CountArray, FloatArray, IndexArray
 from models.collection import Collection
 from models.data_cube import DataCube
 from models.domain import Domain
 from models.errors import DomainMismatchError
+from models.hierarchy import SUPPRESSED, Hierarchy
 
 MAX_VECTORS = 10_000
 """Combinations of levels that a frontier looks at, for each record."""
+
+
+QUICK = 10_000_000
+"""Losses of a record at a combination of levels that a frontier computes without being asked to."""
 
 
 @dataclass(frozen=True)
@@ -47,24 +60,47 @@ class AttackerTable:
     identifier: str | None
     missing: tuple[str, ...]
 
+    def records(self, space: RecordSpace) -> Records:
+        """Its rows as records. Raises InputError for a value that no hierarchy has."""
+        return records_of(self.frame, space, self.name, self.missing)
+
     def dictionary(self, space: RecordSpace) -> Dictionary:
-        """Its rows as entries of a dictionary. Raises InputError for a value that no hierarchy has."""
-        return Dictionary(records_of(self.frame, space, self.name, self.missing))
+        """Its rows as entries of a dictionary. Errors as for `records`."""
+        return Dictionary(self.records(space))
 
 
 @dataclass(frozen=True, eq=False)
 class TableRisk:
     """The risk of disclosing a table (LSFB09 Definitions 3 and 4).
 
-    names, prior: of the dictionaries. losses, probabilities: of each record under each dictionary, shape
-    (dictionaries, records). utility: of each record, shape (records,).
+    names, prior: of the dictionaries. losses, counts: of each record under each dictionary, and how many of its entries
+    are consistent with it, shape (dictionaries, records). utility: of each record, shape (records,). bounds: for each
+    dictionary whether no attacker with one that is more general and holds the same people can do more (Proposition 1).
+    linked: the losses where records are first linked with public ones, as losses; None where they are not.
     """
 
     names: tuple[str, ...]
     prior: FloatArray
     losses: FloatArray
-    probabilities: FloatArray
+    counts: CountArray
     utility: FloatArray
+    bounds: tuple[bool, ...]
+    linked: FloatArray | None = None
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """The probability that each person is found under each dictionary: shape (dictionaries, records)."""
+        return np.stack([identification_probability(counts) for counts in self.counts])
+
+    @property
+    def expected_losses(self) -> FloatArray:
+        """The loss of each record expected over the dictionaries: shape (records,)."""
+        return np.asarray(product(self.prior[:, None], self.losses).sum(axis=0))
+
+    @property
+    def linked_risks(self) -> FloatArray | None:
+        """The mean loss under each dictionary of records that are linked first."""
+        return None if self.linked is None else np.asarray(self.linked.mean(axis=1))
 
     @property
     def risks(self) -> FloatArray:
@@ -82,7 +118,8 @@ class TableRisk:
         return float(self.risks.max())
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values; null stands for infinite."""
+        """As plain values; null stands for infinite, and for the risk by linkage where there is none."""
+        linked = [None] * len(self.names) if self.linked_risks is None else self.linked_risks.tolist()
         return {
             "records": len(self.utility),
             "utility": float(self.utility.mean()),
@@ -94,9 +131,14 @@ class TableRisk:
                     "risk": finite(risk),
                     "largest_loss": finite(loss.max()),
                     "identification_probability": float(probability.mean()),
-                    "identified": int(np.count_nonzero(probability == 1)),
+                    "identified": int(np.count_nonzero(counts == 1)),
+                    "fewest_consistent": int(counts.min()),
+                    "is_upper_bound": bound,
+                    "linked_risk": None if by_linkage is None else finite(by_linkage),
                 }
-                for name, risk, loss, probability in zip(self.names, self.risks, self.losses, self.probabilities)
+                for name, risk, loss, counts, probability, bound, by_linkage in zip(
+                    self.names, self.risks, self.losses, self.counts, self.probabilities, self.bounds, linked
+                )
             ],
         }
 
@@ -130,12 +172,16 @@ class BundleRisk:
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """A table, its disclosure under the rules of a config, and the attackers that it is disclosed to."""
+    """A table, its disclosure under the rules of a config, and the attackers that it is disclosed to.
+
+    public: what these link with it before.
+    """
 
     table: DisclosedTable
     attackers: tuple[AttackerTable, ...]
     settings: RiskSettings
     weights: AttackerTable | None = None
+    public: AttackerTable | None = None
 
     @cached_property
     def problem(self) -> DecisionProblem:
@@ -173,20 +219,66 @@ class Risk:
     def of_table(self, disclosed: Records | None = None) -> TableRisk:
         """The risk of what is disclosed, or of other generalizations of the rows."""
         records = self.table.records if disclosed is None else disclosed
-        counts = [self._counts(records, dictionary) for dictionary in self.problem.dictionaries]
-        people = np.arange(len(records))
+        dictionaries, people = self.problem.dictionaries, np.arange(len(records))
+        counts = [approximate_counts(records, known, self._alike(records, known)) for known in dictionaries]
         return TableRisk(
             tuple(attacker.name for attacker in self.attackers),
             np.array(self.settings.prior),
             np.stack([self.problem.harm.loss(records, people, held) for held in counts]),
-            np.stack([identification_probability(held) for held in counts]),
+            np.stack(counts),
             distance_from_root(records),
+            tuple(map(partial(self._is_bound, records), self.attackers, dictionaries)),
+            None if self.public is None else self._linked_losses(records, self.public),
         )
 
-    def _counts(self, records: Records, dictionary: Dictionary) -> CountArray:
-        if not self.settings.similar:
-            return consistent_counts(records, dictionary)
-        return approximate_counts(records, dictionary, alike_values(records, dictionary, self.settings.similar))
+    def _alike(self, records: Records, dictionary: Dictionary) -> Mapping[int, AlikeValues]:
+        compared = [name for name in self.settings.similar if name in records.space.domain.attributes]
+        return alike_values(records, dictionary, compared, self.settings.threshold)
+
+    def _is_bound(self, records: Records, attacker: AttackerTable, known: Dictionary) -> bool:
+        """Whether Proposition 1 holds: for exact consistency, with people known by identifier or those of the table."""
+        if self.settings.similar:
+            return False
+        originals = self.table.disclosure.originals
+        try:
+            people = self._identifiers(attacker) if self.settings.dictionaries else (np.arange(len(originals)),) * 2
+            if people is None:
+                return False
+            named = Dictionary(known.entries, people[1])
+            require_bound(records, originals, people[0], named, self.problem.harm)
+        except (IncomparableError, InputError):
+            return False
+        return True
+
+    def _identifiers(self, other: AttackerTable) -> tuple[CountArray, CountArray] | None:
+        """Numbers of the people of the table, and of those of another one, the same for the same; None without."""
+        own, numbers = self._own, dict[str, int]()
+        if own.identifier is None or other.identifier is None:
+            return None
+        here = identifiers_of(own.frame, own.identifier, own.name, numbers)
+        return here, identifiers_of(other.frame, other.identifier, other.name, numbers)
+
+    def _linked_losses(self, disclosed: Records, public: AttackerTable) -> FloatArray:
+        """The losses of records that are linked with public ones first: shape (dictionaries, records)."""
+        added = () if self.settings.linkage is None else self.settings.linkage.columns
+        space = _enlarged(self.table.rows.domain, added, [public, *self.attackers])
+        hidden = np.tile(space.roots[len(disclosed.space) :], (len(disclosed), 1))
+        records, known = Records(space, np.hstack([disclosed.nodes, hidden])), public.records(space)
+        links = self._links(records, known, public)
+        harm = Harm(self._sensitivity(space, self._own), Constant(self.settings.missed))
+        losses = []
+        for attacker in self.attackers:
+            dictionary = attacker.dictionary(space)
+            alike = self._alike(Records(space, np.vstack([records.nodes, known.nodes])), dictionary)
+            losses.append(linkage_losses(records, known, links, dictionary, harm, alike))
+        return np.stack(losses)
+
+    def _links(self, disclosed: Records, known: Records, public: AttackerTable) -> Links:
+        """Links with all that fit. Which are right, identifiers say; without them, each is taken to be."""
+        links, people = uniform_links(disclosed, known), self._identifiers(public)
+        if people is None:
+            return links
+        return replace(links, right=people[0][links.disclosed] == people[1][links.public])
 
     def _refuse_similar(self, what: str) -> None:
         if self.settings.similar:
@@ -197,15 +289,28 @@ class Risk:
         self._refuse_similar("optimal disclosures")
         return branch_and_bound(self.problem, objective)
 
-    def frontier(self, points: int = 100) -> Frontier:
-        """The least risk for each mean utility. Raises InputError where there are too many combinations of levels."""
-        self._refuse_similar("a frontier")
+    @property
+    def is_quick(self) -> bool:
+        """Whether a frontier takes less than about half a minute."""
+        return int(np.prod(self.problem.originals.space.heights + 1)) * len(self.problem.originals) <= QUICK
+
+    @property
+    def no_frontier(self) -> str | None:
+        """Why there is no frontier; None where there is one."""
+        if self.settings.similar:
+            return "risk.similar goes with the risk of a table only, not with a frontier; leave it out"
         vectors = int(np.prod(self.problem.originals.space.heights + 1))
         if vectors > MAX_VECTORS:
-            raise InputError(
+            return (
                 f"a frontier over {vectors} combinations of levels is too much, {MAX_VECTORS} are the limit; "
                 'give the role "ignored" to some columns'
             )
+        return None
+
+    def frontier(self, points: int = 100) -> Frontier:
+        """The least risk for each mean utility. Raises InputError where there is none."""
+        if self.no_frontier:
+            raise InputError(self.no_frontier)
         return frontier(self.problem).thinned(points)
 
     def of_release(self, release: Release, name: str) -> BundleRisk:
@@ -227,6 +332,15 @@ class Risk:
         probability = float(prior @ [f.identification_probability.mean() for f in found])
         people = sum(len(attacker.frame) for attacker in self.attackers)
         return BundleRisk(name, people, averaged[0], (averaged[1], averaged[2]), probability, release.kl_divergence)
+
+
+def _enlarged(domain: Domain, columns: Sequence[str], tables: Sequence[AttackerTable]) -> RecordSpace:
+    """The records of a domain with more columns, which hold whatever values the tables have, or nothing."""
+    hierarchies = dict(domain.items())
+    for column in columns:
+        parts = [factorized(t.frame[column], {*t.missing, SUPPRESSED})[1] for t in tables if column in t.frame.columns]
+        hierarchies[column] = Hierarchy.flat(sorted({value for values in parts for value in values}))
+    return RecordSpace(Domain.of(hierarchies))
 
 
 def _told_in_full(collection: Collection, domain: Domain) -> Collection:
@@ -259,15 +373,19 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     for attacker in attackers:
         if not set(attacker.frame.columns) & set(rows.domain.attributes):
             raise InputError(f"{attacker.name} has no column of the table's, so nobody could be found in it")
-    rows = with_values_of(config.attributes, rows, [attacker.frame for attacker in attackers])
-    _check_names(settings, rows)
+    public = None if settings.linkage is None else _attacker(settings.linkage.table, identifier, config.missing)
+    if public is not None and not set(public.frame.columns) & set(rows.domain.attributes):
+        raise InputError(f"{public.name} has no column of the table's, so nothing could be linked with it")
+    held = [*attackers, *([] if public is None else [public])]
+    rows = with_values_of(config.attributes, rows, [table.frame for table in held])
+    _check_names(settings, rows, public)
     table = disclose(rows, settings.rules)
     if levels:
         vector = [levels.get(name, 0) for name in rows.domain.attributes]
         _ = rows.domain.mask(levels)
         table = _at_levels(table, np.array(vector))
     weights = None if settings.personal_weights is None else _attacker(settings.personal_weights, identifier, ())
-    return Risk(table, attackers, settings, weights)
+    return Risk(table, attackers, settings, weights, public)
 
 
 def _attacker(path: Path, identifier: str | None, missing: tuple[str, ...]) -> AttackerTable:
@@ -277,16 +395,28 @@ def _attacker(path: Path, identifier: str | None, missing: tuple[str, ...]) -> A
     return AttackerTable(path.name, frame, identifier if identifier in frame.columns else None, missing)
 
 
-def _check_names(settings: RiskSettings, rows: Rows) -> None:
+def _check_names(settings: RiskSettings, rows: Rows, public: AttackerTable | None) -> None:
+    added = () if settings.linkage is None else settings.linkage.columns
+    for column in added:
+        if column in rows.domain.attributes:
+            raise InputError(
+                f"risk.linkage.columns names {column!r}, which the table has; linking adds no column to it"
+            )
+        if public is None or column not in public.frame.columns:
+            raise InputError(f"risk.linkage.columns names {column!r}, which is no column of the linked table")
+        if not factorized(public.frame[column], {*public.missing, SUPPRESSED})[1]:
+            raise InputError(f"risk.linkage.columns names {column!r}, of which the linked table has no value")
     named = [
         *(settings.weights or {}),
         *settings.similar,
         *(name for names, _ in settings.interactions for name in names),
     ]
+    known = [*rows.domain.attributes, *added]
     for name in named:
-        if name not in rows.domain.attributes:
-            known = ", ".join(rows.domain.attributes)
-            raise InputError(f"section [risk] names {name!r}, which is no attribute of the table; these are {known}")
+        if name not in known:
+            raise InputError(
+                f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(known)}"
+            )
 
 
 def _at_levels(table: DisclosedTable, vector: "np.ndarray[Any, np.dtype[np.intp]]") -> DisclosedTable:
@@ -299,10 +429,11 @@ def finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def levels_chosen(optimum: Optimum, shown: BoolArray | None = None) -> dict[str, list[int]]:
-    """For each attribute how many records are disclosed at each of its levels, 0 first (LSFB09 Fig. 11)."""
-    levels = optimum.disclosure.levels if shown is None else optimum.disclosure.levels[shown]
-    space = optimum.disclosure.originals.space
+def levels_chosen(space: RecordSpace, levels: IndexArray) -> dict[str, list[int]]:
+    """For each attribute how many records are disclosed at each of its levels, 0 first (LSFB09 Fig. 11).
+
+    levels: shape (records, attributes).
+    """
     return {
         attribute: np.bincount(column, minlength=height + 1).tolist()
         for attribute, height, column in zip(space.domain.attributes, space.heights.tolist(), levels.T)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.risk.frontier import Frontier
+from marginals.atomic_file import replace_file
 from marginals.errors import InputError
 
 FORMATS = ("svg", "png", "pdf")
@@ -48,7 +49,4 @@ def write_plot(path: Path, edge: Frontier, points: Mapping[str, tuple[float, flo
     if ending not in FORMATS:
         raise InputError(f"a plot is written as {', '.join(FORMATS)}, which the name {path.name} must end in")
     content = frontier_plot(edge, points, ending)
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    replace_file(path, content)

@@ -49,6 +49,12 @@ class RiskReport:
                 f"  {name}: risk {risk:.4g}, largest loss {loss.max():.4g}, "
                 f"identified {100 * found.mean():.2f}% on average, {int((found == 1).sum())} for certain"
             )
+        if table.linked_risks is not None:
+            for name, risk in zip(table.names, table.linked_risks):
+                yield f"  {name}, after linkage with public records: risk {risk:.4g}"
+        for name, bound in zip(table.names, table.bounds):
+            if bound:
+                yield f"  {name}: no dictionary of the same people and more, in no finer values, gives a larger risk"
         if len(table.names) > 1:
             yield f"  all of these: Bayes risk {table.bayes_risk:.4g}, worst case {table.worst_case_risk:.4g}"
         if self.optimum is not None:
@@ -67,19 +73,23 @@ class RiskReport:
             )
 
 
+def _levels(found: Optimum) -> dict[str, list[int]]:
+    return levels_chosen(found.disclosure.originals.space, found.disclosure.levels)
+
+
 def _optimum(found: Optimum) -> dict[str, Any]:
     return {
         "risk": finite(found.risk),
         "utility": found.mean_utility,
         "impossible": int((~found.allowed).sum()),
-        "levels": levels_chosen(found),
+        "levels": _levels(found),
         "evaluated": found.evaluated,
     }
 
 
 def _optimum_lines(found: Optimum) -> Iterator[str]:
     yield f"Best disclosure, row by row: risk {found.risk:.4g}, mean utility {found.mean_utility:.3f}"
-    for attribute, counts in levels_chosen(found).items():
+    for attribute, counts in _levels(found).items():
         yield f"  {attribute}: " + ", ".join(f"{count} at level {level}" for level, count in enumerate(counts) if count)
     if not found.allowed.all():
         yield f"  {int((~found.allowed).sum())} records cannot be disclosed so; they are suppressed."

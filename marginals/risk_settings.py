@@ -7,6 +7,12 @@ sensitivity = "multiplicative"      # or "linear": how the weights of what is di
 weights = { age = 0.1, diagnosis = 2.0 }   # of a base value; less up its hierarchy; inf: never; 0 if not named
 personal_weights = "weights.csv"    # own weights, one row a person, by the column whose role is identifier
 missed = 0.0                        # harm to somebody whom the attacker does not find
+similar = ["name"]                  # columns whose values agree when they are alike, as misspelled ones are
+threshold = 0.8                     # Jaro similarity from which on two values are alike
+
+[risk.linkage]                      # a public table that attackers join with what is disclosed before they look for people
+table = "members.csv"               # all that fit are as likely; identifiers, where both have them, say which is right
+columns = ["car"]                   # its columns that the table lacks, and that dictionaries may have: what linking adds
 
 [[risk.interactions]]
 attributes = ["age", "diagnosis"]
@@ -27,13 +33,22 @@ from typing import Any
 from checks.risk.sensitivity import Linear, Multiplicative
 from marginals.disclosing import DisclosureRule
 from marginals.errors import InputError
+from marginals.similarity import THRESHOLD
 
 FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
 
 _KEYS = (
-    "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "similar", "missed", "interactions",
-    "rules",
+    "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "similar", "threshold", "missed", "linkage",
+    "interactions", "rules",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LinkageSettings:
+    """What attackers join with what is disclosed. columns: of that table, those that enlarge the records."""
+
+    table: Path
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,8 @@ class RiskSettings:
     interactions: tuple[tuple[tuple[str, ...], float], ...] = ()
     rules: tuple[DisclosureRule, ...] = ()
     similar: tuple[str, ...] = ()
+    threshold: float = THRESHOLD
+    linkage: LinkageSettings | None = None
 
 
 def risk_settings(folder: Path, given: object) -> RiskSettings:
@@ -78,7 +95,30 @@ def risk_settings(folder: Path, given: object) -> RiskSettings:
         interactions,
         tuple(_rule(entry) for entry in _list(section, "rules", dict)),
         tuple(_list(section, "similar", str)),
+        _threshold(section),
+        _linkage(folder, section["linkage"]) if "linkage" in section else None,
     )
+
+
+def _threshold(section: Mapping[str, Any]) -> float:
+    if "threshold" not in section:
+        return THRESHOLD
+    if not section.get("similar"):
+        raise InputError("the key risk.threshold goes with risk.similar, which names the columns to compare by it")
+    value = section["threshold"]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise InputError("the key risk.threshold must be a number above 0 and at most 1")
+    return float(value)
+
+
+def _linkage(folder: Path, given: object) -> LinkageSettings:
+    entry = _table(given, "risk.linkage", ("table", "columns"))
+    if not isinstance(entry.get("table"), str):
+        raise InputError("the key risk.linkage.table must name a table")
+    columns = entry.get("columns", [])
+    if not isinstance(columns, list) or not _are_texts(columns):
+        raise InputError("the key risk.linkage.columns must be a list of texts")
+    return LinkageSettings(folder / entry["table"], tuple(dict.fromkeys(columns)))
 
 
 def _table(given: object, name: str, keys: Iterable[str]) -> Mapping[str, Any]:

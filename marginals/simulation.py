@@ -389,9 +389,13 @@ missed = 0.0                 # the harm to somebody whom the attacker takes for 
 # prior = [1.0]                       of any step; how likely each is. Without: the quasi-identifiers of the table itself
 # personal_weights = "weights.csv"    each person's own weights, a row each, by the column whose role is identifier
 # similar = ["name"]                  columns whose values may be misspelled (needs rapidfuzz)
+# threshold = 0.8                     the Jaro similarity from which on they are taken for the same
 # [[risk.interactions]]               harm that only several columns together do
 # attributes = ["age", "diagnosis"]
 # weight = 0.5
+# [risk.linkage]                      public records that attackers join with what is disclosed before they look for people
+# table = "members.csv"
+# columns = ["car"]                   its columns that the table lacks: what attackers learn by it
 
 [[risk.rules]]               # as many as you like, in any order
 attribute = "postcode"

@@ -1,7 +1,10 @@
 """Where tests find the real tables and published vectors, and how Hypothesis runs."""
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -33,3 +36,17 @@ def shared_vectors() -> Path:
     if not folder.is_dir():
         pytest.skip("the published vectors are not here: there is no folder vectors next to that of the real tables")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium: playwright's own, or one that is installed on the system."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        own = Path(playwright.chromium.executable_path)
+        found = own if own.exists() else shutil.which("chromium") or shutil.which("google-chrome")
+        if not found:
+            pytest.skip("no Chromium is installed; `playwright install chromium` gets one")
+        opened = playwright.chromium.launch(executable_path=str(found), args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -28,6 +28,8 @@ def approximate_counts(records: Records, dictionary: Dictionary, alike: Mapping[
 
     Each record is looked up once with each combination of alike values, so that these should be few.
     """
+    if not alike:
+        return consistent_counts(records, dictionary)
     counts = np.zeros(len(records), dtype=np.int64)
     axes = sorted(alike)
     is_base = dictionary.entries.levels[:, axes] == 0

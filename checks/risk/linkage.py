@@ -4,11 +4,14 @@ The enlarged record y v z shows in each attribute the finer of both values. It i
 and tells more.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
-from checks.risk.dictionary import Dictionary, consistent_counts
+from checks.risk.approximate_consistency import AlikeValues, approximate_counts
+from checks.risk.dictionary import Dictionary
 from checks.risk.errors import DisclosureRuleError
 from checks.risk.loss import Harm, expected
 from checks.risk.record import Records
@@ -77,19 +80,31 @@ def enlarged(disclosed: Records, public: Records) -> Records:
     return Records(disclosed.space, np.where(disclosed.levels <= public.levels, disclosed.nodes, public.nodes))
 
 
-def linkage_losses(disclosed: Records, public: Records, links: Links, dictionary: Dictionary, harm: Harm) -> FloatArray:
+NOTHING_ALIKE: Mapping[int, AlikeValues] = MappingProxyType({})
+"""Values agree when they are equal or one is over the other."""
+
+
+def linkage_losses(
+    disclosed: Records,
+    public: Records,
+    links: Links,
+    dictionary: Dictionary,
+    harm: Harm,
+    alike: Mapping[int, AlikeValues] = NOTHING_ALIKE,
+) -> FloatArray:
     """The expected loss of each disclosed record: over its links, as it is where it is not linked: shape (records,).
 
-    A link that is not right misses the person.
+    A link that is not right misses the person. alike: by position of the attribute, values of records, disclosed or
+    public, and of the dictionary that agree when the person is looked for.
     """
     people = np.arange(len(disclosed))
     joined = enlarged(disclosed[links.disclosed], public[links.public])
-    found = harm.loss(joined, links.disclosed, consistent_counts(joined, dictionary))
+    found = harm.loss(joined, links.disclosed, approximate_counts(joined, dictionary, alike))
     missed = harm.missed(disclosed, people)[links.disclosed]
     of_links = product(links.probability, np.where(links.right, found, missed))
     linked = np.bincount(links.disclosed, links.probability, minlength=len(disclosed))
     unlinked = np.where(np.isclose(linked, 1.0), 0.0, 1.0 - linked)
-    alone = harm.loss(disclosed, people, consistent_counts(disclosed, dictionary))
+    alone = harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike))
     return np.bincount(links.disclosed, of_links, minlength=len(disclosed)) + product(unlinked, alone)
 
 

@@ -33,6 +33,17 @@ def upper_bound(
 ) -> float:
     """The risk under an estimated dictionary, which no dictionary that it precedes can exceed (Proposition 1).
 
+    Arguments and errors as for `require_bound`.
+    """
+    require_bound(disclosed, originals, identifiers, estimated, harm)
+    return expected(harm.loss(disclosed, np.arange(len(disclosed)), consistent_counts(disclosed, estimated)))
+
+
+def require_bound(
+    disclosed: Records, originals: Records, identifiers: CountArray, estimated: Dictionary, harm: Harm
+) -> None:
+    """Nothing where the risk under an estimated dictionary is an upper bound of that under any which it precedes.
+
     disclosed: generalizations of the originals, which are about the people with these identifiers. The proposition
     needs each of them in the estimated dictionary, and that being found is no less harmful than not being found, as with
     Psi = 0. Raises IncomparableError where one of these is not so.
@@ -44,7 +55,6 @@ def upper_bound(
     people = np.arange(len(disclosed))
     if np.any(harm.missed(disclosed, people) > harm.found(disclosed, people)):
         raise IncomparableError("a record does more harm when its person is not found, so no risk is an upper bound")
-    return expected(harm.loss(disclosed, people, consistent_counts(disclosed, estimated)))
 
 
 def _rows_of(sought: CountArray, known: CountArray) -> IndexArray:

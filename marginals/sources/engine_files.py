@@ -64,7 +64,7 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
         connection.execute("SET enable_progress_bar = false")  # it would go to standard output
     with engine_refusals(files.name):
         try:
-            query = _csv_query(files, columns) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
+            query = rows_query(files, columns)
             if isinstance(files, CsvFiles):
                 copy = Path(folder) / "rows.parquet"
                 connection.execute(f"COPY ({query}) TO {_quoted(copy)} (FORMAT parquet)")
@@ -75,6 +75,11 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
             raise _refusal(files, error) from None
     finalize(frame, _release, connection, folder)
     return frame
+
+
+def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
+    """All rows of some columns of files, as a query for DuckDB; values of CSV files are texts, empty ones too."""
+    return _csv_query(files, columns) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
 
 
 def _release(connection: "duckdb.DuckDBPyConnection", folder: str) -> None:

@@ -1,14 +1,17 @@
 """DuckDB discloses what pandas does, rule by rule."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
+from marginals.command_line import main
 from marginals.disclosing import DisclosureRule, disclose
 from marginals.disclosure_sql import condition_sql, disclose_file
 
@@ -97,3 +100,68 @@ def test_conditions_quote_what_they_name() -> None:
     assert condition_sql('`a"b` == "it\'s"') == "(coalesce(original.\"a\"\"b\" = 'it''s', FALSE))"
     assert condition_sql(None) == "TRUE"
     assert condition_sql("True and x > -1") == '(TRUE AND (coalesce(original."x" > (-1), FALSE)))'
+
+
+CONFIG = """
+[data]
+path = "tables"
+engine = "ENGINE"
+missing = ["?"]
+[attributes.age]
+role = "quasi-identifier"
+intervals = [5, 20]
+[attributes."marital status"]
+role = "quasi-identifier"
+[privacy]
+k_link = 2
+[[risk.rules]]
+attribute = "age"
+level = 1
+condition = "age > 35 and note > 3"
+[[risk.rules]]
+attribute = "marital status"
+condition = "`marital status` == ''"
+"""
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_command_gives_the_same_by_either_engine(ending: str, tmp_path: Path) -> None:
+    """Of a folder of files, where an empty text is a value because the config does not call it missing."""
+    (tmp_path / "tables").mkdir()
+    for number, part in enumerate((FRAME[:25], FRAME[25:])):
+        path = tmp_path / "tables" / f"{number}.{ending}"
+        part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path)
+    found = {}
+    for engine in ("pandas", "duckdb", "auto"):
+        (tmp_path / "release.toml").write_text(CONFIG.replace("ENGINE", engine))
+        out = tmp_path / f"{engine}.csv"
+        result = CliRunner().invoke(main, ["disclose", str(tmp_path / "release.toml"), "--out", str(out), "--json"])
+        assert result.exit_code == 0, result.output
+        used = "pandas" if engine == "pandas" else "duckdb"
+        assert json.loads(result.stdout) == {"out": str(out), "rows": 40, "engine": used}
+        frame = pd.read_csv(out, dtype=str, keep_default_na=False)
+        assert list(frame.columns) == ["age", "marital status"]
+        found[engine] = sorted(map(tuple, frame.to_numpy()))
+    assert found["pandas"] == found["duckdb"] == found["auto"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("ENGINE", "spark"), "data.engine"),
+        (('attribute = "age"', 'attribute = "height"'), "'height', which is no attribute"),
+        (("age > 35", "height > 35"), "'height', which is no column"),
+        (("level = 1", "level = 9"), "not 9"),
+        (("[[risk.rules]]", "[[risk.interactions]]"), "risk.interactions"),
+        ((CONFIG[CONFIG.index("[[risk.rules]]") :], ""), "has no [[risk.rules]]"),
+    ],
+)
+def test_what_cannot_be_disclosed_is_one_sentence(change: tuple[str, str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    FRAME.to_csv(tmp_path / "tables" / "0.csv", index=False)
+    (tmp_path / "release.toml").write_text(CONFIG.replace(*change).replace("ENGINE", "duckdb"))
+    out = tmp_path / "out.csv"
+    result = CliRunner().invoke(main, ["disclose", str(tmp_path / "release.toml"), "--out", str(out)])
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert not list(tmp_path.glob("out*"))

@@ -69,6 +69,9 @@ def test_without_a_section_being_found_is_the_harm(tmp_path: Path) -> None:
                 "largest_loss": 1.0,
                 "identification_probability": 1.0,
                 "identified": 8,
+                "fewest_consistent": 1,
+                "is_upper_bound": True,
+                "linked_risk": None,
             }
         ],
     }
@@ -156,6 +159,115 @@ def test_misspelled_values_agree(tmp_path: Path) -> None:
     assert isinstance(table, dict)
     assert table["bayes_risk"] == pytest.approx((3 / 2 + 5 / 3) / 8)
     assert "risk.similar" in run("risk", config, "--utility", 1).stderr
+
+
+@pytest.mark.parametrize(("threshold", "counts"), [(0.8, (2, 3)), (0.95, (1, 3)), (1.0, (1, 2))])
+def test_the_threshold_of_similarity(tmp_path: Path, threshold: float, counts: tuple[int, int]) -> None:
+    """Jaro(Amherst, Amhurst) = 19/21 = 0.905, Jaro(Buffalo, Bufalo) = 20/21 = 0.952; empty fits all."""
+    frame = TABLE.assign(town=["Amherst"] * 3 + ["Buffalo"] * 5)
+    voters = pd.DataFrame({"town": ["Amhurst", "Bufalo", "Buffalo", ""]})
+    section = f'\n[risk]\ndictionaries = ["voters.csv"]\nsimilar = ["town"]\nthreshold = {threshold}\n'
+    config = project(tmp_path, section, voters=voters, table=frame)
+    found = marginals.disclosure_risk(marginals.read_config(config)).of_table()
+    assert found.counts[0].tolist() == [counts[0]] * 3 + [counts[1]] * 5
+    assert found.bounds == (False,)
+
+
+LINKAGE = """
+[risk]
+weights = { illness = 1.0, car = 3.0 }
+[risk.linkage]
+table = "public.csv"
+columns = ["car"]
+"""
+
+PUBLIC = pd.DataFrame(
+    {
+        "id": ["p0", "p1", "q", "p3"],
+        "town": ["A", "A", "A", "B"],
+        "age": ["21", "20-39", "36", "36"],
+        "car": ["Fiat", "Ford", "Fiat", "VW"],
+    }
+)
+
+
+@pytest.mark.parametrize("identified", [True, False])
+def test_records_are_linked_with_public_ones_first(tmp_path: Path, identified: bool) -> None:
+    """Worked by hand. Shown are 20-39 in A (rows 0-2; three fit), in B (row 3; p3 fits), 40-59 in B (nobody fits).
+
+    Linked with p0 one entry of the table fits, with p1 three, with q (of whom row 2, 35, is not one) none.
+    """
+    public = PUBLIC if identified else PUBLIC.drop(columns="id")
+    config = project(tmp_path, LINKAGE, public=public)
+    described = marginals.disclosure_risk(marginals.read_config(config), {"age": 2})
+    found = described.of_table()
+    assert found.losses[0] == pytest.approx([1 / 3] * 3 + [1] + [1 / 4] * 4)
+    assert found.linked is not None
+    by_link = np.array([4 / 1, 4 / 3, 0])
+    right = np.eye(3) if identified else np.ones((3, 3))
+    expected = [*(right @ by_link / 3), 4, 1 / 4, 1 / 4, 1 / 4, 1 / 4]
+    assert found.linked[0] == pytest.approx(expected)
+    table = answer(config, "--levels", "age=2")["table"]
+    assert isinstance(table, dict)
+    assert table["dictionaries"][0]["linked_risk"] == pytest.approx(np.mean(expected))
+    assert "after linkage" in run("risk", config, "--levels", "age=2").output
+
+
+def test_what_linking_adds_is_looked_up_in_the_dictionary(tmp_path: Path) -> None:
+    """Misspelled, too: Jaro(Fiat, Fiatt) = 14/15. Without linkage both cars are as likely."""
+    section = LINKAGE.replace("[risk.linkage]", 'dictionaries = ["cars.csv"]\nsimilar = ["car"]\n[risk.linkage]')
+    cars = pd.DataFrame({"town": ["A", "A", "B"], "car": ["Fiatt", "Ford", "VW"]})
+    public = PUBLIC.iloc[[0]].drop(columns="id")
+    found = marginals.disclosure_risk(marginals.read_config(project(tmp_path, section, cars=cars, public=public)))
+    table = found.of_table()
+    assert table.losses[0][0] == pytest.approx(1 / 2)
+    assert table.linked is not None
+    assert table.linked[0][0] == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('table = "public.csv"', ""), "risk.linkage.table"),
+        (('["car"]', '"car"'), "risk.linkage.columns must be a list"),
+        (('["car"]', '["town"]'), "'town', which the table has"),
+        (('["car"]', '["boat"]'), "'boat', which is no column"),
+        (('["car"]', '["none"]'), "'none', of which the linked table has no value"),
+        (("public.csv", "odd.csv"), "odd.csv has no column of the table's"),
+        (("public.csv", "nowhere.csv"), "nowhere.csv"),
+        (('columns = ["car"]', ""), "'car', which is no attribute"),
+        (("columns", "colums"), "unknown key risk.linkage.colums"),
+        (("[risk]\n", "[risk]\nthreshold = 0.9\n"), "risk.threshold goes with risk.similar"),
+        (("[risk]\n", '[risk]\nsimilar = ["town"]\nthreshold = 80\n'), "risk.threshold must be"),
+    ],
+)
+def test_bad_linkage_is_one_sentence(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    odd, public = pd.DataFrame({"x": [1, 2]}), PUBLIC.assign(none="")
+    result = run("risk", project(tmp_path, LINKAGE.replace(*change), odd=odd, public=public), "--json")
+    assert result.exit_code == 2, result.output
+    assert said in json.loads(result.stdout)["error"]
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("section", "known", "bound"),
+    [
+        ("", {}, True),
+        ("", {"town": ["*"] * 8}, True),
+        ("missed = 2.0", {}, False),
+        ("", {"id": [f"q{i}" for i in range(8)]}, False),
+        ("", {"id": ["p0"] * 8}, False),
+    ],
+)
+def test_a_dictionary_of_everybody_as_they_are_bounds_more_general_ones(
+    tmp_path: Path, section: str, known: dict[str, list[str]], bound: bool
+) -> None:
+    """LSFB09 Proposition 1: entries may be as the originals or more general, not lack anybody, and found is worst."""
+    voters = TABLE.assign(**known)[["id", "age", "town"]]
+    config = project(tmp_path, f'\n[risk]\ndictionaries = ["voters.csv"]\n{section}\n', voters=voters)
+    table = answer(config)["table"]
+    assert isinstance(table, dict)
+    assert table["dictionaries"][0]["is_upper_bound"] is bound
 
 
 def test_the_demo_config_has_an_example(tmp_path: Path) -> None:

@@ -98,9 +98,9 @@ def test_a_million_entries_take_less_than_five_seconds(hierarchies: dict[str, Hi
     dictionary = Dictionary(Records.from_codes(space, codes))
     originals = dictionary.entries[rng.integers(0, 1_000_000, 45_222)]
     sought = originals.generalized(rng.integers(0, space.heights + 1, originals.nodes.shape))
-    start = time.perf_counter()
+    start = time.process_time()  # of one thread; the machine may be shared
     counts = consistent_counts(sought, dictionary)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert counts.min() >= 1
     for row in range(3):
         assert counts[row] == len(dictionary.consistent_with(sought[np.array([row])]))
