@@ -12,10 +12,9 @@ def reconstruction_in_words(known: Reconstruction) -> str:
         certain = "No count" if known.sharp else "As far as the bounds tell, no count"
         return f"{certain} that the tables leave possible is certain."
     beyond = "" if known.sharp else " More may be, since the bounds are not proven to be the best."
-    rows = "row" if known.rows == 1 else "rows"
     return (
-        f"Somebody who puts the tables together knows these counts without any doubt: {known.rows:,} of "
-        f"{known.total:,} {rows}. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
+        f"Somebody who puts the tables together knows these counts without any doubt; they hold {known.rows:,} of "
+        f"{known.total:,} rows. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
     )
 
 
@@ -36,11 +35,14 @@ def threshold_in_words(threshold: Threshold) -> str:
         return "The claim is not met."
     if threshold.binding:
         return (
-            "Met without a row to spare. Who knows how the release was made may conclude that this claim is why it is "
-            "not finer."
+            "Met without a row to spare. Who knows that the release is as fine as its claims allow may suspect that this "
+            "one is why it is not finer."
         )
     spare = threshold.smallest - threshold.k
-    return f"Met with {spare:,} {'row' if spare == 1 else 'rows'} to spare, so it was not this class that stopped it."
+    return (
+        f"Met with {spare:,} {'row' if spare == 1 else 'rows'} to spare. A finer table can still have missed it, if it "
+        "splits some class unevenly."
+    )
 
 
 def step_in_words(step: Refinement) -> str:
@@ -65,7 +67,9 @@ def refusal_in_words(step: Refinement) -> str:
     if step.culprit is not None and step.culprits != step.classes:
         told += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
     if step.publishable is not None:
-        told += f"; no belief changes by more than {step.publishable:.3g}"
+        expected = 1 - step.publishable
+        told += f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than "
+        told += f"{step.publishable:.3g}"
     if step.shift is not None:
         cell = ", ".join(f"{a}={label}" for a, label in step.shift.cell.items())
         told += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"

@@ -447,7 +447,7 @@ def _print_attacks(attacks: Attacks) -> None:
         if threshold.smallest is None:
             click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is not known")
             continue
-        spare = "met without a row to spare" if threshold.binding else "not binding"
+        spare = "binding: met without a row to spare" if threshold.binding else "not binding"
         click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {spare}")
     _print_compositions(attacks)
     _print_minimality(attacks)
@@ -482,8 +482,14 @@ def _print_minimality(attacks: Attacks) -> None:
         told.append(("Minimality, for those who know everybody's nonsensitive values", minimality.insiders))
     for lead, steps in told:
         click.echo(f"{lead}:" if steps else f"{lead}: no attribute is published above level 0.")
+        untold: dict[str, list[str]] = {}
         for step in steps:
-            click.echo(printable(f"  {step_in_words(step)}: {refusal_in_words(step)}"))
+            if step.suspects is None:
+                untold.setdefault(refusal_in_words(step), []).append(step_in_words(step))
+            else:
+                click.echo(printable(f"  {step_in_words(step)}: {refusal_in_words(step)}"))
+        for reason, untold_steps in untold.items():
+            click.echo(printable(f"  {'; '.join(untold_steps)}: {reason}"))
 
 
 _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))

@@ -35,6 +35,9 @@ _DRAWN = 120
 _LAID_OUT = 1 << 18
 """Cells, empty ones included, for which it is worked out what attackers could conclude; more take too long to wait for."""
 
+_FITTED = 1 << 14
+"""The same where the tables form no junction tree, so that the cells are fitted step by step."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -109,7 +112,8 @@ class KlBar:
 def report_html(published: Published) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims = _claims(published)
-    attackers = conclusions(published, MarginalModel(published.collection), _LAID_OUT)
+    most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
+    attackers = conclusions(published, MarginalModel(published.collection), most_cells)
     page = _template().render(
         rows=published.collection.cube.total,
         attributes=_attributes(published),

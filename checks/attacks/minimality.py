@@ -11,6 +11,8 @@ with the published marginals, in which it would not have been are excluded. This
   is named may still be impossible for reasons that the bounds on the finer counts do not show.
 - Where exactly one claim is suspect, it is what refused the step, in one of its culprits at least. Where that is one
   class, its members learn it of their own class: that a part of it has few rows, or few sensitive values.
+- Where counts that are known refuse the step in every possible world, nothing is excluded, and that it was refused tells
+  nothing more.
 - `publishable` is the probability of the excluded worlds to somebody who takes maximum entropy: by the total variation
   between what they believe before and after, no belief changes by more. It is given where the worlds are known as a
   whole: where no table shows the attribute any finer and only counts are suspect, or where all finer counts are known
