@@ -41,7 +41,7 @@ def draw(figures: Sequence[Figure], title: str, unit: str) -> "Picture":
 
 def _panel(axis: "Axes", figure: Figure, colours: Mapping[str, str]) -> None:
     labels, kinds, heights = (list(column) for column in zip(*(row[:3] for row in figure.rows)))
-    wrapped = [fill(label, LABEL_WIDTH) for label in labels]
+    wrapped = [fill(label, LABEL_WIDTH, break_long_words=False) for label in labels]
     bars = axis.bar(wrapped, heights, color=[colours[kind] for kind in kinds], width=0.8)
     axis.bar_label(bars, fmt="%.3f", padding=2, fontsize=9, color=INK)
     axis.set_title(figure.title, fontsize=10, loc="left", pad=12)

@@ -10,7 +10,7 @@ this order, that age then comes in ranges of 5 years, and that the best collecti
 
 All of that is so with the hierarchies of Incognito, which the paper names. With the others C shows ages in ranges of 5
 years already, so that the last addition is missing; the rest is the same. What the paper says of B and C fits one table
-each; A is what is left.
+each; A is what is left. `notebooks/injecting_utility.ipynb` goes through it all, on a simulated table where Adult is not.
 """
 
 import argparse
@@ -20,19 +20,23 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
+from string import ascii_uppercase
 
+import numpy as np
 from bars import draw
 from figures import Figure
 
 from checks.requirements import PrivacyConstraint
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from marginals.config import read_hierarchy
+from marginals.simulation import census_hierarchies, simulate_census
 from models.collection import Collection
 from models.domain import Mask
+from models.hierarchy import Hierarchy
 from models.margin import Margin
 from models.maximum_entropy import MaximumEntropy
 
-DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
+DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 QUASI_IDENTIFIERS = ("race", "sex", "age", "marital-status")
 SENSITIVE = "occupation"
@@ -48,6 +52,20 @@ def adult(hierarchies: str) -> Table:
     return read_table(DATA / "adult" / "adult.csv", attributes | {SENSITIVE: "sensitive"}, ["?", ""], "observed")
 
 
+def simulated() -> Table:
+    """A simulated census of about as many attributes, for where Adult is not; the diagnosis is never generalized."""
+    hierarchies = {name: Hierarchy.from_rows(rows) for name, rows in census_hierarchies().items()}
+    attributes: dict[str, Attribute | str] = {
+        "age": Attribute("quasi-identifier", intervals=[5, 10, 20]),
+        "sex": "quasi-identifier",
+        "education": Attribute("quasi-identifier", hierarchies["education"]),
+        "marital-status": Attribute("quasi-identifier", hierarchies["marital_status"]),
+        "diagnosis": "sensitive",
+    }
+    people = simulate_census(np.random.default_rng(0), rows=24_000).rename(columns={"marital_status": "marital-status"})
+    return read_table(people, attributes, ["?", ""], "observed")
+
+
 def policy(base: str | Mapping[str, int]) -> Policy:
     """6-anonymous and entropy 6-diverse, searched exactly."""
     return Policy(
@@ -56,15 +74,18 @@ def policy(base: str | Mapping[str, int]) -> Policy:
 
 
 def minimal_by_letter(table: Table) -> dict[str, Margin]:
-    """The levels of the three minimal tables A, B and C.
+    """The levels of the minimal tables, of Adult A, B and C.
 
     C shows ages: a marginal of each other attribute adds to it. B shows the races: the best collection holds it.
     """
-    letters = {}
-    for one in anonymize(table, policy("none")).minimal:
-        shown = {a for a, level in one.levels.items() if level < table.domain.hierarchy(a).height}
-        letters["C" if "age" in shown else "B" if "race" in shown else "A"] = one.levels
-    return dict(sorted(letters.items()))
+
+    def shows(levels: Margin) -> tuple[bool, bool]:
+        shown = {a for a, level in levels.items() if level < table.domain.hierarchy(a).height}
+        return "age" in shown, "race" in shown
+
+    return dict(
+        zip(ascii_uppercase, sorted((one.levels for one in anonymize(table, policy("none")).minimal), key=shows))
+    )
 
 
 @dataclass(frozen=True)
@@ -90,15 +111,19 @@ def best(label: str, table: Table, base: str | Mapping[str, int]) -> Bar:
     return Bar(label, "best collection", release.margins, round(release.search.kl_divergence, 9), release.search.gap)
 
 
-def single_additions(table: Table, base: Mask) -> Iterator[Bar]:
+def single_additions(table: Table, letter: str, base: Mask) -> Iterator[Bar]:
     """A table with marginals of one attribute added, each time the one that gains most of those that may be published."""
     domain, constraint = table.domain, PrivacyConstraint(table.cube, policy("none").requirements(table.sensitive))
-    singles = [(a, domain.mask({a: level})) for a in QUASI_IDENTIFIERS for level in range(domain.hierarchy(a).height)]
+    heights = {a: domain.hierarchy(a).height for a in table.quasi_identifiers}
+    singles = [(a, domain.mask({a: level})) for a, height in heights.items() for level in range(height)]
     chosen, before = [base], inf
     while True:
         allowed = [(a, [*chosen, single]) for a, single in singles if constraint([*chosen, single], 0) is None]
         bars = [
-            (given(f"C{len(chosen)} {a}", "table and single attributes", Collection.of(table.cube, masks)), masks)
+            (
+                given(f"{letter}{len(chosen)} {a}", "table and single attributes", Collection.of(table.cube, masks)),
+                masks,
+            )
             for a, masks in allowed
         ]
         bar, chosen = min(bars, key=lambda one: one[0].kl_divergence)
@@ -108,25 +133,24 @@ def single_additions(table: Table, base: Mask) -> Iterator[Bar]:
         before = bar.kl_divergence
 
 
-def figures(hierarchies: str) -> Iterator[Figure]:
-    """Figs. 7, 8 and 9."""
-    table = adult(hierarchies)
-    secret = table.domain.mask({SENSITIVE: 0})
+def figures(table: Table, suffix: str) -> Iterator[Figure]:
+    """Figs. 7, 8 and 9, with a suffix to their names."""
+    secret = table.domain.mask(dict.fromkeys(table.sensitive, 0))
     letters = minimal_by_letter(table)
     masks = {letter: secret | table.domain.mask(levels) for letter, levels in letters.items()}
     suppressed = given("0", "all suppressed", Collection.of(table.cube, [secret]))
     tables = [given(letter, "table", Collection.of(table.cube, [mask])) for letter, mask in masks.items()]
     with_table = [best(f"{letter}+", table, levels) for letter, levels in letters.items()]
     opt = best("opt", table, "none")
-    additions = list(single_additions(table, masks["C"]))
-    yield figure(7, hierarchies, "anonymized tables", [suppressed, *tables, opt])
-    yield figure(8, hierarchies, "best with each table", [*tables, *with_table, opt])
-    yield figure(9, hierarchies, "single attributes added to C", [tables[-1], *additions, with_table[-1], opt])
+    last = list(letters)[-1]
+    additions = list(single_additions(table, last, masks[last]))
+    yield figure(7, suffix, "anonymized tables", [suppressed, *tables, opt])
+    yield figure(8, suffix, "best with each table", [*tables, *with_table, opt])
+    yield figure(9, suffix, f"single attributes added to {last}", [tables[-1], *additions, with_table[-1], opt])
 
 
-def figure(number: int, hierarchies: str, what: str, bars: Sequence[Bar]) -> Figure:
+def figure(number: int, suffix: str, what: str, bars: Sequence[Bar]) -> Figure:
     """One figure. A margin is written with the level of each attribute, those at `*` left out."""
-    suffix = hierarchies.removeprefix("hierarchies").replace("-", "_")
     header = ["bar", "kind", "KL divergence", "gap", "margins"]
     rows = [[b.label, b.kind, b.kl_divergence, b.gap, "; ".join(map(str, b.margins))] for b in bars]
     return Figure(f"fig{number}{suffix}", f"Fig. {number}, {what}", header, rows)
@@ -145,7 +169,8 @@ def main() -> None:
         parser.error("--plot needs matplotlib: pip install matplotlib")
     for hierarchies in HIERARCHIES:
         if chosen.hierarchies in (None, hierarchies):
-            made = list(figures(hierarchies))
+            suffix = hierarchies.removeprefix("hierarchies").replace("-", "_")
+            made = list(figures(adult(hierarchies), suffix))
             print(f"With {HIERARCHIES[hierarchies]}\n", *made, sep="\n")
             if chosen.csv:
                 for one in made:

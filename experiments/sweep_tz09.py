@@ -33,10 +33,10 @@ from marginals.classification import relative_accuracy
 from marginals.config import read_hierarchy
 from marginals.errors import NothingPublishableError
 from marginals.full_domain import best_full_domain
-from marginals.hilbert import hilbert_groups
+from marginals.hilbert_mapping import hilbert_groups
 from marginals.lattice import minimal_tables
 from marginals.local_recoding import LocalRecoding
-from marginals.sweep import sweep
+from marginals.sweeping import sweep
 from marginals.table import Table, read_table
 from models.hierarchy import Hierarchy
 from models.query_error import average_relative_error, random_count_queries

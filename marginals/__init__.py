@@ -7,6 +7,9 @@
 >>> release.write("release")                                                     # doctest: +SKIP
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 import checks
 import models
 
@@ -18,23 +21,24 @@ for _floor in (models, checks):
             "rename that file or run from another folder"
         )
 
-from marginals import interchange
-from marginals.assessing import assess
-from marginals.attacking import attack
-from marginals.attribute import Attribute, Role
-from marginals.config import read_config
-from marginals.disclosing import DisclosureRule, disclose, generalize, hide
-from marginals.errors import BundleError, InputError, NothingPublishableError
-from marginals.hilbert import hilbert
-from marginals.policy import Policy
-from marginals.publishing import anonymize, publish
-from marginals.release import Release, open_release
-from marginals.risk import Risk, disclosure_risk
-from marginals.sweep import sweep
-from marginals.table import Rows, Table, read_rows, read_table
-from marginals.verification import verify
-from models.errors import MarginalsError
-from models.hierarchy import Hierarchy
+if TYPE_CHECKING:
+    from marginals import interchange as interchange
+    from marginals.assessing import assess
+    from marginals.attacking import attack
+    from marginals.attribute import Attribute, Role
+    from marginals.config import read_config
+    from marginals.disclosing import DisclosureRule, disclose, generalize, hide
+    from marginals.errors import BundleError, InputError, NothingPublishableError
+    from marginals.hilbert_mapping import hilbert
+    from marginals.policy import Policy
+    from marginals.publishing import anonymize, publish
+    from marginals.release import Release, open_release
+    from marginals.risk import Risk, disclosure_risk
+    from marginals.sweeping import sweep
+    from marginals.table import Rows, Table, read_rows, read_table
+    from marginals.verification import verify
+    from models.errors import MarginalsError
+    from models.hierarchy import Hierarchy
 
 __version__ = "0.1.0"
 
@@ -69,3 +73,50 @@ __all__ = [
     "sweep",
     "verify",
 ]
+
+_HOMES = {
+    "Attribute": "marginals.attribute",
+    "BundleError": "marginals.errors",
+    "DisclosureRule": "marginals.disclosing",
+    "Hierarchy": "models.hierarchy",
+    "InputError": "marginals.errors",
+    "MarginalsError": "models.errors",
+    "NothingPublishableError": "marginals.errors",
+    "Policy": "marginals.policy",
+    "Release": "marginals.release",
+    "Risk": "marginals.risk",
+    "Role": "marginals.attribute",
+    "Rows": "marginals.table",
+    "Table": "marginals.table",
+    "anonymize": "marginals.publishing",
+    "assess": "marginals.assessing",
+    "attack": "marginals.attacking",
+    "disclose": "marginals.disclosing",
+    "disclosure_risk": "marginals.risk",
+    "generalize": "marginals.disclosing",
+    "hide": "marginals.disclosing",
+    "hilbert": "marginals.hilbert_mapping",
+    "open_release": "marginals.release",
+    "publish": "marginals.publishing",
+    "read_config": "marginals.config",
+    "read_rows": "marginals.table",
+    "read_table": "marginals.table",
+    "sweep": "marginals.sweeping",
+    "verify": "marginals.verification",
+}
+"""Where each name lives. Its module is imported when the name is first asked for: pandas takes a second to load."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in __all__:
+        value = import_module(f"marginals.{name}")
+    else:
+        raise AttributeError(f"module 'marginals' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

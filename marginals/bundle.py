@@ -24,6 +24,7 @@ from marginals.errors import BundleError, InputError
 from marginals.published import Published, Utility
 from marginals.report import report_html
 from marginals.seal import SEAL, is_sealed, seal_of
+from marginals.signature import SIGNATURE, SecretKey, is_signed, signature_of
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.collection import Collection
 from models.contingency_table import ContingencyTable, equal_cells
@@ -53,10 +54,11 @@ _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 """Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
 
 
-def write_bundle(published: Published, folder: Path) -> None:
-    """Write a bundle to a folder that is new, empty, or holds a bundle, which is replaced.
+def write_bundle(published: Published, folder: Path, key: SecretKey | None = None) -> None:
+    """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
 
-    A crash leaves the old bundle or none. Raises InputError for any other folder, or where nothing can be written.
+    A crash leaves the old bundle or none. Raises InputError for any other folder, where nothing can be written, or
+    where it cannot be signed.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; a release is written to a folder")
@@ -66,9 +68,17 @@ def write_bundle(published: Published, folder: Path) -> None:
     if max(map(len, files.values())) > _MAX_FILE_BYTES or sum(map(len, files.values())) > _MAX_BYTES:
         raise InputError(f"the release would be larger than the {_MAX_BYTES} bytes that are read; set search.max_cells")
     try:
+        if key is not None:
+            _keep_apart(key, folder)
+            files[SIGNATURE] = signature_of(files[DESCRIPTOR], key, folder)
         replace_folder(folder, files)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+def _keep_apart(key: SecretKey, folder: Path) -> None:
+    if key.path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"the secret key lies in {folder}, where all is published; keep it elsewhere")
 
 
 def _files(published: Published) -> dict[str, bytes]:
@@ -124,25 +134,39 @@ def _listed_report(page: bytes) -> dict[str, Any]:
     return {"path": REPORT, "mediatype": "text/html", "bytes": len(page), "hash": _digest(page)}
 
 
-def put_report(folder: Path, page: bytes) -> None:
+def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
     """Make this page the report of a bundle, whatever report it had or lacked; all else in it stays.
 
-    The descriptor first forgets the old report and names the new one last, so that a crash leaves a bundle that
-    verifies. Raises InputError where nothing can be written.
+    The descriptor names the new report, so a bundle that is signed must be signed again, by the key. It is first left
+    unsigned and forgets the old report, and names the new one last, so that a crash leaves a bundle that verifies.
+    Raises InputError where nothing can be written, or where the key is missing or does not sign.
     """
     package, sealed = _descriptor(folder), is_sealed(folder)
+    if key is None and is_signed(folder):
+        raise InputError(
+            f"{folder} is signed, and another report would break its signature; write the page to a file of its own "
+            "(--out FILE), or sign the bundle again (--sign KEYFILE, in Python sign=)"
+        )
 
-    def describe(report: dict[str, Any]) -> None:
+    def describing(report: dict[str, Any]) -> bytes:
         release = {key: value for key, value in package["release"].items() if key != "report"} | report
-        replace_file(folder / DESCRIPTOR, _descriptor_bytes({**package, "release": release}))
+        return _descriptor_bytes({**package, "release": release})
 
+    whole = describing({"report": _listed_report(page)})
     try:
+        signature = None
+        if key is not None:
+            _keep_apart(key, folder)
+            signature = signature_of(whole, key, folder / SIGNATURE)
+            (folder / SIGNATURE).unlink(missing_ok=True)
         (folder / SEAL).unlink(missing_ok=True)
-        describe({})
+        replace_file(folder / DESCRIPTOR, describing({}))
         replace_file(folder / REPORT, page)
-        describe({"report": _listed_report(page)})
+        replace_file(folder / DESCRIPTOR, whole)
         if sealed:
-            replace_file(folder / SEAL, seal_of((folder / DESCRIPTOR).read_bytes()))
+            replace_file(folder / SEAL, seal_of(whole))
+        if signature is not None:
+            replace_file(folder / SIGNATURE, signature)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
 

@@ -11,10 +11,8 @@ from math import log
 import numpy as np
 
 from marginals.attribute import Role
+from marginals.rarity import RARE
 from models.arrays import CountArray
-
-RARE = 10
-"""Values that fewer rows have are rare, unless the user says otherwise."""
 
 _MOST_CATEGORIES = 100
 _MOST_PREFIXED = 100_000

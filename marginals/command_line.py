@@ -10,40 +10,29 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import pandas as pd
-from tqdm import tqdm
 
 import marginals
-from checks.finding import Finding, Verdict
-from checks.functional_diversity import Functional
-from checks.risk.objective import LeastRisk, MostUtility, TradeOff
-from marginals import interchange
-from marginals.assessing import Assessed
-from marginals.atomic_file import replace_file
-from marginals.atomic_folder import replace_folder
-from marginals.attacking import Attacks
-from marginals.attribute import Role
-from marginals.bundle import REPORT
-from marginals.column_guess import RARE
 from marginals.errors import InputError, NothingPublishableError
-from marginals.estimates import Estimate
-from marginals.initial_config import initial_config
-from marginals.lattice import LatticeResult
-from marginals.people import labelled
 from marginals.printable import printable
-from marginals.publishing import Progress, no_progress
-from marginals.release import Release
-from marginals.risk import compare, disclosure_risk
-from marginals.risk_plot import write_plot
-from marginals.risk_report import RiskReport
-from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
+from marginals.rarity import RARE
 from models.errors import MarginalsError
-from models.margin import Margin
-from models.search import SearchResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from tqdm import tqdm
+
+    from checks.finding import Finding
+    from marginals.assessing import Assessed
+    from marginals.attacking import Attacks
+    from marginals.estimates import Estimate
+    from marginals.lattice import LatticeResult
+    from marginals.publishing import Progress
+    from marginals.release import Release
+    from models.margin import Margin
+    from models.search import SearchResult
 
 FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
 """Exit status of a failed check, of bad input, and of Ctrl-C, which says nothing about privacy (as in a shell)."""
@@ -154,6 +143,12 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; choose a new folder")
+    import numpy as np
+
+    from marginals.atomic_folder import replace_folder
+    from marginals.bundle import REPORT
+    from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
+
     with _Progress(not as_json) as progress:
         progress("simulating", 0, 0)
         census = simulate_census(np.random.default_rng(seed), rows)
@@ -201,6 +196,9 @@ def init(table: Path, out: Path, rare: int, force: bool, as_json: bool) -> None:
     Example:
       marginals init people.csv
     """
+    from marginals.attribute import Role
+    from marginals.initial_config import initial_config
+
     config = initial_config(table, out, rare)
     if not force:
         config.refuse_to_replace(out)
@@ -279,6 +277,12 @@ def risk(
       marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
       marginals risk release.toml release-a release-b
     """
+    from checks.risk.objective import LeastRisk, MostUtility, TradeOff
+    from marginals.people import labelled
+    from marginals.risk import compare, disclosure_risk
+    from marginals.risk_plot import write_plot
+    from marginals.risk_report import RiskReport
+
     objectives = [
         kind(value)
         for kind, value in ((LeastRisk, utility), (MostUtility, loss), (TradeOff, price))
@@ -347,24 +351,43 @@ def anonymize(config: Path, method: str, suppression: float, out: Path | None, a
         raise NothingPublishableError("no single table satisfies the policy, not even one with everything suppressed")
 
 
+_SIGN = click.option(
+    "--sign",
+    metavar="KEYFILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Sign the bundle with this secret key, by the program minisign, which asks for the password if it has one.",
+)
+
+
 @main.command()
 @_CONFIG
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the release; replaces one.")
+@_SIGN
 @_json_option
-def publish(config: Path, out: Path, as_json: bool) -> None:
+def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
     """Choose marginals by the policy of CONFIG and write them as a bundle.
 
+    A signature (datapackage.json.minisig) shows who made the bundle to those who have the public key: `minisign -G` makes
+    a pair of keys, with -W one without a password, which signs where there is no terminal.
+
     \b
-    Example:
+    Examples:
       marginals publish release.toml --out release
+      marginals publish release.toml --out release --sign ~/.minisign/minisign.key
     """
+    if sign is not None:
+        from marginals.signature import secret_key
+
+        secret_key(sign)  # What would be refused after a long search is refused before it.
     with _Progress(not as_json) as progress:
         configured = marginals.read_config(config)
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
-        release = marginals.publish(table, configured.policy, progress).write(out)
-    _report_release(release, as_json)
+        release = marginals.publish(table, configured.policy, progress)
+    _report_release(release.write(out, sign=sign), as_json)
+    if sign is not None and not as_json:
+        click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
 
 @main.command()
@@ -376,19 +399,26 @@ def publish(config: Path, out: Path, as_json: bool) -> None:
     metavar="CHECK",
     help="Check this instead of what the release claims: k-link=K, k-combinatorial=K or diversity=CRITERION.",
 )
+@click.option(
+    "--key",
+    metavar="PUBLICKEY",
+    help="Check, by the program minisign, that each DIR is signed with this key: RW..., or the file that holds it.",
+)
 @_json_option
-def verify(folders: Sequence[Path], demands: Sequence[str], as_json: bool) -> None:
+def verify(folders: Sequence[Path], demands: Sequence[str], key: str | None, as_json: bool) -> None:
     """Check the release in DIR from its files alone; several DIRs as somebody sees them who holds them all.
 
-    A check that is undecided within its budget is no pass: exit status 1, as for one that fails.
+    A check that is undecided within its budget is no pass: exit status 1, as for one that fails. With --key a signature
+    that is missing, wrong, or by another key fails too; without it, no signature is checked, which the answer says.
 
     \b
     Examples:
       marginals verify release
       marginals verify release-2025 release-2026
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
+      marginals verify release --key publisher.pub
     """
-    verification = marginals.verify(*folders, demands=demands)
+    verification = marginals.verify(*folders, demands=demands, key=key)
     if as_json:
         _print_json(verification.as_json())
     else:
@@ -425,7 +455,7 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
         _print_attacks(attacks)
 
 
-def _print_attacks(attacks: Attacks) -> None:
+def _print_attacks(attacks: "Attacks") -> None:
     for attacked in attacks.attacked:
         found = attacked.concluded
         known, shown = found.reconstruction, ", ".join(f"{a}={v}" for a, v in found.skewed_class.items())
@@ -453,7 +483,7 @@ def _print_attacks(attacks: Attacks) -> None:
     _print_minimality(attacks)
 
 
-def _print_compositions(attacks: Attacks) -> None:
+def _print_compositions(attacks: "Attacks") -> None:
     for composed in attacks.compositions:
         click.echo(printable(f"Composition, of what bears on {composed.sensitive}:"))
         for holding in (composed.together, *composed.each):
@@ -470,7 +500,7 @@ def _print_compositions(attacks: Attacks) -> None:
             )
 
 
-def _print_minimality(attacks: Attacks) -> None:
+def _print_minimality(attacks: "Attacks") -> None:
     from marginals.attacks_in_words import refusal_in_words, step_in_words
 
     minimality = attacks.minimality
@@ -541,7 +571,7 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | No
     """
     if as_json and out is None:
         raise InputError("--json goes with --out, since the rows would stand on standard output too")
-    write = interchange.rows_writer(out)
+    write = marginals.interchange.rows_writer(out)
     release = marginals.open_release(folder)
     frame = release.sample_base_values(rows, seed) if base_values else release.sample(rows, seed)
     write(frame)
@@ -549,7 +579,7 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | No
         _print_json({"out": str(out), "rows": rows, "attributes": list(frame.columns)})
 
 
-def _print_estimate(estimate: Estimate) -> None:
+def _print_estimate(estimate: "Estimate") -> None:
     if estimate.exact:
         click.echo(f"{estimate.lower} rows, exactly: the published marginals leave no other number.")
         return
@@ -566,19 +596,24 @@ def _print_estimate(estimate: Estimate) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="File for the page; the bundle stays as it is. Without it, the page becomes the bundle's report.html.",
 )
+@_SIGN
 @_json_option
-def report(folder: Path, out: Path | None, as_json: bool) -> None:
+def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> None:
     """Write the report of the release in DIR again, from its files alone: one HTML page to read, show and print.
 
-    The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says.
+    The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says. A
+    bundle that is signed must be signed again (verify it before), or keeps its report: write the page elsewhere.
 
     \b
     Examples:
       marginals report release
       marginals report release -o report.html
+      marginals report release --sign ~/.minisign/minisign.key
     """
+    from marginals.bundle import REPORT
+
     release = marginals.open_release(folder)
-    release.write_report(out)
+    release.write_report(out, sign=sign)
     verification, written = release.verify(), out or folder / REPORT
     if as_json:
         _print_json({"out": str(written), **verification.as_json()})
@@ -589,6 +624,8 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: bool) -> None:
+    from checks.functional_diversity import Functional
+
     configured = marginals.read_config(config)
     requirement = configured.policy.criterion
     if not isinstance(requirement, Functional):
@@ -608,7 +645,9 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
         )
 
 
-def _write_csv(path: Path, frame: pd.DataFrame) -> None:
+def _write_csv(path: Path, frame: "pd.DataFrame") -> None:
+    from marginals.atomic_file import replace_file
+
     replace_file(path, frame.to_csv(index=False, lineterminator="\n").encode())
 
 
@@ -623,7 +662,7 @@ def parse_levels(text: str | None) -> dict[str, int]:
     return levels
 
 
-def _print_assessment(assessed: Assessed) -> None:
+def _print_assessment(assessed: "Assessed") -> None:
     found = assessed.assessment
     click.echo(f"{found.rows} rows in {found.classes} classes, the smallest of {found.k_anonymity}.")
     for attribute, reached in found.diversity.items():
@@ -645,13 +684,17 @@ class _Progress:
         self._shown = wanted and sys.stderr.isatty()
         self._bar: "tqdm[Any] | None" = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> "Progress":
+        from marginals.publishing import no_progress
+
         return self._advance if self._shown else no_progress
 
     def __exit__(self, *_: object) -> None:
         self._close()
 
     def _advance(self, task: str, done: int, total: int) -> None:
+        from tqdm import tqdm
+
         if self._bar is None or self._bar.desc != task:
             self._close()
             self._bar = tqdm(desc=task, total=total or None, leave=False, file=sys.stderr)
@@ -668,12 +711,12 @@ def _print_json(content: dict[str, Any]) -> None:
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
 
 
-def _levels(margins: Iterable[Margin]) -> list[str]:
+def _levels(margins: "Iterable[Margin]") -> list[str]:
     shown = (", ".join(f"{attribute} at level {level}" for attribute, level in margin.items()) for margin in margins)
     return list(map(printable, shown))
 
 
-def _print_tables(result: LatticeResult) -> None:
+def _print_tables(result: "LatticeResult") -> None:
     click.echo(f"{len(result.minimal)} minimal tables among {result.nodes}, best first:")
     for table in result.minimal:
         shown = ", ".join(f"{attribute} {level}" for attribute, level in table.levels.items())
@@ -684,7 +727,7 @@ def _print_tables(result: LatticeResult) -> None:
         )
 
 
-def _report_release(release: Release, as_json: bool) -> None:
+def _report_release(release: "Release", as_json: bool) -> None:
     """What was published, how private it is, and how much utility was gained."""
     verification, utility, search = release.verify(), release.published.utility, release.search
     if utility is None or search is None:
@@ -723,7 +766,7 @@ def _report_release(release: Release, as_json: bool) -> None:
         raise NothingPublishableError("the release does not keep its claims; do not use it")
 
 
-def _search_outcome(search: SearchResult) -> str:
+def _search_outcome(search: "SearchResult") -> str:
     """How it was searched, and how much better another release can be."""
     told = f"Search: {search.strategy}, {search.evaluated} collections looked at"
     if search.optimal:
@@ -733,7 +776,9 @@ def _search_outcome(search: SearchResult) -> str:
     return f"{told}; none that the policy allows is better by more than {search.gap:.3f} nats."
 
 
-def _print_finding(finding: Finding) -> None:
+def _print_finding(finding: "Finding") -> None:
+    from checks.finding import Verdict
+
     colour = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}[finding.verdict]
     demanded = ", ".join(f"{name} = {value}" for name, value in finding.parameters.items())
     told = printable(f"{finding.criterion} {demanded}".rstrip())

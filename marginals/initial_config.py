@@ -17,8 +17,9 @@ import pandas as pd
 from checks.l_diversity import parse_diversity
 from marginals.atomic_file import replace_file
 from marginals.attribute import Attribute, Role
-from marginals.column_guess import RARE, Column, Guess, guess, settled
+from marginals.column_guess import Column, Guess, guess, settled
 from marginals.errors import InputError
+from marginals.rarity import RARE
 from marginals.sources.files import read_frame
 from marginals.table import Table, read_table
 from models.hierarchy import Hierarchy

@@ -33,6 +33,7 @@ from marginals.estimates import (
 from marginals.predicate import Where
 from marginals.published import Published, Verification
 from marginals.report import report_html
+from marginals.signature import secret_key
 from models.collection import Collection
 from models.domain import Domain, InducedAttribute
 from models.margin import Margin
@@ -210,22 +211,29 @@ class Release:
         """Check the claims of the release, or others, on its marginals alone."""
         return self.published.verify(claims)
 
-    def write(self, path: str | Path) -> "Release":
-        """Write the release as a bundle (design 5.3): all of it or nothing. Returns the release with its folder."""
+    def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
+        """Write the release as a bundle (design 5.3): all of it or nothing. Returns the release with its folder.
+
+        sign: file of a secret key of minisign, which then signs the bundle. Raises InputError where that is not
+        installed, or does not sign; a key with a password needs a terminal to ask for it.
+        """
         folder = Path(path)
-        write_bundle(self.published, folder)
+        write_bundle(self.published, folder, None if sign is None else secret_key(sign))
         return replace(self, path=folder)
 
-    def write_report(self, path: str | Path | None = None) -> None:
+    def write_report(self, path: str | Path | None = None, sign: str | Path | None = None) -> None:
         """Write the report, one HTML page, to a file, or without one into the bundle that the release was read from.
 
-        Raises InputError where it cannot be written.
+        sign: file of the secret key of minisign by which the bundle is signed again; one that is signed already keeps
+        its report without. Raises InputError where it cannot be written or signed.
         """
+        if path is not None and sign is not None:
+            raise InputError("a report in a file of its own is not signed; what is signed is the bundle")
         page = report_html(self.published)
         if path is None:
             if self.path is None:
                 raise InputError("the release is in no folder yet; write it, or name a file for its report")
-            put_report(self.path, page)
+            put_report(self.path, page, None if sign is None else secret_key(sign))
             return
         replace_file(Path(path), page)
 

@@ -14,6 +14,7 @@ from marginals.bundle import check_agreement, check_report, read_bundle
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Verification
 from marginals.seal import is_sealed
+from marginals.signature import PublicKey, check_signature, is_signed, public_key
 from models.arrays import CodeArray
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -25,13 +26,20 @@ _DIGITS = 15
 """Of the numbers of rows that can be asked for."""
 
 
-def integrity(problem: BundleError | None, sealed: bool = True) -> Finding:
-    """The finding on a bundle's files: they can be trusted, or which one cannot and why."""
+_UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
+_UNCHECKED = (
+    "it is signed, but the signature was not checked, so anybody may have made it; "
+    "verify it with the public key of its publisher: --key PUBLICKEY (in Python key=)"
+)
+
+
+def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: PublicKey | None = None) -> Finding:
+    """The finding on a bundle's files: they can be trusted, or which one cannot and why. key: what they are signed with."""
+    signed = {} if key is None else {"key": key.text}
     if problem is None:
-        note = "" if sealed else "the descriptor has no seal, so what it claims may have been changed unnoticed"
-        return Finding("integrity", Verdict.HOLDS, {}, None, "files", 0, note)
+        return Finding("integrity", Verdict.HOLDS, signed, None, "files", 0, "; ".join(notes))
     worst = {"file": problem.file, "problem": problem.problem}
-    return Finding("integrity", Verdict.FAILS, {}, worst, "files", 0)
+    return Finding("integrity", Verdict.FAILS, signed, worst, "files", 0)
 
 
 def parse_demand(text: str, sensitive: Sequence[str]) -> list[Claim]:
@@ -49,22 +57,30 @@ def parse_demand(text: str, sensitive: Sequence[str]) -> list[Claim]:
     return [KLink(int(value)) if name == "k-link" else KCombinatorial(int(value))]
 
 
-def verify(*folders: str | Path, demands: Sequence[str] = ()) -> Verification:
+def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | None = None) -> Verification:
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
     Integrity first, then the claims of all bundles, or the demands instead of them. What cannot be decided within the
-    budgets of the checks is undecided, which is no pass. Raises InputError where there is no bundle, or for a demand
-    that cannot be read.
+    budgets of the checks is undecided, which is no pass. key: the public key of minisign, or its file, with which each
+    bundle must be signed. Raises InputError where there is no bundle, for a demand or key that cannot be read, or where
+    signatures cannot be checked because minisign is not installed.
     """
+    signer = None if key is None else public_key(key)
     try:
         bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
         for folder in folders:
             check_report(Path(folder))
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
         seals = [is_sealed(Path(folder)) for folder in folders]
+        signatures = [is_signed(Path(folder)) for folder in folders]
+        if signer is not None:
+            for folder in folders:
+                check_signature(Path(folder), signer)
     except BundleError as problem:
-        return Verification((integrity(problem),))
-    return Verification((integrity(None, all(seals)), *published.verify(_demanded(published, demands)).checks))
+        return Verification((integrity(problem, key=signer),))
+    notes = [] if all(seals) else [_UNSEALED]
+    notes += [_UNCHECKED] if any(signatures) and signer is None else []
+    return Verification((integrity(None, notes, signer), *published.verify(_demanded(published, demands)).checks))
 
 
 def _demanded(published: Published, demands: Sequence[str]) -> list[Claim] | None:

@@ -17,7 +17,7 @@ from marginals.errors import NothingPublishableError
 from marginals.full_domain import best_full_domain
 from marginals.lattice import single_table
 from marginals.local_recoding import LocalRecoding, occurrence_weights
-from marginals.sweep import sweep
+from marginals.sweeping import sweep
 from marginals.table import Table
 from models.contingency_table import ContingencyTable
 from models.domain import Domain

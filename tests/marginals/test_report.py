@@ -399,6 +399,7 @@ def test_it_prints_in_light_colours_on_a_few_pages(browser: Any, bundle: Path) -
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("nav").is_hidden()
+    assert page.locator("footer").is_hidden(), "it would stand on a page of its own"
     printed = page.pdf(format="A4")
     assert 2 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 8
     page.close()

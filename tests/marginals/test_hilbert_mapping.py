@@ -11,7 +11,7 @@ from checks.functional_diversity import Functional
 from checks.l_diversity import Simple, satisfies
 from marginals.attribute import Role
 from marginals.errors import InputError, NothingPublishableError
-from marginals.hilbert import eligible_l, hilbert, hilbert_groups, spread_groups
+from marginals.hilbert_mapping import eligible_l, hilbert, hilbert_groups, spread_groups
 from marginals.table import Table
 from models.contingency_table import ContingencyTable
 from models.domain import Domain

@@ -14,9 +14,9 @@ from marginals.attribute import Attribute, Role
 from marginals.config import read_hierarchy
 from marginals.errors import InputError, NothingPublishableError
 from marginals.full_domain import best_full_domain
-from marginals.hilbert import hilbert
+from marginals.hilbert_mapping import hilbert
 from marginals.local_recoding import LocalRecoding
-from marginals.sweep import class_order, sweep
+from marginals.sweeping import class_order, sweep
 from marginals.table import Table, read_table
 from models.contingency_table import ContingencyTable
 from models.domain import Domain

@@ -1,0 +1,450 @@
+"""A signed bundle is signed whole or not at all, and no other signature passes for the publisher's.
+
+What needs the program minisign itself runs where it is installed; the rest, with a stub of it, everywhere.
+"""
+
+import json
+import os
+import pty
+import random
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+from ast import literal_eval
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from marginals import BundleError, InputError, Release
+from marginals.command_line import main
+from marginals.signature import SIGNATURE, check_signature, public_key, secret_key
+from minisign_programs import Keys, make_keys, write_keys, write_stub
+from small_release import COMMAND, contents, marginals_command, write_config
+
+SEED = 20260103
+MISSING = "minisign is not installed, or older than 0.10"
+KeysOf = Callable[[str], Keys]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_config(tmp_path_factory.mktemp("people"))
+
+
+@pytest.fixture(scope="module")
+def release(config: Path) -> Release:
+    configured = marginals.read_config(config)
+    return marginals.publish(configured.read_table(), configured.policy)
+
+
+@pytest.fixture
+def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", str(write_stub(tmp_path / "bin")))
+    return tmp_path / "bin" / "calls"
+
+
+@pytest.fixture(params=["stub", "minisign"])
+def keys(request: pytest.FixtureRequest, tmp_path: Path) -> KeysOf:
+    """How to make keys by name, for the stub and for the program."""
+    (tmp_path / "keys").mkdir()
+    if request.param == "stub":
+        request.getfixturevalue("stub")
+        return lambda name: write_keys(tmp_path / "keys", name)
+    if make_keys(tmp_path / "keys", "first") is None:
+        pytest.skip(MISSING)
+
+    def made(name: str) -> Keys:
+        found = make_keys(tmp_path / "keys", name)
+        assert found is not None
+        return found
+
+    return made
+
+
+def problem(folder: Path, key: object) -> str:
+    """What verifying says is wrong with the files: the command, which ends with 1, and Python."""
+    answer = run("verify", folder, "--key", key, "--json")
+    assert answer.exit_code == 1, answer.output
+    checks = json.loads(answer.stdout)["checks"]
+    assert [check["criterion"] for check in checks] == ["integrity"]
+    assert not marginals.verify(folder, key=str(key)).ok
+    return f"{checks[0]['worst']['file']}: {checks[0]['worst']['problem']}"
+
+
+def test_what_is_signed_verifies_with_the_key_and_with_no_other(release: Release, keys: KeysOf, tmp_path: Path) -> None:
+    ours, theirs, folder = keys("ours"), keys("theirs"), tmp_path / "release"
+    release.write(folder, sign=ours.secret)
+    for key in (ours.public, ours.text):
+        found = marginals.verify(folder, key=key)
+        assert found.ok
+        assert found.checks[0].parameters == {"key": ours.text}
+        assert not found.checks[0].note
+    assert "another key" in problem(folder, theirs.public)
+    signature = (folder / SIGNATURE).read_bytes()
+    (folder / SIGNATURE).unlink()
+    assert "it is missing" in problem(folder, ours.public)
+    (folder / SIGNATURE).write_bytes(signature)
+    assert run("verify", folder, "--key", ours.public).exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "bin") == ["keys", "release"]
+
+
+def test_the_same_key_and_release_give_the_same_bytes_which_tell_no_time_and_no_name(
+    release: Release, keys: KeysOf, tmp_path: Path
+) -> None:
+    ours = keys("ours")
+    release.write(tmp_path / "one", sign=ours.secret)
+    release.write(tmp_path / "two", sign=ours.secret)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    lines = (tmp_path / "one" / SIGNATURE).read_text().split("\n")
+    assert lines[::2] == ["untrusted comment: anonymized marginals", "trusted comment: anonymized marginals", ""]
+    without = contents(tmp_path / "one")
+    del without[SIGNATURE]
+    assert without == contents(release.write(tmp_path / "three").path or tmp_path)
+
+
+def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: KeysOf, tmp_path: Path) -> None:
+    ours, rng = keys("ours"), random.Random(SEED)
+    release.write(tmp_path / "release", sign=ours.secret)
+    file, key = tmp_path / "release" / SIGNATURE, public_key(ours.public)
+    whole = file.read_bytes()
+    changes = [(place, change) for place in range(len(whole)) for change in (1, 2, 32, 128, rng.randrange(1, 256))]
+    contents = [whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :] for place, change in changes]
+    contents += [whole[:place] for place in range(len(whole))]
+    contents += [whole + b"\n", whole + b" ", whole[:-1] + b"\r\n", whole * 2, b"\n" + whole, whole.replace(b"=", b"")]
+    slow = (tmp_path / "bin").exists()  # the stub, which Python runs
+    for content in contents[:: 29 if slow else 1]:
+        file.write_bytes(content)
+        with pytest.raises(BundleError, match=SIGNATURE):
+            check_signature(file.parent, key)
+    file.write_bytes(whole)
+    check_signature(file.parent, key)
+
+
+def test_a_bundle_that_was_changed_and_sealed_anew_is_refused(release: Release, keys: KeysOf, tmp_path: Path) -> None:
+    """What a seal cannot tell: a claim that was weakened by somebody who knows how seals are made."""
+    ours, folder = keys("ours"), tmp_path / "release"
+    release.write(folder, sign=ours.secret)
+    old = (folder / SIGNATURE).read_bytes()
+    descriptor = folder / "datapackage.json"
+    descriptor.write_text(descriptor.read_text().replace('"k": 5', '"k": 2'))
+    (folder / "datapackage.json.sha256").unlink()
+    assert marginals.verify(folder).ok
+    assert problem(folder, ours.text) == f"{SIGNATURE}: it is not the signature of this datapackage.json; " + (
+        "one of them was changed"
+    )
+    release.write(folder, sign=keys("theirs").secret)
+    assert "another key" in problem(folder, ours.text)
+    release.write(folder)
+    assert SIGNATURE not in contents(folder)
+    (folder / SIGNATURE).write_bytes(old)
+    assert marginals.verify(folder, key=ours.public).ok, "the same release again"
+
+
+def test_who_gives_no_key_is_told_that_the_signature_was_not_checked(
+    release: Release, keys: KeysOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verifying without a key needs no minisign."""
+    release.write(tmp_path / "release", sign=keys("ours").secret)
+    release.write(tmp_path / "unsigned")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for folders in (["release"], ["unsigned", "release"]):
+        answer = run("verify", *(tmp_path / folder for folder in folders))
+        assert answer.exit_code == 0
+        assert "signed, but the signature was not checked" in answer.stdout
+        assert "--key PUBLICKEY" in answer.stdout
+    assert "signed" not in run("verify", tmp_path / "unsigned").stdout
+
+
+def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys: KeysOf, tmp_path: Path) -> None:
+    ours, theirs = keys("ours"), keys("theirs")
+    for name, sign in (("one", ours.secret), ("two", ours.secret), ("three", theirs.secret), ("four", None)):
+        release.write(tmp_path / name, sign=sign)
+    assert marginals.verify(tmp_path / "one", tmp_path / "two", key=ours.public).ok
+    for other in ("three", "four"):
+        assert not marginals.verify(tmp_path / "one", tmp_path / other, key=ours.public).ok
+        assert not marginals.verify(tmp_path / other, tmp_path / "one", key=ours.public).ok
+
+
+def test_a_signed_bundle_keeps_its_report_unless_it_is_signed_again(
+    release: Release, keys: KeysOf, tmp_path: Path
+) -> None:
+    ours, theirs, folder = keys("ours"), keys("theirs"), tmp_path / "release"
+    release.write(folder, sign=ours.secret)
+    before = contents(folder)
+    refused = run("report", folder)
+    assert refused.exit_code == 2
+    assert "is signed, and another report would break its signature" in refused.stderr
+    assert run("report", folder, "--out", tmp_path / "page.html").exit_code == 0
+    assert run("report", folder, "--out", tmp_path / "page.html", "--sign", ours.secret).exit_code == 2
+    assert contents(folder) == before
+    assert run("report", folder, "--sign", ours.secret).exit_code == 0
+    assert contents(folder) == before, "nothing of it had changed"
+    assert run("report", folder, "--sign", theirs.secret).exit_code == 0
+    assert marginals.verify(folder, key=theirs.public).ok
+    release.write(folder)
+    marginals.open_release(folder).write_report(sign=ours.secret)
+    assert contents(folder) == before, "this signs what was not signed"
+
+
+@pytest.mark.parametrize("allowed", range(6))
+def test_putting_a_report_that_fails_midway_never_leaves_a_signature_that_does_not_fit(
+    release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
+) -> None:
+    assert stub
+    ours, folder = write_keys(tmp_path, "ours"), tmp_path / "release"
+    release.write(folder, sign=ours.secret)
+    (folder / "report.html").write_text("old")
+    original, done = Path.replace, iter(range(allowed))
+
+    def failing(self: Path, target: Path) -> Path:
+        if next(done, None) is None:
+            raise OSError(28, "No space left on device")
+        return original(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    if allowed < 5:
+        with pytest.raises(InputError, match="No space left"):
+            marginals.open_release(folder).write_report(sign=ours.secret)
+        assert not (folder / SIGNATURE).exists()
+    else:
+        marginals.open_release(folder).write_report(sign=ours.secret)
+        assert marginals.verify(folder, key=ours.public).ok
+    assert marginals.verify(folder).ok is (allowed > 0)
+    assert not [path for path in folder.iterdir() if "writing" in path.name]
+
+
+def test_minisign_is_called_with_these_arguments_only(release: Release, stub: Path, tmp_path: Path) -> None:
+    ours = write_keys(tmp_path, "ours")
+    release.write(tmp_path / "release", sign=ours.secret)
+    marginals.verify(tmp_path / "release", key=ours.text)
+    signing, checking = map(literal_eval, stub.read_text().splitlines())
+    beside, folder, comment = Path(signing[-1]).parent, tmp_path / "release", "anonymized marginals"
+    assert beside.parent == tmp_path
+    files = ["-x", str(beside / SIGNATURE), "-m", str(beside / "datapackage.json")]
+    assert signing == ["-S", "-s", str(ours.secret), "-c", comment, "-t", comment, *files]
+    files = ["-x", str(folder / SIGNATURE), "-m", str(folder / "datapackage.json")]
+    assert checking == ["-V", "-q", "-P", ours.text, *files]
+
+
+@pytest.mark.parametrize(("mode", "told"), [("1", "exit status 1"), ("2", "status 2"), ("rubbish", "not a signature")])
+def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
+    config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, told: str
+) -> None:
+    ours, folder = write_keys(tmp_path, "ours"), tmp_path / "place" / "release"
+    for _ in "no bundle", "the old bundle":
+        before = contents(tmp_path / "place") if folder.exists() else {}
+        monkeypatch.setenv("STUB", mode)
+        refused = run("publish", config, "--out", folder, "--sign", ours.secret)
+        assert refused.exit_code == 2, refused.output
+        assert told in refused.stderr
+        assert contents(tmp_path / "place") == before
+        if before:
+            assert run("report", folder, "--sign", ours.secret).exit_code == 2
+            assert contents(tmp_path / "place") == before
+        monkeypatch.delenv("STUB")
+        signed = run("publish", config, "--out", folder, "--sign", ours.secret)
+        assert signed.exit_code == 0, signed.output
+        assert f"marginals verify {folder} --key" in signed.stdout
+        assert [path.name for path in folder.parent.iterdir()] == ["release"]
+    assert stub.exists()
+
+
+@pytest.mark.parametrize("status", [1, 2, 3, 127])
+def test_a_check_that_cannot_be_made_is_no_verdict(
+    release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """1 and 2 are minisign's words for a signature that is wrong or unreadable."""
+    assert stub
+    ours = write_keys(tmp_path, "ours")
+    release.write(tmp_path / "release", sign=ours.secret)
+    monkeypatch.setenv("STUB", str(status))
+    answer = run("verify", tmp_path / "release", "--key", ours.public)
+    assert answer.exit_code == (1 if status < 3 else 2)
+
+
+def test_a_program_that_does_not_end_is_ended(
+    release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marginals.signature._SECONDS", 0.5)
+    monkeypatch.setenv("STUB", "hang")
+    with pytest.raises(InputError, match="did not end within"):
+        release.write(tmp_path / "release", sign=write_keys(tmp_path, "ours").secret)
+    assert stub.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "ours.key", "ours.pub"]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
+    config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next writing removes what was left beside."""
+    ours, place = write_keys(tmp_path, "ours"), tmp_path / "place"
+    assert run("publish", config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
+    before = contents(place)
+    stub.unlink()
+    monkeypatch.setenv("STUB", "hang")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    command = [*COMMAND, "publish", str(config), "--out", str(place / "release"), "--sign", str(ours.secret)]
+    for number in (signal.SIGKILL, signal.SIGINT):
+        with subprocess.Popen(command, stdout=-1, stderr=-1, env=environment) as process:
+            latest = time.monotonic() + 60
+            while not stub.exists() and time.monotonic() < latest:
+                time.sleep(0.01)
+            process.send_signal(number)
+            process.communicate()
+        stub.unlink()
+        left = [path for path in place.iterdir() if path.name != "release"]
+        assert contents(place / "release") == {key.removeprefix("release/"): value for key, value in before.items()}
+        assert len(left) == (number == signal.SIGKILL)
+    assert process.returncode == 130
+    monkeypatch.delenv("STUB")
+    assert run("publish", config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
+    assert contents(place) == before
+
+
+def test_without_the_program_one_sentence_says_how_to_get_it(
+    config: Path, release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = write_keys(tmp_path, "ours")
+    release.write(tmp_path / "release", sign=ours.secret)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for arguments in (
+        ("publish", config, "--out", tmp_path / "new", "--sign", ours.secret),
+        ("verify", tmp_path / "release", "--key", ours.public),
+    ):
+        refused = run(*arguments)
+        assert refused.exit_code == 2
+        assert "apt install minisign" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1, "and before the table is read"
+    assert not (tmp_path / "new").exists()
+    assert stub.exists()
+
+
+def test_keys_that_are_none_are_one_sentence(config: Path, release: Release, stub: Path, tmp_path: Path) -> None:
+    assert not stub.exists()
+    ours = write_keys(tmp_path, "ours")
+    release.write(tmp_path / "release", sign=ours.secret)
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "binary").write_bytes(bytes(range(256)) * 100)
+    for key in ("none", "empty", "binary", "ours.pub", "."):
+        refused = run("publish", config, "--out", tmp_path / "new", "--sign", tmp_path / key)
+        assert refused.exit_code == 2
+        with pytest.raises(InputError):
+            secret_key(tmp_path / key)
+    for given in ("none", "empty", "binary", "ours.key", "."):
+        assert run("verify", tmp_path / "release", "--key", tmp_path / given).exit_code == 2
+    for text in ("", "RW", ours.text[:-1], "RW" + "A" * 53 + "=", "--json", "\x1b[2J"):
+        with pytest.raises(InputError) as error:
+            public_key(text)
+        assert "\x1b" not in str(error.value)
+    (tmp_path / "release" / "ours.key").write_bytes(ours.secret.read_bytes())
+    with pytest.raises(InputError, match="keep it elsewhere"):
+        release.write(tmp_path / "release", sign=tmp_path / "release" / "ours.key")
+    assert (tmp_path / "release" / "ours.key").exists()
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("make", [lambda p: p.mkdir(), lambda p: p.symlink_to(p), lambda p: p.write_bytes(b"")])
+def test_a_signature_that_is_none_is_refused_with_and_without_key(
+    release: Release, stub: Path, tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    release.write(tmp_path / "release")
+    make(tmp_path / "release" / SIGNATURE)
+    assert not marginals.verify(tmp_path / "release").ok
+    assert not marginals.verify(tmp_path / "release", key=write_keys(tmp_path, "ours").text).ok
+    assert not stub.exists()
+
+
+@pytest.mark.slow
+def test_a_key_with_a_password_needs_a_terminal(config: Path, stub: Path, tmp_path: Path) -> None:
+    """It is said before the table is read, and nobody waits for an answer that cannot come."""
+    ours = write_keys(tmp_path, "ours", password=True)
+    for given in ({"stdin": subprocess.DEVNULL}, {"input": "open sesame\n"}):
+        refused = marginals_command(
+            "publish", config, "--out", tmp_path / "release", "--sign", ours.secret, timeout=60, **given
+        )
+        assert refused.returncode == 2
+        assert "has a password, and there is no terminal to ask for it" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+    assert not stub.exists()
+    assert not (tmp_path / "release").exists()
+
+
+def on_screen(terminal: int) -> bytes:
+    """What was written to a terminal since it was last looked at."""
+    return os.read(terminal, 4096) if select.select([terminal], [], [], 0.1)[0] else b""
+
+
+def at_terminal(password: str, *arguments: object) -> tuple[int, str, str]:
+    """Exit status, standard output and what stood on the terminal of a command to which somebody types a password."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    command = [*COMMAND, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=theirs, stderr=theirs, stdout=-1, env=environment, text=True) as process:
+        shown, latest = b"", time.monotonic() + 60
+        while b"Password:" not in shown and process.poll() is None and time.monotonic() < latest:
+            shown += on_screen(ours)
+        time.sleep(0.2)
+        os.write(ours, password.encode() + b"\n")
+        said, _ = process.communicate(timeout=60)
+        shown += on_screen(ours)
+    assert termios.tcgetattr(theirs) == before, "what is typed is shown again"
+    os.close(ours)
+    os.close(theirs)
+    return process.returncode, said, shown.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no such terminals")
+@pytest.mark.parametrize("program", ["stub", "minisign"])
+def test_a_password_is_asked_for_at_the_terminal(
+    config: Path, tmp_path: Path, program: str, request: pytest.FixtureRequest
+) -> None:
+    if program == "stub":
+        request.getfixturevalue("stub")
+        ours: Keys | None = write_keys(tmp_path, "ours", password=True)
+    else:
+        ours = make_keys(tmp_path, "ours", "open sesame")
+        if ours is None:
+            pytest.skip(MISSING)
+    assert ours is not None
+    publish = ("publish", config, "--out", tmp_path / "release", "--sign", ours.secret, "--json")
+    status, said, shown = at_terminal("a wrong one", *publish)
+    assert status == 2
+    assert "the password was wrong" in shown
+    assert not (tmp_path / "release").exists()
+    assert "error" in json.loads(said)
+    status, said, shown = at_terminal("open sesame", *publish)
+    assert status == 0, shown
+    assert "open sesame" not in shown
+    assert json.loads(said)["out"] == str(tmp_path / "release")
+    assert marginals.verify(tmp_path / "release", key=ours.public).ok
+
+
+def test_what_was_signed_by_hand_verifies_and_what_is_signed_here_can_be_checked_by_hand(
+    release: Release, tmp_path: Path
+) -> None:
+    """Whatever its comments, and in the older format too."""
+    program, ours = shutil.which("minisign"), make_keys(tmp_path, "ours")
+    if program is None or ours is None:
+        pytest.skip(MISSING)
+    folder = tmp_path / "release"
+    release.write(folder, sign=ours.secret)
+    by_hand = [program, "-Vm", "datapackage.json", "-p", str(ours.public)]
+    assert subprocess.run(by_hand, cwd=folder, capture_output=True, check=False).returncode == 0
+    for options in ([], ["-l"], ["-c", "ours", "-t", "of today"]):
+        command = [program, "-S", *options, "-s", str(ours.secret), "-m", "datapackage.json"]
+        subprocess.run(command, cwd=folder, capture_output=True, check=True, stdin=subprocess.DEVNULL)
+        assert marginals.verify(folder, key=ours.public).ok
