@@ -1,25 +1,28 @@
 """Attacks on bundles: what those who hold them can conclude, with the truth beside it where it is known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from checks.attacks.class_table import class_table, sensitive_levels
+import numpy as np
+
+from checks.attacks.class_table import sensitive_levels
 from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
-from checks.attacks.reconstruction import Reconstruction, reconstruction
-from checks.attacks.skewness import skewness
-from checks.claims import KCombinatorial, KLink
+from checks.attacks.minimality import Refinement, refinements
 from checks.equivalence_classes import equivalence_classes
 from marginals.bundle import read_bundle
+from marginals.composition import Composition, composition
+from marginals.conclusions import Concluded, Threshold, conclusions
 from marginals.errors import InputError
 from marginals.published import Published
 from marginals.table import Table
 from marginals.verification import recoded, union
+from models.collection import Collection
 from models.contingency_table import ContingencyTable, equal_cells
 from models.errors import MarginalsError
+from models.frechet_bounds import MarginBounds
 from models.marginal_model import MarginalModel
-from models.possible_cells import TooManyCellsError
 
 
 @dataclass(frozen=True)
@@ -37,56 +40,46 @@ class Guessing:
 
 @dataclass(frozen=True)
 class Attacked:
-    """What is concluded about one sensitive attribute.
+    """What is concluded about one sensitive attribute; guessing: None where the truth is not given."""
 
-    skewness: largest distance of a class's maxent posterior from everybody's distribution, total variation. skewed_class:
-    that class. guessing: None where the truth is not given.
-    """
-
-    sensitive: str
-    reconstruction: Reconstruction
-    skewness: float
-    skewed_class: Mapping[str, str]
+    concluded: Concluded
     guessing: Guessing | None
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
+        return {**self.concluded.as_json(), "guessing": None if self.guessing is None else asdict(self.guessing)}
+
+
+@dataclass(frozen=True)
+class Minimality:
+    """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
+
+    holders: who know nothing else. insiders: who know everybody's nonsensitive values, None where the truth is not
+    given. note: why there is nothing to tell, empty where there is.
+    """
+
+    holders: tuple[Refinement, ...] = ()
+    insiders: tuple[Refinement, ...] | None = None
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The steps as plain values."""
         return {
-            "sensitive": self.sensitive,
-            "reconstruction": {**asdict(self.reconstruction), "share": self.reconstruction.share},
-            "skewness": {"distance": self.skewness, "class": dict(self.skewed_class)},
-            "guessing": None if self.guessing is None else asdict(self.guessing),
+            "holders": [step.as_json() for step in self.holders],
+            "insiders": None if self.insiders is None else [step.as_json() for step in self.insiders],
+            "note": self.note,
         }
 
 
 @dataclass(frozen=True)
-class Threshold:
-    """A claimed k and the smallest count that there is; binding: a slightly finer release would have broken it.
-
-    Who knows how the release was made concludes from a binding threshold that finer ones were refused (minimality).
-    """
-
-    criterion: str
-    k: int
-    smallest: int
-
-    @property
-    def binding(self) -> bool:
-        """Whether the threshold is met without a row to spare."""
-        return self.smallest == self.k
-
-    def as_json(self) -> dict[str, Any]:
-        """The threshold as plain values."""
-        return {**asdict(self), "binding": self.binding}
-
-
-@dataclass(frozen=True)
 class Attacks:
-    """All measures, and why a sensitive attribute was left out, if one was."""
+    """All measures, and why a sensitive attribute was left out, if one was. compositions: of several releases only."""
 
     attacked: tuple[Attacked, ...]
     thresholds: tuple[Threshold, ...]
     left_out: Mapping[str, str]
+    minimality: Minimality
+    compositions: tuple[Composition, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
@@ -94,6 +87,8 @@ class Attacks:
             "attacks": [attacked.as_json() for attacked in self.attacked],
             "thresholds": [threshold.as_json() for threshold in self.thresholds],
             "left_out": dict(self.left_out),
+            "minimality": self.minimality.as_json(),
+            "composition": [composition.as_json() for composition in self.compositions],
         }
 
 
@@ -105,33 +100,46 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
     published = bundles[0][1] if len(bundles) == 1 else union(bundles)
     model = MarginalModel(published.collection)
-    attacked, left_out = [], {}
-    for sensitive in published.sensitive:
-        levels = sensitive_levels(model, sensitive)
-        if not levels:
-            left_out[sensitive] = "no marginal shows it"
-            continue
-        try:
-            attacked.append(_attacked(model, levels, truth))
-        except TooManyCellsError as error:
-            left_out[sensitive] = str(error)
-    return Attacks(tuple(attacked), tuple(_thresholds(published)), left_out)
+    true = None if truth is None else _in_truth(model, truth)
+    found = conclusions(published, model)
+    attacked = []
+    for concluded in found.concluded:
+        level = sensitive_levels(model, concluded.sensitive)[concluded.sensitive]
+        guessing = None if truth is None or true is None else _guessing(model, concluded.sensitive, level, truth, true)
+        attacked.append(Attacked(concluded, guessing))
+    together = composition(bundles, published, model) if len(bundles) > 1 else ()
+    return Attacks(tuple(attacked), found.thresholds, found.left_out, _minimality(bundles, model, truth), together)
 
 
-def _attacked(model: MarginalModel, levels: Mapping[str, int], truth: Table | None) -> Attacked:
-    classes = class_table(model, levels)
-    skewed = skewness(classes)
-    return Attacked(
-        classes.sensitive,
-        reconstruction(model.frechet_bounds, levels),
-        skewed.distance,
-        classes.labels(skewed.position),
-        None if truth is None else _guessing(model, classes.sensitive, classes.level, truth),
-    )
+def _minimality(bundles: Sequence[tuple[str, Published]], model: MarginalModel, truth: Table | None) -> Minimality:
+    published = bundles[0][1]
+    if len(bundles) > 1:
+        return Minimality(note="each release by itself says which finer ones were refused; name one")
+    if not published.claims:
+        return Minimality(note="the release makes no claim that could have refused a finer one")
+    if not published.collection.is_decomposable:
+        return Minimality(note="its marginals form no junction tree, so no search of this project made it")
+    if not published.verify().ok:
+        return Minimality(note="its claims are not proven to hold, so they refused nothing")
+    sensitive, claims = published.sensitive, published.claims
+    holders = refinements(published.collection, sensitive, claims, model.frechet_bounds.of_margin)
+    if truth is None:
+        return Minimality(holders)
+    cube, domain = truth.cube, truth.domain
+
+    def exactly(margin: Mapping[str, int]) -> MarginBounds:
+        table = cube.table(domain.mask(margin))
+        counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
+        counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
+        return MarginBounds(counts, counts, True)
+
+    collection = Collection.of(cube, [domain.mask(margin) for margin in published.collection.margins])
+    return Minimality(holders, refinements(collection, sensitive, claims, exactly))
 
 
-def _guessing(model: MarginalModel, sensitive: str, level: int, truth: Table) -> Guessing:
-    tables = _in_truth(model, truth)
+def _guessing(
+    model: MarginalModel, sensitive: str, level: int, truth: Table, tables: Sequence[ContingencyTable]
+) -> Guessing:
     base = {a: 0 for a in truth.quasi_identifiers if a in model.domain.attributes}
     people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
     shown = [table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)}) for table in tables]
@@ -156,14 +164,4 @@ def _in_truth(model: MarginalModel, truth: Table) -> list[ContingencyTable]:
         if not equal_cells([true, recoded_table]):
             raise other
         found.append(true)
-    return found
-
-
-def _thresholds(published: Published) -> list[Threshold]:
-    found = []
-    for claim in published.claims:
-        if isinstance(claim, KLink | KCombinatorial):
-            finding = claim.check(published.collection, published.sensitive)
-            if finding.worst is not None and isinstance(count := finding.worst.get("count"), int):
-                found.append(Threshold(finding.criterion, claim.k, count))
     return found

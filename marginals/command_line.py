@@ -480,8 +480,11 @@ def verify(folders: Sequence[Path], demands: Sequence[str], key: str | None, as_
 def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
     """Measure what those who hold a release, or several, can conclude from it.
 
-    Cells that are determined exactly, the class whose sensitive values are furthest from everybody's, thresholds that
-    were binding; with the table of CONFIG, how often sensitive values are guessed. Measures, no verdict.
+    Cells that are determined exactly (reconstruction), the class whose sensitive values are furthest from everybody's
+    (skewness), claims met without a row to spare, and what follows from knowing that the release is as fine as its
+    claims allow (minimality). Of several releases: what all tell, and each alone. With the table of CONFIG: how often
+    sensitive values are guessed (deFinetti), and what those conclude who know everybody's nonsensitive values. Measures,
+    no verdict.
 
     \b
     Examples:
@@ -499,11 +502,12 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
 
 def _print_attacks(attacks: "Attacks") -> None:
     for attacked in attacks.attacked:
-        known, shown = attacked.reconstruction, ", ".join(f"{a}={v}" for a, v in attacked.skewed_class.items())
+        found = attacked.concluded
+        known, shown = found.reconstruction, ", ".join(f"{a}={v}" for a, v in found.skewed_class.items())
         lines = [
-            f"{attacked.sensitive}: {known.determined} of {known.cells} possible cells are determined exactly, with "
+            f"{found.sensitive}: {known.determined} of {known.cells} possible cells are determined exactly, with "
             f"{known.rows} of {known.total} rows" + ("" if known.sharp else "; more may be"),
-            f"  the class furthest from everybody ({shown or 'all'}): total variation {attacked.skewness:.3f}",
+            f"  the class furthest from everybody ({shown or 'all'}): total variation {found.skewness:.3f}",
         ]
         if guessed := attacked.guessing:
             lines.append(
@@ -515,8 +519,52 @@ def _print_attacks(attacks: "Attacks") -> None:
     for left_out, reason in attacks.left_out.items():
         click.echo(printable(f"{left_out}: not attacked; {reason}"))
     for threshold in attacks.thresholds:
-        binding = "binding: finer releases were refused for it" if threshold.binding else "not binding"
-        click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {binding}")
+        if threshold.smallest is None:
+            click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is not known")
+            continue
+        spare = "binding: met without a row to spare" if threshold.binding else "not binding"
+        click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {spare}")
+    _print_compositions(attacks)
+    _print_minimality(attacks)
+
+
+def _print_compositions(attacks: "Attacks") -> None:
+    for composed in attacks.compositions:
+        click.echo(printable(f"Composition, of what bears on {composed.sensitive}:"))
+        for holding in (composed.together, *composed.each):
+            known, held = (
+                holding.reconstruction,
+                "all together" if holding is composed.together else holding.releases[0],
+            )
+            skewed = "" if holding.skewness is None else f", total variation {holding.skewness:.3f}"
+            click.echo(
+                printable(
+                    f"  {held}: {known.determined} of {known.cells} possible cells determined ({known.share:.1%}), "
+                    f"smallest possible class {holding.smallest}{skewed}"
+                )
+            )
+
+
+def _print_minimality(attacks: "Attacks") -> None:
+    from marginals.attacks_in_words import refusal_in_words, step_in_words
+
+    minimality = attacks.minimality
+    if minimality.note:
+        click.echo(printable(f"Minimality: {minimality.note}."))
+        return
+    told = [("Minimality: who knows that these were refused for the claims concludes", minimality.holders)]
+    if minimality.insiders is not None:
+        told.append(("Minimality, for those who know everybody's nonsensitive values", minimality.insiders))
+    for lead, steps in told:
+        click.echo(f"{lead}:" if steps else f"{lead}: no attribute is published above level 0.")
+        untold: dict[str, list[str]] = {}
+        for step in steps:
+            if step.suspects is None:
+                untold.setdefault(refusal_in_words(step), []).append(step_in_words(step))
+            else:
+                click.echo(printable(f"  {step_in_words(step)}: {refusal_in_words(step)}"))
+        for reason, untold_steps in untold.items():
+            click.echo(printable(f"  {'; '.join(untold_steps)}: {reason}"))
 
 
 _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))

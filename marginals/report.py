@@ -13,20 +13,29 @@ import numpy as np
 from checks.claims import MaxentDiversity
 from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Entropy, Recursive, Simple
+from marginals.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
 from marginals.attribute import Role
 from marginals.claims_in_words import ClaimInWords, in_words
+from marginals.conclusions import conclusions
 from marginals.page import page
 from marginals.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
 from marginals.published import Published
 from models.contingency_table import ContingencyTable
 from models.errors import NotDecomposableError
 from models.hierarchy import Hierarchy
+from models.marginal_model import MarginalModel
 
 _LISTED = 16
 """Attributes with more values than this get a histogram instead of a bar for each."""
 
 _DRAWN = 120
 """Histograms with more columns than this are drawn at a coarser level."""
+
+_LAID_OUT = 1 << 18
+"""Cells, empty ones included, for which it is worked out what attackers could conclude; more take too long to wait for."""
+
+_FITTED = 1 << 14
+"""The same where the tables form no junction tree, so that the cells are fitted step by step."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +111,17 @@ class KlBar:
 def report_html(published: Published) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims = _claims(published)
+    most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
+    attackers = conclusions(published, MarginalModel(published.collection), most_cells)
     return page(
         "report.html",
         rows=published.collection.cube.total,
         attributes=_attributes(published),
         marginals=_marginals(published),
         claims=claims,
+        concluded=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.concluded],
+        thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
+        not_attacked=attackers.left_out,
         overall=_overall(published),
         sensitive=published.sensitive,
         kl=_kl(published),

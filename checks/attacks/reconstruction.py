@@ -1,5 +1,6 @@
 """Reconstruction: the cells whose count the published marginals leave no choice (Dobra and Fienberg 2000)."""
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -39,3 +40,17 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
         bounds.collection.cube.total,
         found.sharp,
     )
+
+
+def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
+    """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
+
+    The bounds of the class itself, and of its sensitive values one by one. Where a decomposable collection shows one
+    sensitive attribute, whose finest levels with all that is shown with it are the margin, this is what
+    k-combinatorial anonymity asks of these classes; elsewhere the true number may be smaller. Raises TooManyCellsError
+    for a margin too large to be laid out.
+    """
+    axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
+    public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}
+    most = np.minimum(bounds.of_margin(margin).upper.sum(axis=axes), bounds.of_margin(public).upper)
+    return int(most[most > 0].min())

@@ -276,7 +276,7 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     result = run("attack", demo / "release", "--truth", demo / "release.toml", "--json")
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
-    assert set(answer) == {"attacks", "thresholds", "left_out"}
+    assert set(answer) == {"attacks", "thresholds", "left_out", "minimality", "composition"}
     attacked = answer["attacks"][0]
     assert attacked["sensitive"] == "diagnosis"
     assert 0 <= attacked["reconstruction"]["share"] <= 1
@@ -286,6 +286,7 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     assert all(threshold["smallest"] >= threshold["k"] for threshold in answer["thresholds"])
     words = run("attack", demo / "release", demo / "release").output
     assert "determined exactly" in words
+    assert "all together" in words
     assert "guessed" not in words
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from checks.attacks.class_table import class_table, sensitive_levels
 from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
-from checks.attacks.reconstruction import reconstruction
+from checks.attacks.reconstruction import reconstruction, smallest_class
 from checks.attacks.skewness import skewness
 from checks.equivalence_classes import equivalence_classes
 from models.collection import Collection
@@ -59,6 +59,19 @@ def test_reconstruction_finds_the_cells_that_are_the_same_in_every_table(seed: i
     assert (found.cells, found.determined, found.rows, found.total) == (cells, determined, rows, 6)
     assert found.sharp
     assert found.share == (determined / cells)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_smallest_class_is_that_of_all_tables(seed: int) -> None:
+    """The classes of a chain reach the sums of what their slices reach, since each slice is free given the marginals."""
+    counts = random_counts(seed, 8)
+    most = np.zeros((2, 3), dtype=np.int64)
+    for slice_ in np.moveaxis(counts, 1, 0):
+        across = slice_.sum(axis=0)
+        firsts = (f for f in product(*(range(n + 1) for n in across)) if sum(f) == slice_[0].sum())
+        most += np.max([np.array([first, across - first]) for first in firsts], axis=0)
+    bounds = model_of(cube_of(counts), CHAIN).frechet_bounds
+    assert smallest_class(bounds, {"a": 0, "z": 0, "s": 0}, ["s"]) == most[most > 0].min()
 
 
 @pytest.mark.parametrize("seed", range(10))

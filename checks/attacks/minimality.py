@@ -1,0 +1,497 @@
+"""The minimality attack: what follows from knowing that nothing finer could be published (Wong et al., VLDB 2007).
+
+Who knows that a release was made by an algorithm that goes as fine as its claims allow knows more than the tables say:
+each published margin, one level finer in one attribute and all else as it is, was refused. The possible worlds, tables
+with the published marginals, in which it would not have been are excluded. This module says what is left, step by step:
+
+- A *step* is a maximal published margin and an attribute that it shows above level 0.
+- A *suspect* is a claim that refuses the step in some possible world, with the classes of the published margin that can
+  be where it does (the *culprits*). A minimum count comes first, as it does for the publisher: a diversity is suspect
+  where a class fails it that splits into parts that are large enough. What is not named is ruled out for certain; what
+  is named may still be impossible for reasons that the bounds on the finer counts do not show.
+- Where exactly one claim is suspect, it is what refused the step, in one of its culprits at least. Where that is one
+  class, its members learn it of their own class: that a part of it has few rows, or few sensitive values.
+- Where counts that are known refuse the step in every possible world, nothing is excluded, and that it was refused tells
+  nothing more.
+- `publishable` is the probability of the excluded worlds to somebody who takes maximum entropy: by the total variation
+  between what they believe before and after, no belief changes by more. It is given where the worlds are known as a
+  whole: where no table shows the attribute any finer and only counts are suspect, or where all finer counts are known
+  and only diversities are. Then also the part of a class whose distribution changes most.
+
+Nothing can be told where several margins with a sensitive attribute can break a claim only together, or where the finer
+collection has no junction tree, which the search asks for. A real search also leaves steps out that it did not try or
+that gained nothing; so this is the most that knowing it tells.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import cache
+from math import comb, factorial, prod
+from typing import Any
+
+import numpy as np
+
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.equivalence_classes import EquivalenceClasses, equivalence_classes
+from checks.functional_diversity import Functional
+from checks.k_anonymity import nonsensitive_part
+from checks.l_diversity import Diversity, satisfies
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.collection import Collection
+from models.contingency_table import ContingencyTable
+from models.frechet_bounds import MarginBounds
+from models.hierarchy import Hierarchy
+from models.junction_tree import maximal_masks
+from models.margin import Margin
+
+MOST_CELLS = 1 << 20
+"""Cells of a finer margin, empty ones included, that are laid out."""
+
+_MOST_VECTORS = 20_000
+"""Ways to draw the sensitive values of a part from its class that are looked at."""
+
+_MOST_VISITS = 200_000
+"""Ways to go on from one part of a class to the next that are looked at, in one step."""
+
+_MOST_TERMS = 4_000_000
+"""Possible numbers of rows of all parts of different classes, in one step."""
+
+Sizes = Callable[[Mapping[str, int]], MarginBounds]
+"""What is known for certain of the counts of a nonsensitive margin, axes in the order given."""
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A claim that can have refused a step, and the positions of the classes where it can have."""
+
+    claim: Claim
+    culprits: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
+
+    cell: its labels at the finer level. distance: total variation. value: the sensitive value that gains most; before,
+    after: its probability.
+    """
+
+    cell: Mapping[str, str]
+    distance: float
+    value: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A step, and what its refusal tells.
+
+    margin: the published one. finer: the level refused for `attribute`. classes: of the margin, sensitive attributes set
+    aside. suspects: None where nothing can be told, and `note` says why. culprit: labels of the one class that can be to
+    blame, None where there are none or several. publishable, shift: None where they are not known.
+    """
+
+    margin: Margin
+    attribute: str
+    finer: int
+    classes: int
+    suspects: tuple[Suspect, ...] | None
+    culprit: Mapping[str, str] | None = None
+    publishable: float | None = None
+    shift: Shift | None = None
+    note: str = ""
+
+    @property
+    def culprits(self) -> int | None:
+        """How many classes can be to blame."""
+        if self.suspects is None:
+            return None
+        return len({position for suspect in self.suspects for position in suspect.culprits})
+
+    def as_json(self) -> dict[str, Any]:
+        """The step as plain values."""
+        suspects = None
+        if self.suspects is not None:
+            suspects = [{**s.claim.as_json(), "culprits": len(s.culprits)} for s in self.suspects]
+        return {
+            "margin": dict(self.margin),
+            "attribute": self.attribute,
+            "finer": self.finer,
+            "classes": self.classes,
+            "suspects": suspects,
+            "culprits": self.culprits,
+            "culprit": None if self.culprit is None else dict(self.culprit),
+            "publishable": self.publishable,
+            "shift": None if self.shift is None else asdict(self.shift),
+            "note": self.note,
+        }
+
+
+def refinements(
+    collection: Collection, sensitive: AnyCollection[str], claims: Sequence[Claim], sizes: Sizes
+) -> tuple[Refinement, ...]:
+    """Every step of a decomposable collection whose claims hold.
+
+    sizes: what the attacker knows of finer counts: bounds from the release, or the counts themselves where everybody's
+    nonsensitive values are known. Raises NotDecomposableError.
+    """
+    found = []
+    for mask in maximal_masks(collection.junction_tree.cliques):
+        margin = collection.domain.margin(mask)
+        for attribute, level in margin.items():
+            if level:
+                found.append(_Step(collection, tuple(sensitive), tuple(claims), margin, attribute).judged(sizes))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The parts that the classes of a margin split into: for each its class, its code, and bounds on its rows.
+
+    All of shape (parts,). weight: share of the class's base values.
+    """
+
+    class_of: IndexArray
+    code: IndexArray
+    lower: CountArray
+    upper: CountArray
+    weight: FloatArray
+
+    @property
+    def are_known(self) -> bool:
+        """Whether every part has one possible count."""
+        return bool(np.array_equal(self.lower, self.upper))
+
+
+class _TooManyWorldsError(Exception):
+    """More possible worlds than are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    collection: Collection
+    sensitive: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    margin: Margin
+    attribute: str
+
+    @property
+    def finer(self) -> int:
+        return self.margin[self.attribute] - 1
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        return self.collection.domain.hierarchy(self.attribute)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The sensitive attributes in the margin."""
+        return tuple(a for a in self.sensitive if a in self.margin)
+
+    @property
+    def least(self) -> int:
+        """The largest count claimed of every class, at least 1."""
+        return max([1, *(claim.k for claim in self.claims if isinstance(claim, KLink | KCombinatorial))])
+
+    def judged(self, sizes: Sizes) -> Refinement:
+        domain = self.collection.domain
+        mask = nonsensitive_part(domain, domain.mask(self.margin), self.sensitive)
+        classes = self.collection.cube.table(mask)
+
+        def told(
+            suspects: tuple[Suspect, ...] | None,
+            publishable: float | None = None,
+            shift: Shift | None = None,
+            note: str = "",
+        ) -> Refinement:
+            positions = {position for suspect in suspects or () for position in suspect.culprits}
+            culprit = classes.labels(next(iter(positions))) if len(positions) == 1 else None
+            return Refinement(
+                self.margin, self.attribute, self.finer, len(classes), suspects, culprit, publishable, shift, note
+            )
+
+        refined = domain.mask({**self.margin, self.attribute: self.finer})
+        after = Collection.of(self.collection.cube, maximal_masks([*self.collection.masks, refined]))
+        if not after.is_decomposable:
+            return told(None, note="with it the release would have no junction tree, so it need not have been tried")
+        together = self._together(after)
+        if self.attribute in self.sensitive:
+            # Counts of classes stay, and finer sensitive values are as diverse or more.
+            return told(None, note=together) if together else told((), 1.0)
+        finer = {**domain.margin(mask), self.attribute: self.finer}
+        if prod(domain.hierarchy(a).size(level) for a, level in finer.items()) > MOST_CELLS:
+            return told(None, note=f"the finer margin has more than {MOST_CELLS} cells")
+        parts = self._parts(classes, sizes(finer))
+        if np.any((parts.lower >= 1) & (parts.upper < self.least)):
+            return told(tuple(self._small(parts)), 0.0)
+        if together:
+            return told(None, note=together)
+        suspects = tuple(s for s in (*self._small(parts), *self._uniform(classes, parts)) if s.culprits)
+        try:
+            publishable, shift = self._weighed(classes, parts, suspects)
+        except _TooManyWorldsError:
+            return told(suspects, note="there are too many possible worlds to weigh them")
+        return told(suspects, publishable, shift)
+
+    def _together(self, after: Collection) -> str:
+        """Why the margin's own classes do not decide about what comes after the step; empty where they do."""
+        domain, own = self.collection.domain, self.collection.domain.mask(self.margin)
+        for claim in self.claims:
+            steps = [domain.attribute_masks[domain.index(a)] for a in _bears_on(claim, self.sensitive)]
+            if not any(step & own for step in steps):
+                continue
+            if sum(any(step & mask for step in steps) for mask in after.masks) > 1:
+                return f"{claim.as_json()['criterion']} depends on several margins together"
+            if isinstance(claim, MaxentDiversity) and len(self.shown) > 1:
+                return "the margin shows several sensitive attributes"
+            if isinstance(claim, MaxentDiversity) and isinstance(claim.diversity, Functional):
+                return "functional diversity weighs base values"
+        return ""
+
+    def _parts(self, classes: ContingencyTable, bounds: MarginBounds) -> _Parts:
+        level = self.margin[self.attribute]
+        parent_of = self.hierarchy.lift(self.finer, level).astype(np.intp)
+        by_parent = np.argsort(parent_of, kind="stable")
+        width = np.bincount(parent_of, minlength=self.hierarchy.size(level))
+        begin = np.concatenate([[0], np.cumsum(width)[:-1]])
+        own = classes.column(self.attribute, level).astype(np.intp)
+        class_of = np.repeat(np.arange(len(classes)), width[own])
+        place = np.arange(len(class_of)) - np.repeat(np.cumsum(width[own]) - width[own], width[own])
+        code = by_parent[begin[own[class_of]] + place]
+        at = tuple(
+            code if a == self.attribute else classes.column(a, classes.margin[a]).astype(np.intp)[class_of]
+            for a in classes.margin
+        )
+        rows = classes.counts[class_of]
+        alone = width[own[class_of]] == 1
+        lower, upper = np.where(alone, rows, bounds.lower[at]), np.minimum(bounds.upper[at], rows)
+        leaves = self.hierarchy.leaf_counts(self.finer)[code]
+        weight = leaves / self.hierarchy.leaf_counts(level)[own[class_of]]
+        return _Parts(class_of, code, lower, upper, weight)
+
+    def _small(self, parts: _Parts) -> Iterator[Suspect]:
+        """Claims of a minimum count that some part can miss; where several can, that of the largest."""
+        counting = [claim for claim in self.claims if isinstance(claim, KLink | KCombinatorial)]
+        if counting:
+            strictest = max(counting, key=lambda claim: (claim.k, isinstance(claim, KLink)))
+            yield Suspect(strictest, _positions(parts, self._can_be_small(parts)))
+
+    def _can_be_small(self, parts: _Parts) -> BoolArray:
+        return np.asarray(np.maximum(parts.lower, 1) <= np.minimum(parts.upper, self.least - 1))
+
+    def _diversities(self) -> list[MaxentDiversity]:
+        own = self.shown
+        return [claim for claim in self.claims if isinstance(claim, MaxentDiversity) and claim.sensitive in own]
+
+    def _uniform(self, classes: ContingencyTable, parts: _Parts) -> Iterator[Suspect]:
+        """Diversities that a part can miss though all parts are large enough.
+
+        Of all draws of a number of rows from a class, the one that takes the most frequent values first is majorized by
+        none; and the fewer it takes, the less even it is. So one draw a part decides.
+        """
+        if not (claims := self._diversities()):
+            return
+        held = self._held(classes).counts[parts.class_of]
+        rows = held.sum(axis=1)
+        drawn = np.maximum(parts.lower, self.least)
+        feasible = (drawn <= np.minimum(parts.upper, rows - self.least)) | ((drawn == rows) & (parts.upper == rows))
+        ordered = -np.sort(-held, axis=1)
+        before = np.cumsum(ordered, axis=1) - ordered
+        vectors = np.clip(drawn[:, None] - before, 0, ordered)[feasible]
+        for claim in claims:
+            suspected = feasible.copy()
+            suspected[feasible] = ~satisfies(claim.diversity, vectors)
+            yield Suspect(claim, _positions(parts, suspected))
+
+    def _held(self, classes: ContingencyTable) -> EquivalenceClasses:
+        """The sensitive values of each class, in the order of the classes."""
+        sensitive = self.shown[0]
+        table = self.collection.cube.table(self.collection.domain.mask(self.margin))
+        held = equivalence_classes(table, sensitive)
+        place = np.empty(len(classes), dtype=np.intp)
+        place[_sorted(classes.codes, len(classes))] = _sorted(held.codes, len(held))
+        codes = tuple(column[place] for column in held.codes)
+        return replace(held, codes=codes, counts=held.counts[place])
+
+    def _weighed(
+        self, classes: ContingencyTable, parts: _Parts, suspects: tuple[Suspect, ...]
+    ) -> tuple[float | None, Shift | None]:
+        if not suspects:
+            return 1.0, None
+        counted = all(isinstance(suspect.claim, KLink | KCombinatorial) for suspect in suspects)
+        level = self.margin[self.attribute]
+        if counted and self.collection.finest_resolution(self.attribute) == self.hierarchy.height - level:
+            # Labels that stand in for hidden ones say how many base values there are, not how they merge.
+            hidden = self.finer > 0 and self.hierarchy.labels[self.finer] == self.hierarchy.labels[0]
+            return (None if hidden else self._all_large(classes, parts)), None
+        if parts.are_known and not counted:
+            return self._all_diverse(classes, parts, suspects)
+        return None, None
+
+    def _all_large(self, classes: ContingencyTable, parts: _Parts) -> float:
+        """The probability that no part has 1 .. k-1 rows when each row takes any base value below its own alike."""
+        begin = np.searchsorted(parts.class_of, np.arange(len(classes) + 1))
+        kinds: dict[tuple[int, tuple[float, ...]], int] = {}
+        for rows, first, last in zip(classes.counts.tolist(), begin, begin[1:]):
+            kind = rows, tuple(np.sort(parts.weight[first:last]).tolist())
+            kinds[kind] = kinds.get(kind, 0) + 1
+        if sum(rows * len(weights) for rows, weights in kinds) > _MOST_TERMS:
+            raise _TooManyWorldsError
+        probability = 1.0
+        for (rows, weights), number in kinds.items():
+            probability *= _large_parts_probability(rows, weights, self.least) ** number
+        return probability
+
+    def _all_diverse(
+        self, classes: ContingencyTable, parts: _Parts, suspects: tuple[Suspect, ...]
+    ) -> tuple[float, Shift | None]:
+        """With known counts: the same for diversity when each row of a class is as likely to have each of its values."""
+        held = self._held(classes)
+        diversities = [claim.diversity for claim in self._diversities()]
+        draws, visits = [], _Visits()
+        for position in sorted({position for suspect in suspects for position in suspect.culprits}):
+            own = np.flatnonzero((parts.class_of == position) & (parts.lower > 0))
+            draws.append((position, own, _draws(held.counts[position], parts.lower[own], diversities, visits)))
+        publishable = prod((draw.passing for _, _, draw in draws), start=Fraction(1))
+        shifts = []
+        for position, own, draw in draws:
+            others = prod((other.passing for at, _, other in draws if at != position), start=Fraction(1))
+            vector = held.counts[position]
+            before = [Fraction(int(count), int(vector.sum())) for count in vector]
+            for part, shares in zip(own, draw.shares):
+                after = [(b - share * others) / (1 - publishable) for b, share in zip(before, shares)]
+                gains = [a - b for a, b in zip(after, before)]
+                shifts.append((sum(map(abs, gains)) / 2, position, part, gains.index(max(gains)), before, after))
+        distance, position, part, value, before, after = max(shifts, key=lambda shift: shift[0])
+        label = self.hierarchy.labels[self.finer][int(parts.code[part])]
+        return float(publishable), Shift(
+            {**classes.labels(position), self.attribute: label},
+            float(distance),
+            held.domain.hierarchy(held.sensitive).labels[held.level][value],
+            float(before[value]),
+            float(after[value]),
+        )
+
+
+def _bears_on(claim: Claim, sensitive: Sequence[str]) -> Sequence[str]:
+    """The attributes through which several margins can break a claim together that none breaks alone."""
+    match claim:
+        case KCombinatorial():
+            return sensitive
+        case MaxentDiversity(sensitive=attribute):
+            return (attribute,)
+    return ()
+
+
+def _sorted(codes: Sequence[CodeArray], length: int) -> IndexArray:
+    """The order that sorts cells by their codes."""
+    return np.lexsort(codes) if codes else np.arange(length)
+
+
+def _positions(parts: _Parts, which: BoolArray) -> tuple[int, ...]:
+    return tuple(np.unique(parts.class_of[which]).tolist())
+
+
+def _large_parts_probability(rows: int, weights: Sequence[float], least: int) -> float:
+    """P(no part has 1 .. least-1 rows) for a multinomial with these weights.
+
+    Parts with Poisson numbers of rows are independent, and multinomial given their sum: so the small numbers are left
+    out of each, and the sum is that of all parts by convolution.
+    """
+    from scipy.stats import poisson  # slow to import, and few need it
+
+    numbers = np.arange(rows + 1)
+    length = 2 * len(numbers)
+    sums = np.zeros(rows + 1)
+    sums[0] = 1.0
+    for weight in weights:
+        chances = poisson.pmf(numbers, rows * weight)
+        chances[1:least] = 0
+        sums = np.fft.irfft(np.fft.rfft(sums, length) * np.fft.rfft(chances, length), length)[: rows + 1]
+    return float(np.clip(sums[rows] / poisson.pmf(rows, rows), 0.0, 1.0))
+
+
+class _Visits:
+    """Counts down what may still be looked at."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_VISITS
+
+    def spend(self, number: int) -> None:
+        self._left -= number
+        if self._left < 0:
+            raise _TooManyWorldsError
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """passing: probability that all parts are diverse. shares: for each part and value the expected share of its rows
+    where all are, and 0 where not all are: the expectation of their product.
+    """
+
+    passing: Fraction
+    shares: tuple[tuple[Fraction, ...], ...]
+
+
+def _draws(vector: CountArray, sizes: CountArray, diversities: Sequence[Diversity], visits: _Visits) -> _Draws:
+    """Over all ways to give the values of a class to parts of known sizes, each row as likely to have each of them."""
+    whole, wanted = tuple(vector.tolist()), tuple(sizes.tolist())
+
+    @cache
+    def diverse(size: int) -> tuple[tuple[int, ...], ...]:
+        vectors = list(_drawn(whole, size))
+        keep = np.ones(len(vectors), dtype=bool)
+        for diversity in diversities:
+            keep &= satisfies(diversity, np.array(vectors, dtype=np.int64))
+        return tuple(v for v, kept in zip(vectors, keep) if kept)
+
+    @cache
+    def ways(parts: tuple[int, ...], left: tuple[int, ...]) -> int:
+        if not parts:
+            return 1
+        return sum(number * ways(parts[1:], rest) for _, number, rest in choices(parts[0], left))
+
+    def choices(size: int, left: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...]]]:
+        candidates = diverse(size)
+        visits.spend(len(candidates))
+        for drawn in candidates:
+            if all(d <= n for d, n in zip(drawn, left)):
+                number = prod(comb(n, d) for n, d in zip(left, drawn))
+                yield drawn, number, tuple(n - d for n, d in zip(left, drawn))
+
+    every = factorial(sum(wanted)) // prod(map(factorial, wanted))
+    shares = []
+    for position, size in enumerate(wanted):
+        others = tuple(sorted(wanted[:position] + wanted[position + 1 :]))
+        sums = [0] * len(whole)
+        for drawn, number, rest in choices(size, whole):
+            together = number * ways(others, rest)
+            sums = [total + together * d for total, d in zip(sums, drawn)]
+        shares.append(tuple(Fraction(total, every * size) for total in sums))
+    return _Draws(sum(shares[0], start=Fraction(0)), tuple(shares))
+
+
+def _drawn(whole: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    """All vectors below a given one with a given sum. Raises _TooManyWorldsError where there are very many."""
+    polynomial = [1]
+    for count in whole:
+        polynomial = [
+            sum(polynomial[i - taken] for taken in range(min(count, i) + 1) if i - taken < len(polynomial))
+            for i in range(min(len(polynomial) + count, size + 1))
+        ]
+        if max(polynomial) > _MOST_VECTORS:
+            raise _TooManyWorldsError
+    return _below(whole, size)
+
+
+def _below(whole: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    if not whole:
+        if size == 0:
+            yield ()
+        return
+    for first in range(max(0, size - sum(whole[1:])), min(whole[0], size) + 1):
+        for rest in _below(whole[1:], size - first):
+            yield (first, *rest)

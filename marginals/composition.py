@@ -1,0 +1,95 @@
+"""Composition: what somebody who holds several releases concludes that nobody does who holds one of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from checks.attacks.class_table import class_table, sensitive_levels
+from checks.attacks.reconstruction import Reconstruction, reconstruction, smallest_class
+from checks.attacks.skewness import skewness
+from marginals.published import Published
+from marginals.verification import recoded
+from models.collection import Collection
+from models.data_cube import DataCube
+from models.errors import MarginalsError
+from models.marginal_model import MarginalModel
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What the holder of some releases concludes about the cells of one margin.
+
+    smallest: the least number of rows that any class that can have some can have at most, sensitive values set aside.
+    skewness: largest distance of a class's maxent posterior from everybody's, None where the attribute is not shown.
+    """
+
+    releases: tuple[str, ...]
+    reconstruction: Reconstruction
+    smallest: int
+    skewness: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The holding as plain values."""
+        known = {**asdict(self.reconstruction), "share": self.reconstruction.share}
+        return {
+            "releases": list(self.releases),
+            "reconstruction": known,
+            "smallest_class": self.smallest,
+            "skewness": self.skewness,
+        }
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What is concluded about a sensitive attribute with all releases, and with each alone, of the same margin."""
+
+    sensitive: str
+    margin: Mapping[str, int]
+    together: Holding
+    each: tuple[Holding, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The composition as plain values."""
+        return {
+            "sensitive": self.sensitive,
+            "margin": dict(self.margin),
+            "together": self.together.as_json(),
+            "each": [holding.as_json() for holding in self.each],
+        }
+
+
+def composition(
+    bundles: Sequence[tuple[str, Published]], together: Published, model: MarginalModel
+) -> tuple[Composition, ...]:
+    """For each sensitive attribute that can be laid out what all releases tell, and each.
+
+    together: all of them as one, whose model is given.
+    """
+    models = [(name, _alone(published, together)) for name, published in bundles]
+    names = tuple(name for name, _ in bundles)
+    found = []
+    for sensitive in together.sensitive:
+        if not (levels := sensitive_levels(model, sensitive)):
+            continue
+        try:
+            all_held = _holding(names, model, levels, together.sensitive)
+            each = tuple(_holding((name,), alone, levels, together.sensitive) for name, alone in models)
+        except MarginalsError:  # what is too large or cannot be fitted is said of the attribute already
+            continue
+        found.append(Composition(sensitive, levels, all_held, each))
+    return tuple(found)
+
+
+def _alone(published: Published, together: Published) -> MarginalModel:
+    """The model of one release in the domain of all."""
+    tables = [recoded(table, together.domain) for table in published.collection.tables]
+    return MarginalModel(Collection.of(DataCube(tables), [table.mask for table in tables]))
+
+
+def _holding(
+    names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]
+) -> Holding:
+    own = sensitive_levels(model, list(levels)[-1])
+    furthest = skewness(class_table(model, own)).distance if own else None
+    bounds = model.frechet_bounds
+    return Holding(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)

@@ -1,0 +1,113 @@
+"""What those who hold a release can conclude of it: figures that need nothing but what is published."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+from checks.attacks.class_table import class_table, sensitive_levels
+from checks.attacks.reconstruction import Reconstruction, reconstruction, smallest_class
+from checks.attacks.skewness import skewness
+from checks.claims import KCombinatorial, KLink
+from marginals.published import Published
+from models.errors import MarginalsError
+from models.marginal_model import MarginalModel
+from models.possible_cells import TooManyCellsError
+from models.tree_margins import CELL_LIMIT
+
+
+@dataclass(frozen=True)
+class Concluded:
+    """What is concluded about one sensitive attribute.
+
+    reconstruction: of the cells of all that bears on the attribute. skewness: largest distance of a class's maxent
+    posterior from everybody's distribution, total variation. skewed_class: that class.
+    """
+
+    sensitive: str
+    reconstruction: Reconstruction
+    skewness: float
+    skewed_class: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The measures as plain values."""
+        return {
+            "sensitive": self.sensitive,
+            "reconstruction": {**asdict(self.reconstruction), "share": self.reconstruction.share},
+            "skewness": {"distance": self.skewness, "class": dict(self.skewed_class)},
+        }
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A claimed k and the smallest count that there is, None where it is not known."""
+
+    criterion: str
+    k: int
+    smallest: int | None
+
+    @property
+    def binding(self) -> bool | None:
+        """Whether the threshold is met without a row to spare; None where that is not known."""
+        return None if self.smallest is None else self.smallest == self.k
+
+    def as_json(self) -> dict[str, Any]:
+        """The threshold as plain values."""
+        return {**asdict(self), "binding": self.binding}
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """For each sensitive attribute what is concluded, or why it is not known; and the thresholds."""
+
+    concluded: tuple[Concluded, ...]
+    thresholds: tuple[Threshold, ...]
+    left_out: Mapping[str, str]
+
+
+def conclusions(published: Published, model: MarginalModel, most_cells: int = CELL_LIMIT) -> Conclusions:
+    """All measures that need the release alone.
+
+    model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
+    """
+    concluded, left_out = [], {}
+    smallest: list[int] | None = []
+    for sensitive in published.sensitive:
+        levels = sensitive_levels(model, sensitive)
+        if not levels:
+            left_out[sensitive] = "no marginal shows it"
+            continue
+        cells = prod(model.domain.hierarchy(a).size(level) for a, level in levels.items())
+        try:
+            if cells > most_cells:
+                raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
+            concluded.append(_concluded(model, levels))
+            if smallest is not None:
+                smallest.append(smallest_class(model.frechet_bounds, levels, published.sensitive))
+        except MarginalsError as error:
+            left_out[sensitive] = str(error)
+            smallest = None
+    if not published.collection.is_decomposable or len(published.sensitive) > 1:
+        smallest = None  # bounds then, and no counts that are known to be reached
+    return Conclusions(tuple(concluded), tuple(_thresholds(published, smallest)), left_out)
+
+
+def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
+    classes = class_table(model, levels)
+    skewed = skewness(classes)
+    known = reconstruction(model.frechet_bounds, levels)
+    return Concluded(classes.sensitive, known, skewed.distance, classes.labels(skewed.position))
+
+
+def _thresholds(published: Published, smallest: list[int] | None) -> Iterator[Threshold]:
+    """The claims of a minimum count. smallest: of the classes that several margins leave, None where it is not known."""
+    for claim, finding in zip(published.claims, published.verify().checks):
+        if not isinstance(claim, KLink | KCombinatorial) or finding.worst is None:
+            continue
+        count = finding.worst.get("count")
+        counted = count if isinstance(count, int) else None
+        if isinstance(claim, KLink) or (finding.holds and counted == claim.k):
+            yield Threshold(finding.criterion, claim.k, counted)
+        else:
+            known = None if smallest is None or counted is None else min([counted, *smallest])
+            yield Threshold(finding.criterion, claim.k, known)
