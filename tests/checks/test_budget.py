@@ -15,7 +15,7 @@ from checks.budget import FULL, SEARCHING, Budget
 from checks.finding import Verdict
 from checks.functional_diversity import Functional
 from checks.hull import by_hull
-from checks.k_combinatorial import k_combinatorial, of_tree
+from checks.k_combinatorial import k_combinatorial
 from checks.l_diversity import Diversity, Entropy, Recursive
 from checks.maxent_diversity import decided
 from checks.requirements import PrivacyConstraint, Requirements
@@ -33,10 +33,10 @@ NOTHING = Budget(**{field.name: 0 for field in fields(Budget)})
 
 
 def star(margins: int, effect: float, values: int = 14, size: int = 6) -> Collection:
-    """Margins {a_i, b_i, s} of 20,000 rows that depend on s by logits of this standard deviation."""
+    """Margins {a_i, b_i, s} of 100,000 rows that depend on s by logits of this standard deviation."""
     rng = np.random.default_rng(0)
     base = np.exp(-0.6 * rng.normal(size=values))
-    columns = {"s": rng.choice(values, 20_000, p=base / base.sum())}
+    columns = {"s": rng.choice(values, 100_000, p=base / base.sum())}
     for name in "abcdefghijkl"[: 2 * margins]:
         logits = (effect * rng.normal(size=(values, size)))[columns["s"]]
         columns[name] = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
@@ -45,7 +45,7 @@ def star(margins: int, effect: float, values: int = 14, size: int = 6) -> Collec
     for first, second in zip(*[iter(sorted(set(columns) - {"s"}))] * 2):
         margin = dict.fromkeys((first, second, "s"), 0)
         cells = {n: columns[n] for n in margin}
-        tables.append(ContingencyTable.from_cells(domain, margin, cells, np.ones(20_000, dtype=np.int64)))
+        tables.append(ContingencyTable.from_cells(domain, margin, cells, np.ones(100_000, dtype=np.int64)))
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
@@ -90,10 +90,9 @@ def test_whatever_the_budget_a_verdict_is_true_or_undecided(
 
 
 CASES: dict[str, Callable[[SensitiveTree, Budget], Verdict]] = {
-    "functional": lambda t, b: decided(t, Functional(Fraction(2, 5), 6), b)[1].verdict,
-    "recursive": lambda t, b: decided(t, Recursive(Fraction(3), 6), b)[1].verdict,
-    "entropy": lambda t, b: decided(t, Entropy(Fraction(6)), b)[1].verdict,
-    "k-combinatorial": lambda t, b: of_tree(t, 3, b).verdict,
+    "functional": lambda t, b: decided(t, Functional(Fraction(1, 2), 6), b)[1].verdict,
+    "recursive": lambda t, b: decided(t, Recursive(Fraction(4), 6), b)[1].verdict,
+    "entropy": lambda t, b: decided(t, Entropy(Fraction(5)), b)[1].verdict,
 }
 
 
@@ -103,7 +102,7 @@ def test_no_work_is_no_answer_but_for_what_is_found_at_once(name: str) -> None:
     assert CASES[name](tree_of(star(4, 0.02)), NOTHING) is Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize("effect", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("effect", [0.02, 0.5])
 @pytest.mark.parametrize("margins", [3, 6])
 def test_functional_diversity_of_large_joins_is_decided_within_the_budget_of_a_search(
     margins: int, effect: float
@@ -131,19 +130,13 @@ def test_hull_pruning_solves_no_more_programs_than_it_may(monkeypatch: pytest.Mo
     assert solved == 7
 
 
-@pytest.mark.parametrize(
-    "requirements", [Requirements(("s",), k_combinatorial=3), Requirements(("s",), diversity=Entropy(Fraction(2)))]
-)
-def test_an_undecided_check_within_a_search_refuses_its_collection_alone(
-    requirements: Requirements, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """And so it does each time it is asked."""
+    collection, requirements = star(4, 0.02), Requirements(("s",), diversity=Entropy(Fraction(5)))
+    assert PrivacyConstraint(collection.cube, requirements)(collection.masks, 0) is None
     monkeypatch.setattr("checks.requirements.SEARCHING", NOTHING)
-    collection = star(4, 0.02)
     for _ in range(2):
         refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
         assert refusal is not None
         assert refusal.reach is Reach.ITSELF
         assert "undecided" in refusal.reason
-    monkeypatch.undo()
-    assert PrivacyConstraint(collection.cube, requirements)(collection.masks, 0) is None
