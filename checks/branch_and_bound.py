@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from checks.budget import FULL, Budget
 from checks.entropy_boxes import surviving
 from checks.finding import Verdict, verdict_of
 from checks.l_diversity import BOUNDARY, Diversity, loosened_to
@@ -22,15 +23,6 @@ from checks.log_tree import ZERO_LOG, LogTree
 from checks.outcome import Outcome
 from checks.sensitive_tree import SensitiveTree
 from models.arrays import FloatArray, IndexArray
-
-BUDGET = 70_000_000
-"""Partial class combinations that are looked at before the answer is undecided; a complete one costs as much as 28."""
-
-FIRST_BUDGET = 2_000_000
-"""The same before cases of the entropy are taken apart, which takes longer than that."""
-
-PROOF_BUDGET = 20_000
-"""The same for proving which combination is the worst."""
 
 _ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 2, 2
 _LIKELY = 32
@@ -82,9 +74,10 @@ class _Worst:
             self.slack, self.combination = float(slack[lowest]), tuple(combinations[lowest].tolist())
 
 
-def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, *, witness_is_enough: bool) -> _Screened | None:
+def _screen(
+    log_tree: LogTree, cases: Cases, worst: _Worst, rounds: int, *, witness_is_enough: bool
+) -> _Screened | None:
     """Exclude cases by their best cuts, looking at the minimizers on the way; what is left, or None."""
-    rounds = _ROUNDS if witness_is_enough else _PROOF_ROUNDS
     weights = cases.support / np.maximum(cases.support.sum(axis=0), 1)
     best, best_gap = weights, np.full(len(cases.heads), -np.inf)
     for position in range(rounds):
@@ -116,15 +109,17 @@ def _screen(log_tree: LogTree, cases: Cases, worst: _Worst, *, witness_is_enough
     return cases, cuts(cases, best)
 
 
-def _search(log_tree: LogTree, screened: list[_Screened], worst: _Worst, budget: int) -> bool:
+def _search(log_tree: LogTree, screened: list[_Screened], worst: _Worst, budget: Budget, branches: int) -> bool:
     """Look for a violation by the cases that are left; False when the budget ends before there is an answer."""
     cuts_left = [cut for _, cut in screened]
     if worst.fails or not screened:
         return True
-    return _enumerate(log_tree, cuts_left, worst, budget, witness_is_enough=True) or worst.fails
+    if _size(log_tree, sum(len(cut.bounds) for cut in cuts_left)) > budget.screened:
+        return False
+    return _enumerate(log_tree, cuts_left, worst, branches, witness_is_enough=True) or worst.fails
 
 
-def _taken_apart(log_tree: LogTree, screened: _Screened, worst: _Worst) -> _Screened | None:
+def _taken_apart(log_tree: LogTree, screened: _Screened, worst: _Worst, boxes: int) -> _Screened | None:
     """What is left after boxes: of the entropy, whose violations are not convex, often nothing; others as they are."""
     cases, cut = screened
     if worst.fails or not isinstance(cases, EntropyCases):
@@ -134,7 +129,7 @@ def _taken_apart(log_tree: LogTree, screened: _Screened, worst: _Worst) -> _Scre
         worst.look_at(combinations, x)
         return worst.fails
 
-    left = surviving(log_tree, cases, look_at)
+    left = surviving(log_tree, cases, look_at, boxes)
     return (cases.kept(left), cut.kept(left)) if left.any() else None
 
 
@@ -176,14 +171,8 @@ class _BudgetSpentError(Exception):
     """As many partial combinations as allowed were looked at."""
 
 
-def branch_and_bound(
-    tree: SensitiveTree, diversity: Diversity, budget: int = BUDGET, proof_budget: int = PROOF_BUDGET
-) -> Outcome | None:
-    """Decide a criterion whose violations have cuts; None for another criterion.
-
-    Undecided when more than `budget` partial combinations would have to be looked at. proof_budget: how many may be
-    looked at to prove which combination is the worst.
-    """
+def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome | None:
+    """Decide a criterion whose violations have cuts; None for another criterion. Undecided when the budget ends."""
     log_tree = LogTree(tree)
     floor, ceiling = log_tree.ratio_bounds()
     all_cases = cases_of(diversity, floor, ceiling)
@@ -191,16 +180,30 @@ def branch_and_bound(
         return None
     worst = _Worst(tree, diversity)
     worst.look_at(*_first(log_tree))
-    screened = (_screen(log_tree, c, worst, witness_is_enough=True) for c in all_cases if len(c.heads))
+    rounds = min(_ROUNDS, budget.screened // max(_size(log_tree, sum(len(c.heads) for c in all_cases)), 1))
+    if not rounds:
+        return _undecided(worst)
+    screened = (_screen(log_tree, c, worst, rounds, witness_is_enough=True) for c in all_cases if len(c.heads))
     remaining = [left for left in screened if left]
-    decided = worst.fails or _search(log_tree, remaining, worst, min(budget, FIRST_BUDGET))
+    decided = worst.fails or _search(log_tree, remaining, worst, budget, min(budget.branches, budget.first_branches))
     if not decided:
-        apart = (_taken_apart(log_tree, left, worst) for left in remaining)
-        decided = _search(log_tree, [left for left in apart if left], worst, budget)
+        apart = [_taken_apart(log_tree, left, worst, budget.boxes) for left in remaining]
+        decided = _search(log_tree, [left for left in apart if left], worst, budget, budget.branches)
     if not decided:
-        return Outcome(Verdict.UNDECIDED, worst.combination, worst.examined, proven_worst=False)
-    proven = _prove_worst(log_tree, floor, ceiling, worst, proof_budget) if proof_budget else False
+        return _undecided(worst)
+    proven = _prove_worst(log_tree, floor, ceiling, worst, budget) if budget.proof else False
     return Outcome(verdict_of(not worst.fails), worst.combination, worst.examined, proven)
+
+
+def _undecided(worst: _Worst) -> Outcome:
+    """The outcome when the budget ends; a violation that was met on the way is one."""
+    verdict = Verdict.FAILS if worst.fails else Verdict.UNDECIDED
+    return Outcome(verdict, worst.combination, worst.examined, proven_worst=False)
+
+
+def _size(log_tree: LogTree, forms: int) -> int:
+    """Classes that a pass with so many linear forms looks at, each form for itself."""
+    return forms * sum(map(len, log_tree.x))
 
 
 def _first(log_tree: LogTree) -> tuple[IndexArray, FloatArray]:
@@ -210,7 +213,7 @@ def _first(log_tree: LogTree) -> tuple[IndexArray, FloatArray]:
     return chosen, log_tree.vectors(chosen)
 
 
-def _prove_worst(log_tree: LogTree, floor: FloatArray, ceiling: FloatArray, worst: _Worst, budget: int) -> bool:
+def _prove_worst(log_tree: LogTree, floor: FloatArray, ceiling: FloatArray, worst: _Worst, budget: Budget) -> bool:
     """Look for combinations worse than the worst found; True when the search ends, so that none is."""
     remaining: list[Cuts] = []
     for _ in range(_DESCENTS):
@@ -220,13 +223,13 @@ def _prove_worst(log_tree: LogTree, floor: FloatArray, ceiling: FloatArray, wors
         cases = None if level is None else cases_of(level, floor, ceiling)
         if cases is None:
             return False
-        if sum(len(c.heads) for c in cases) * sum(map(len, log_tree.x)) > _PROOF_WORK:
+        if _size(log_tree, sum(len(c.heads) for c in cases)) > _PROOF_WORK:
             return False
         before = worst.slack
-        screened = (_screen(log_tree, c, worst, witness_is_enough=False) for c in cases if len(c.heads))
+        screened = (_screen(log_tree, c, worst, _PROOF_ROUNDS, witness_is_enough=False) for c in cases if len(c.heads))
         remaining = [left[1] for left in screened if left]
         if not remaining:
             return True
         if worst.slack > before - BOUNDARY:
             break
-    return _enumerate(log_tree, remaining, worst, budget, witness_is_enough=False)
+    return _enumerate(log_tree, remaining, worst, budget.proof, witness_is_enough=False)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from checks.budget import FULL, Budget
 from checks.errors import CriterionError
 from checks.finding import Finding
 from checks.fitted_diversity import fitted_diversity
@@ -29,7 +30,7 @@ class KLink:
     def __post_init__(self) -> None:
         _at_least_one("k-link", self.k)
 
-    def check(self, collection: Collection, sensitive: AnyCollection[str]) -> Finding:
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
         """The finding on a collection."""
         return k_link(collection, sensitive, self.k)
 
@@ -47,9 +48,9 @@ class KCombinatorial:
     def __post_init__(self) -> None:
         _at_least_one("k-combinatorial", self.k)
 
-    def check(self, collection: Collection, sensitive: AnyCollection[str]) -> Finding:
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
         """The finding on a collection."""
-        return k_combinatorial(collection, sensitive, self.k)
+        return k_combinatorial(collection, sensitive, self.k, budget)
 
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""
@@ -63,10 +64,11 @@ class MaxentDiversity:
     diversity: Diversity
     sensitive: str
 
-    def check(self, collection: Collection, sensitive: AnyCollection[str]) -> Finding:  # noqa: ARG002
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
         """The finding on a collection; the other sensitive attributes count as nonsensitive here."""
-        decide = maxent_diversity if collection.is_decomposable else fitted_diversity
-        return decide(collection, self.sensitive, self.diversity)
+        if collection.is_decomposable:
+            return maxent_diversity(collection, self.sensitive, self.diversity, budget)
+        return fitted_diversity(collection, self.sensitive, self.diversity)
 
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""

@@ -22,12 +22,10 @@ from math import e, log
 import numpy as np
 from scipy.optimize import nnls
 
+from checks.budget import FULL
 from checks.log_cuts import ROUNDING, EntropyCases, lower_lambert
 from checks.log_tree import ZERO_LOG, LogTree
 from models.arrays import BoolArray, FloatArray, IndexArray
-
-BOX_BUDGET = 600
-"""Boxes that are looked at before the rest is left to enumeration."""
 
 _STEPS = 40
 """Directions that are tried on a box."""
@@ -105,7 +103,7 @@ class _Contact:
     combinations: IndexArray
 
 
-def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: int = BOX_BUDGET) -> BoolArray:
+def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: int = FULL.boxes) -> BoolArray:
     """Take cases apart into boxes; which of them have boxes that were not excluded, shape (cases,).
 
     look_at sees the combinations that are met on the way. At most about `budget` boxes are looked at; a case with a box

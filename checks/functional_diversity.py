@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from checks.errors import CriterionError
 from checks.spelling import spelled
-from models.arrays import FloatArray, read_only
+from models.arrays import FloatArray, IndexArray, read_only
 from models.hierarchy import Hierarchy
 
 
@@ -74,6 +74,14 @@ class Induction:
         """The shares as floats: shape (published values, base values)."""
         return read_only(np.array([[float(share) for share in row] for row in self.shares]))
 
+    @cached_property
+    def leaves(self) -> IndexArray | None:
+        """How many base values each published value counts for, evenly and alone, shape (values,); None where not so."""
+        held = [[share for share in row if share] for row in self.shares]
+        evenly = all(len(set(shares)) == 1 for shares in held)
+        apart = all(sum(share > 0 for share in column) <= 1 for column in zip(*self.shares))
+        return read_only(np.array([len(shares) for shares in held], dtype=np.intp)) if evenly and apart else None
+
     def exactly(self, vector: Sequence[Fraction | int]) -> list[Fraction]:
         """Rows by base value for rows by published value, as fractions."""
         return [
@@ -86,12 +94,14 @@ class Induction:
 class Functional:
     """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
 
-    induction: for classes counted by published values; without it columns are base values.
+    induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
+    than 1 for the criterion that a given class just satisfies.
     """
 
     tau: Fraction
     l: int
     induction: Induction | None = None
+    scale: Fraction = Fraction(1)
     name: ClassVar[str] = "functional"
 
     def __post_init__(self) -> None:
@@ -99,13 +109,19 @@ class Functional:
             raise CriterionError(
                 f"functional:tau,l needs tau between 0 and 1 and l of at least 2, got {spelled(self.tau)} and {self.l}"
             )
+        if self.scale <= 0:
+            raise CriterionError(f"psi is scaled by a positive factor, not {spelled(self.scale)}")
 
     def __str__(self) -> str:
-        return f"functional:{spelled(self.tau)},{self.l}"
+        text = f"functional:{spelled(self.tau)},{self.l}"
+        # Only the plain criterion has a text that can be read back; a scaled one must not be taken for it.
+        return text if self.scale == 1 else f"{text} scaled by {spelled(self.scale)}"
 
     def bound(self, k: int) -> Fraction:
-        """psi(k)."""
-        return min(self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1), Fraction(1))
+        """psi(k), scaled below l."""
+        if k >= self.l:
+            return Fraction(1)
+        return self.scale * (self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1))
 
     def bounds(self, size: int) -> FloatArray:
         """psi(1), ..., psi(size)."""
@@ -127,7 +143,7 @@ class Functional:
 
     def reached(self, vectors: NDArray[Any]) -> FloatArray:
         """The smallest tau at which the class would pass; 1 where there are fewer than l values."""
-        shares = self.cumulative(vectors)[:, : self.l - 1]
+        shares = self.cumulative(vectors)[:, : self.l - 1] / float(self.scale)
         step = np.arange(shares.shape[1]) / (self.l - 1)
         return np.asarray(((shares - step) / (1 - step)).max(axis=1), dtype=np.float64)
 

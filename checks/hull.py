@@ -6,8 +6,11 @@ a vector is one is asked of a linear program (HiGHS), since a convex hull in 14 
 only when the combination that the program names reproduces it.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
+from checks.budget import FULL, Budget
 from checks.finding import Verdict, verdict_of
 from checks.l_diversity import BOUNDARY, Diversity
 from checks.outcome import Outcome
@@ -15,16 +18,15 @@ from checks.sensitive_tree import SensitiveTree
 from checks.vector_sets import Prune, TooManyVectorsError, distinct_positions, groups, none_doomed, work_up
 from models.arrays import FloatArray, IndexArray
 
-VECTOR_LIMIT = 200_000
-
 _RESIDUAL = 1e-13
 """How far a combination may miss a vector, relative to a sum of 1, that is dropped for it."""
 
 
-def extreme_positions(vectors: FloatArray) -> IndexArray:
+def extreme_positions(vectors: FloatArray, spend: Callable[[], None] = lambda: None) -> IndexArray:
     """The vectors that no others combine to with nonnegative weights, and of parallel ones the first; ascending.
 
-    vectors: shape (n, values), nonnegative, no row all 0. Where rounding leaves a doubt the vector is kept.
+    vectors: shape (n, values), nonnegative, no row all 0. Where rounding leaves a doubt the vector is kept. spend: called
+    before every linear program.
     """
     shares = vectors / vectors.sum(axis=1, keepdims=True)
     _, first = np.unique(shares, axis=0, return_index=True)
@@ -41,15 +43,16 @@ def extreme_positions(vectors: FloatArray) -> IndexArray:
     alive = np.ones(len(points), dtype=bool)
     for position in np.flatnonzero(~extreme):
         alive[position] = False
-        if not _is_combination(points[alive], points[position]):
+        if not _is_combination(points[alive], points[position], spend):
             alive[position] = True
     return candidates[alive]
 
 
-def _is_combination(points: FloatArray, target: FloatArray) -> bool:
+def _is_combination(points: FloatArray, target: FloatArray, spend: Callable[[], None]) -> bool:
     # A point outside the box of the others needs no program.
     if np.any(target < points.min(axis=0)) or np.any(target > points.max(axis=0)):
         return False
+    spend()
     from scipy.optimize import linprog  # slow to import, and few need it
 
     found = linprog(np.zeros(len(points)), A_eq=points.T, b_eq=target, bounds=(0, None), method="highs")
@@ -59,18 +62,30 @@ def _is_combination(points: FloatArray, target: FloatArray) -> bool:
     return bool(np.abs(weights @ points - target).max() <= _RESIDUAL)
 
 
-def _extreme_in_blocks(vectors: FloatArray, block: IndexArray) -> IndexArray:
-    kept = [positions[extreme_positions(vectors[positions])] for positions in groups(block)]
-    return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.intp)
+class _ExtremeInBlocks:
+    """Keeps the extreme vectors of each block while there are programs left to find them with."""
+
+    def __init__(self, programs: int) -> None:
+        self._left = programs
+
+    def __call__(self, vectors: FloatArray, block: IndexArray) -> IndexArray:
+        kept = [positions[extreme_positions(vectors[positions], self._spend)] for positions in groups(block)]
+        return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.intp)
+
+    def _spend(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise TooManyVectorsError
 
 
-def by_hull(tree: SensitiveTree, diversity: Diversity, limit: int = VECTOR_LIMIT) -> Outcome:
+def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome:
     """Decide any criterion that merging cannot break.
 
-    Undecided when a step would make more than `limit` vectors. Near the boundary of the criterion, where a dropped
-    vector could matter, it is repeated with nothing but repetitions dropped.
+    Undecided when the vectors of a step or the linear programs would be more than the budget has. Near the boundary of
+    the criterion, where a dropped vector could matter, it is repeated with nothing but repetitions dropped.
     """
-    pruned = _by_vector_sets(tree, diversity, _extreme_in_blocks, limit)
+    limit = budget.vectors
+    pruned = _by_vector_sets(tree, diversity, _ExtremeInBlocks(budget.programs), limit)
     if pruned is None:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
     outcome, is_close = pruned
@@ -97,7 +112,7 @@ def _by_vector_sets(tree: SensitiveTree, diversity: Diversity, prune: Prune, lim
     return Outcome(verdict_of(not fails), combination, found.examined, proven_worst=True), bool(len(close))
 
 
-def by_supports(tree: SensitiveTree, least: int, limit: int = VECTOR_LIMIT) -> Outcome:
+def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> Outcome:
     """Decide whether every class combination has at least `least` values, by sets of supports; exact.
 
     Undecided when a step would make more than `limit` of them.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from checks.budget import FULL, Budget
 from checks.finding import Finding, Verdict
 from checks.k_anonymity import k_link
 from checks.programmed_bounds import by_programming
@@ -28,12 +29,6 @@ from checks.vector_sets import (
 )
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.collection import Collection
-
-VECTOR_LIMIT = 500_000
-"""Vectors that one step of the recursion may make before the check gives up as undecided."""
-
-SEARCH_BUDGET = 1_000_000
-"""Partial class combinations that the search looks at before the recursion takes over."""
 
 
 def _published_levels(tree: SensitiveTree) -> list[int]:
@@ -122,7 +117,7 @@ def _segment_min(rows: FloatArray, segment: IndexArray, segments: int) -> FloatA
     return result
 
 
-def by_search(tree: SensitiveTree, k: int, budget: int = SEARCH_BUDGET) -> Finding:
+def by_search(tree: SensitiveTree, k: int, budget: int = FULL.cell_branches) -> Finding:
     """Look for a class combination with 0 < U < k, clique by clique, the smallest U first.
 
     A partial combination is dropped when its U is 0, or when no completion can bring it below k. Undecided when more than
@@ -155,7 +150,7 @@ def by_search(tree: SensitiveTree, k: int, budget: int = SEARCH_BUDGET) -> Findi
     return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, "branch and bound", examined)
 
 
-def by_vector_sets(tree: SensitiveTree, k: int, limit: int = VECTOR_LIMIT) -> Finding:
+def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) -> Finding:
     """The recursion of design 4.5: vectors capped at k, worked up the tree, never the join.
 
     Besides dominance, a vector is dropped when what the rest of the tree can be leaves at least k on its cell: the
@@ -203,33 +198,33 @@ def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> di
     return tree.describe(combination.tolist()) | {"upper_bound": int(bound)}
 
 
-def of_tree(tree: SensitiveTree, k: int) -> Finding:
+def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
     """Whether the cliques of one sensitive attribute are k-combinatorially anonymous, by search, then by vector sets."""
-    found = by_search(tree, k)
-    return by_vector_sets(tree, k) if found.verdict is Verdict.UNDECIDED else found
+    found = by_search(tree, k, budget.cell_branches)
+    return by_vector_sets(tree, k, budget.cell_vectors) if found.verdict is Verdict.UNDECIDED else found
 
 
-def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
+def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether a collection is k-combinatorially anonymous.
 
     A decomposable one by the closed form, as far as one sensitive attribute is concerned; with several, or without a
     junction tree, by programming. One cell below k is shown where there is one. Undecided when none of these comes to an
-    end within its limits.
+    end within the budget.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
     if not link.holds:
         return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, "k-link", link.examined)
     if not collection.is_decomposable:
-        return by_programming(collection, sensitive, k)
+        return by_programming(collection, sensitive, k, budget)
     shown = [attribute for attribute in sensitive if collection.finest_resolution(attribute)]
     trees = [tree for attribute in shown if (tree := sensitive_tree(collection, attribute))]
     cliques = {clique for tree in trees for clique in tree.tree.cliques}
     if len(cliques) <= 1:
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, "k-link", link.examined)
     if len(trees) > 1:
-        return by_programming(collection, sensitive, k)
-    found = of_tree(trees[0], k)
+        return by_programming(collection, sensitive, k, budget)
+    found = of_tree(trees[0], k, budget)
     if found.verdict is Verdict.HOLDS:
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, found.algorithm, found.examined)
     return found

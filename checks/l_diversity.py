@@ -7,7 +7,7 @@ with integers and fractions. Every criterion here is kept by merging passing cla
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -278,6 +278,8 @@ def loosened_to(diversity: Diversity, slack: float) -> Diversity | None:
             return type(diversity)(max(l * scale, Fraction(1)))
         case Recursive(c, l, strict, dont_care):
             return Recursive(c / scale, l, strict, dont_care)
+        case Functional():
+            return replace(diversity, scale=diversity.scale / scale)
         case NegativeDisclosure(percent, protected):
             return NegativeDisclosure(percent * scale, protected) if percent * scale < 100 else None
         case NpdRecursive(positive, negative):

@@ -21,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import xlogy
 
+from checks.functional_diversity import Functional
 from checks.l_diversity import Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.log_tree import ZERO_LOG
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -99,6 +100,57 @@ class TrimmedCases:
         shares = _shares(x, self.support)
         cut = -np.sort(-shares, axis=0)[min(self.spared, len(shares) - 1)]
         return np.asarray(np.minimum(shares, cut), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCases:
+    """Some values, the group, weigh more together than a tail of others: sum_tail a_s v_s < sum_group c_s v_s.
+
+    Unlike a head by itself a group has no cut of its own, since the logarithm of a sum is not linear. Over the interval
+    of each log-ratio y_s to the head, which is one of the group, e^y_s is below its chord; with the tangent of the
+    logarithm at the largest log-ratios that makes ln sum_group c_s e^y_s <= ln C - sum b_s (ceiling_s - y_s).
+
+    tail: a_s, shape (values, cases). slopes: b_s, 0 at the head and outside the group. log_group: ln C less the sum of
+    b_s ceiling_s, shape (cases,). Where the tail has no value every class is a violation.
+    """
+
+    heads: IndexArray
+    tail: FloatArray
+    slopes: FloatArray
+    log_group: FloatArray
+
+    @classmethod
+    def of(cls, heads: IndexArray, balance: FloatArray, floor: FloatArray, ceiling: FloatArray) -> "GroupCases":
+        """balance: a_s - c_s. floor, ceiling: of each log-ratio to the head. All of shape (values, cases)."""
+        group = np.maximum(-balance, 0)
+        high = np.minimum(ceiling, 1e2)
+        width = high - floor
+        # A value that can vanish has no chord, only its largest ratio.
+        useful = (floor > ZERO_LOG / 2) & (width > 0)
+        chord = np.where(useful, -np.expm1(-width) / np.where(useful, width, 1), 0.0)
+        terms = group * np.exp(high)
+        total = np.maximum(terms.sum(axis=0), 1e-300)
+        slopes = terms * chord / total
+        slopes[heads, np.arange(len(heads))] = 0
+        return cls(heads, np.maximum(balance, 0), slopes, np.log(total) - (slopes * high).sum(axis=0))
+
+    @property
+    def support(self) -> BoolArray:
+        """The tail."""
+        return self.tail > 0
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """Arithmetic-geometric mean of the tail, against what the group can be."""
+        mean = (xlogy(weights, weights) - xlogy(weights, np.where(self.tail > 0, self.tail, 1))).sum(axis=0)
+        return np.asarray(np.where(self.support.any(axis=0), self.log_group + mean, np.inf), dtype=np.float64)
+
+    def kept(self, which: BoolArray) -> "GroupCases":
+        """Some of the cases."""
+        return GroupCases(self.heads[which], self.tail[:, which], self.slopes[:, which], self.log_group[which])
+
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
+        """Weighted shares within the tail."""
+        return _shares(x, self.support) * self.tail
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,14 +250,18 @@ def _shares(x: FloatArray, support: BoolArray) -> FloatArray:
     return np.asarray(np.exp(masked - np.where(np.isfinite(top), top, 0)), dtype=np.float64)
 
 
-Cases: TypeAlias = TailCases | TrimmedCases | EntropyCases
+Cases: TypeAlias = TailCases | TrimmedCases | GroupCases | EntropyCases
 """Ways of violating one criterion. heads: of each case. support: the values it may put weight on, (values, cases)."""
 
 
 def cuts(cases: Cases, weights: FloatArray) -> Cuts:
     """The cuts of all cases with these weights, loosened for rounding."""
     coefficients = weights.copy()
-    coefficients[cases.heads, np.arange(len(cases.heads))] -= 1
+    own = np.ones(len(cases.heads))
+    if isinstance(cases, GroupCases):
+        coefficients -= cases.slopes
+        own -= cases.slopes.sum(axis=0)
+    coefficients[cases.heads, np.arange(len(cases.heads))] -= own
     return Cuts(coefficients, cases.bound(weights) + ROUNDING)
 
 
@@ -237,6 +293,8 @@ def cases_of(diversity: Diversity, floor: FloatArray, ceiling: FloatArray) -> li
                 *_recursive_cases(positive, floor, ceiling, possible),
                 _negative_cases(float(negative.percent), sorted(negative.protected), ceiling, possible),
             ]
+        case Functional():
+            return _functional_cases(diversity, floor, ceiling, possible)
     return None
 
 
@@ -267,6 +325,76 @@ def _recursive_cases(diversity: Recursive, floor: FloatArray, ceiling: FloatArra
         parts.append((np.full(len(tails), head), support))
     support = np.concatenate([part for _, part in parts]).T
     return [TailCases(np.concatenate([part for part, _ in parts]), support, np.full(support.shape[1], theta))]
+
+
+def _functional_cases(
+    diversity: Functional, floor: FloatArray, ceiling: FloatArray, alive: BoolArray
+) -> list[Cases] | None:
+    """For every k < l the k base values that may be the most frequent ones, and the value that is so under the head.
+
+    None where published values do not share their rows evenly among base values of their own, or where there are too
+    many such groups and base values are not what is published.
+    """
+    leaves = np.ones(len(floor), dtype=np.intp) if diversity.induction is None else diversity.induction.leaves
+    if leaves is None:
+        return None
+    # Log-ratios by base value: that of s to h is x_s - ln leaves_s less the same of h.
+    offset = np.log(leaves)[:, None] - np.log(leaves)
+    above = floor - offset > ROUNDING
+    heads = np.flatnonzero(alive & ~above.any(axis=0))
+    taken = _most_frequent(tuple(leaves.tolist()), diversity.l - 1, MAX_CASES // max(len(heads), 1))
+    if taken is None:
+        return None if leaves.max() > 1 else _largest_groups(diversity, heads, ceiling)
+    # A base value that is always more frequent is among them where the other is.
+    taken = taken[~((taken > 0) @ above.T & (taken < leaves)).any(axis=1)]
+    head, row = np.nonzero(taken.T[heads] > 0)
+    chosen, taken = heads[head], taken[row].T
+    psi = diversity.bounds(int(leaves.sum()))[taken.sum(axis=0) - 1]
+    balance = psi - taken / leaves[:, None]
+    violable = (balance < 0).any(axis=0)
+    chosen, balance = chosen[violable], balance[:, violable]
+    highest = np.minimum(ceiling[:, chosen], offset[:, chosen])
+    return [GroupCases.of(chosen, balance, np.minimum(floor[:, chosen], highest), highest)]
+
+
+@lru_cache(maxsize=64)
+def _most_frequent(leaves: tuple[int, ...], most: int, limit: int) -> IndexArray | None:
+    """How many base values of each published one may be the k most frequent, k = 1 .. most; shape (groups, values).
+
+    Base values of one published value are equally frequent, so that all of them are taken but of one published value.
+    None where there are more than `limit` groups.
+    """
+    values = len(leaves)
+    groups: list[list[int]] = []
+    pending: list[tuple[int, int, tuple[int, ...]]] = [(0, most, ())]
+    while pending:
+        first, left, whole = pending.pop()
+        row = [leaves[s] if s in whole else 0 for s in range(values)]
+        groups += [row] if whole else []
+        groups += [
+            [part if s == last else n for s, n in enumerate(row)]
+            for last in range(values)
+            if last not in whole
+            for part in range(1, min(leaves[last] - 1, left) + 1)
+        ]
+        if len(groups) + len(pending) > limit:
+            return None
+        pending += [(s + 1, left - leaves[s], (*whole, s)) for s in range(first, values) if leaves[s] <= left]
+    return np.array(groups, dtype=np.intp).reshape(len(groups), values)
+
+
+def _largest_groups(diversity: Functional, heads: IndexArray, ceiling: FloatArray) -> list[Cases]:
+    """The k most frequent values weigh at most k times the head; which ones is left open."""
+    others = np.arange(len(ceiling))[:, None] != heads
+    if len(ceiling) < diversity.l and diversity.bound(len(ceiling)) < 1:
+        # All values together hold more than they may.
+        return [TailCases(heads, np.zeros_like(others), np.full(len(heads), np.inf))]
+    highest = np.minimum(ceiling[:, heads], 0)
+    return [
+        TrimmedCases(heads, others, k * float(1 / diversity.bound(k) - 1), k - 1, highest)
+        for k in range(1, diversity.l)
+        if k < len(ceiling) and diversity.bound(k) < 1
+    ]
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from checks.branch_and_bound import PROOF_BUDGET, branch_and_bound
+from checks.branch_and_bound import branch_and_bound
+from checks.budget import FULL, Budget
 from checks.finding import Finding, Verdict, verdict_of
 from checks.functional_diversity import Functional, Induction
 from checks.hull import by_hull, by_supports
@@ -21,14 +22,11 @@ from checks.pairwise_ratios import pairwise_ratios
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
 from models.collection import Collection
 
-JOIN_LIMIT = 20_000_000
-"""Class combinations that the join enumerates before it gives up as undecided."""
-
 SMALL_JOIN = 20_000
 """Up to so many class combinations the join is the fastest algorithm."""
 
 
-def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = JOIN_LIMIT) -> Outcome:
+def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined) -> Outcome:
     """Algorithm 1 of design 4.6, the reference: look at every class combination.
 
     Undecided when there are more than `limit` of them. Time linear in the join, memory in one block of it.
@@ -52,12 +50,11 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = JOIN_LIMIT) 
     return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
 
 
-def decided(tree: SensitiveTree, diversity: Diversity, proof_budget: int = PROOF_BUDGET) -> tuple[str, Outcome]:
+def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[str, Outcome]:
     """The fastest algorithm that fits the criterion and the size, by name, and what it says.
 
     The join where it is small; pairwise ratios where l is the number of values; supports for distinct; branch and bound
     where violations have cuts; hull pruning for the rest; at last the join again, while it can be enumerated at all.
-    proof_budget: see `branch_and_bound`; 0 where only the verdict is wanted.
     """
     small = tree.combination_count <= SMALL_JOIN
     name, outcome = "join", by_join(tree, diversity) if small else None
@@ -65,13 +62,15 @@ def decided(tree: SensitiveTree, diversity: Diversity, proof_budget: int = PROOF
         if isinstance(diversity, Recursive) and diversity.compares_pairs(len(tree.labels)):
             name, outcome = "pairwise ratios", pairwise_ratios(tree, diversity)
         elif isinstance(diversity, Distinct):
-            name, outcome = "supports", by_supports(tree, diversity.l)
-        elif (bounded := branch_and_bound(tree, diversity, proof_budget=proof_budget)) is not None:
+            name, outcome = "supports", by_supports(tree, diversity.l, budget.vectors)
+        elif (bounded := branch_and_bound(tree, diversity, budget)) is not None:
             name, outcome = "branch and bound", bounded
         else:
-            name, outcome = "hull", by_hull(tree, diversity)
-    if outcome.verdict is Verdict.UNDECIDED and (joined := by_join(tree, diversity)).verdict is not Verdict.UNDECIDED:
-        return "join", joined
+            name, outcome = "hull", by_hull(tree, diversity, budget)
+    if outcome.verdict is Verdict.UNDECIDED:
+        joined = by_join(tree, diversity, budget.joined)
+        if joined.verdict is not Verdict.UNDECIDED:
+            return "join", joined
     return name, outcome
 
 
@@ -94,14 +93,14 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
     return described
 
 
-def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
-    """Whether a decomposable collection is maxent l-diverse in a sensitive attribute."""
+def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
+    """Whether a decomposable collection is maxent l-diverse in a sensitive attribute. Undecided when the budget ends."""
     parameters = {"diversity": str(diversity), "sensitive": sensitive}
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
     diversity = at_base_values(diversity, tree)
-    algorithm, outcome = decided(tree, diversity)
+    algorithm, outcome = decided(tree, diversity, budget)
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
     return Finding("maxent-diversity", outcome.verdict, parameters, worst, algorithm, outcome.examined, note)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from checks.budget import FULL, Budget
 from checks.finding import Finding, Verdict
 from checks.k_anonymity import nonsensitive_part
 from models.bounds import extreme_count
@@ -16,20 +17,13 @@ from models.collection import Collection
 from models.mixed_radix import group, pack
 from models.possible_cells import PossibleCells, TooManyCellsError, possible_cells
 
-CELL_LIMIT = 50_000
-PROGRAMS = 2_000
-"""Programs that one check may solve."""
 
-SECONDS = 5.0
-"""Budget of one integer program."""
-
-
-def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
+def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Decide k-combinatorial anonymity; undecided, with the proven interval of a cell, when the budget ends."""
     parameters = {"k": k}
     name = "integer programming"
     try:
-        cells = possible_cells(collection, CELL_LIMIT)
+        cells = possible_cells(collection, budget.cells)
     except TooManyCellsError as error:
         return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, name, 0, str(error))
     public = [a for a in collection.domain.attributes if a in cells.margin and a not in sensitive]
@@ -42,10 +36,10 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
     while open_cells.any():
         target = int(np.flatnonzero(open_cells)[0])
         described = _described(collection, sensitive, cells, public, int(rows[target]))
-        if solved >= PROGRAMS:
+        if solved >= budget.cell_programs:
             undecided = undecided or described | {"upper_bound_between": [0, int(collection.cube.total)]}
             break
-        extreme = extreme_count(cells, cell_of == target, 1, SECONDS)
+        extreme = extreme_count(cells, cell_of == target, 1, budget.seconds, budget.nodes)
         solved += 1
         open_cells[target] = False
         if extreme.table is None:

@@ -8,9 +8,9 @@ contrary. Vectors of marks that include another's are dropped, since fewer marks
 
 import numpy as np
 
+from checks.budget import FULL
 from checks.errors import CriterionError
 from checks.finding import Verdict, verdict_of
-from checks.hull import VECTOR_LIMIT
 from checks.outcome import Outcome
 from checks.sensitive_tree import SensitiveTree
 from checks.vector_sets import TooManyVectorsError, distinct_positions, groups, minimal_positions, none_doomed, work_up
@@ -36,7 +36,7 @@ def _fewest_marks(vectors: FloatArray, block: IndexArray) -> IndexArray:
     return np.sort(np.concatenate(kept)) if kept else distinct
 
 
-def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: float, limit: int = VECTOR_LIMIT) -> Outcome:
+def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: float, limit: int = FULL.vectors) -> Outcome:
     """Whether every combination of classes has `least` values marked by all cliques (design 4.6, algorithm 5).
 
     Undecided when a step would make more than `limit` vectors.

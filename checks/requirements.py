@@ -4,6 +4,7 @@ from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 
+from checks.budget import SEARCHING
 from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.equivalence_classes import EquivalenceClasses
 from checks.errors import CriterionError
@@ -58,7 +59,7 @@ class PrivacyConstraint:
 
     What a margin alone decides is decided first and remembered: k-link, and whether a clique is diverse on its own
     (KG06 Prop. 7.2). The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is remembered for
-    them.
+    them. No check may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
@@ -127,17 +128,17 @@ class PrivacyConstraint:
         if len(wanted.sensitive) > 1:
             collection = Collection.of(self._cube, cliques)
             for claim in wanted.claims:
-                if not (finding := claim.check(collection, wanted.sensitive)).holds:
+                if not (finding := claim.check(collection, wanted.sensitive, SEARCHING)).holds:
                     level = _level_of(claim, collection)
                     return _together(finding.criterion, finding.verdict, _reach(wanted.diversity, level))
             return None
         tree = self._tree(cliques, wanted.sensitive[0])
         if wanted.k_combinatorial is not None and len(cliques) > 1:
-            verdict = of_tree(tree, wanted.k_combinatorial).verdict
+            verdict = of_tree(tree, wanted.k_combinatorial, SEARCHING).verdict
             if verdict is not Verdict.HOLDS:
                 return _together("k-combinatorial", verdict, Reach.LONGER)
         if wanted.diversity is not None:
-            verdict = decided(tree, at_base_values(wanted.diversity, tree), proof_budget=0)[1].verdict
+            verdict = decided(tree, at_base_values(wanted.diversity, tree), SEARCHING)[1].verdict
             if verdict is not Verdict.HOLDS:
                 return _together("maxent-diversity", verdict, _reach(wanted.diversity, tree.level))
         return None

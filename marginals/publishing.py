@@ -121,8 +121,9 @@ def _told(table: Table, collection: Collection) -> Domain:
 def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> Release:
     """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
 
-    Raises NothingPublishableError when no collection satisfies the policy, InputError when the policy does not fit the
-    table.
+    What is found is verified, by the marginals alone and with the whole budget of each check, before it is given back.
+    Raises NothingPublishableError when no collection satisfies the policy or the one found is not proven to, InputError
+    when the policy does not fit the table.
     """
     requirements = policy.requirements(table.sensitive)
     cube = table.cube
@@ -151,4 +152,10 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
     domain = _told(table, Collection.of(cube, found.cliques))
     marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in found.cliques])
     published = Published(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility)
+    progress("verifying", 0, 0)
+    for finding in published.verify().checks:
+        if not finding.holds:
+            raise NothingPublishableError(
+                f"the collection that the search found is not proven to be private, so it is not published: {finding}"
+            )
     return Release(published, search=found)

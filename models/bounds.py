@@ -24,6 +24,9 @@ CELL_LIMIT = 100_000
 SECONDS = 10.0
 """Budget of the programs for one cell."""
 
+ALL_NODES = 2**31 - 1
+"""As many nodes of an integer program as HiGHS can count."""
+
 _WHOLE = 1e-6
 """Distance within which a program's optimum is taken for a whole number."""
 
@@ -228,10 +231,13 @@ class Extreme:
         return self.table is not None
 
 
-def extreme_count(cells: PossibleCells, inside: BoolArray, direction: int, seconds: float = SECONDS) -> Extreme:
+def extreme_count(
+    cells: PossibleCells, inside: BoolArray, direction: int, seconds: float = SECONDS, nodes: int = ALL_NODES
+) -> Extreme:
     """The largest (direction 1) or least (-1) number of rows in some of the cells, over all consistent tables.
 
-    A linear program first; if its optimum is no table of whole numbers, an integer program for so many seconds. The bound
+    A linear program first; if its optimum is no table of whole numbers, an integer program for so many seconds
+    and nodes of its search; nodes alone, with infinite seconds, where the answer must not depend on the machine. The bound
     is proven in any case. Raises ContradictionError when no nonnegative table is consistent.
     """
     objective = np.where(inside, -float(direction), 0.0)
@@ -250,7 +256,7 @@ def extreme_count(cells: PossibleCells, inside: BoolArray, direction: int, secon
         constraints=constraint,
         bounds=VariableBounds(0, np.inf),
         integrality=np.ones(len(cells), dtype=np.int64),
-        options={"time_limit": seconds},
+        options={"time_limit": seconds, "node_limit": nodes},
     )
     if whole.status == 0 and whole.x is not None:
         return Extreme(-direction * float(whole.fun), np.round(whole.x))

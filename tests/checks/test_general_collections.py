@@ -1,6 +1,7 @@
 """Collections without a junction tree: verified against the full joint's maximum entropy and integer programming."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from checks.budget import FULL
 from checks.claims import MaxentDiversity
 from checks.finding import Verdict
 from checks.fitted_diversity import fitted_diversity
@@ -129,17 +131,14 @@ def test_a_criterion_on_its_boundary_is_undecided_not_passed() -> None:
     assert "bound" in finding.note
 
 
-def test_a_budget_that_ends_is_undecided_with_the_proven_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    import checks.programmed_bounds as programmed_bounds
-
-    monkeypatch.setattr(programmed_bounds, "PROGRAMS", 0)
+def test_a_budget_that_ends_is_undecided_with_the_proven_interval() -> None:
     sizes, margins = SHAPES["four-cycle"]
-    finding = by_programming(collection_of(random_table(sizes, 300), margins), ["s"], 2)
+    collection = collection_of(random_table(sizes, 300), margins)
+    finding = by_programming(collection, ["s"], 2, replace(FULL, cell_programs=0))
     assert finding.verdict is Verdict.UNDECIDED
     assert finding.worst is not None
     assert finding.worst["upper_bound_between"] == [0, 300]
-    monkeypatch.setattr(programmed_bounds, "CELL_LIMIT", 3)
-    finding = by_programming(collection_of(random_table(sizes, 300), margins), ["s"], 2)
+    finding = by_programming(collection, ["s"], 2, replace(FULL, cells=3))
     assert finding.verdict is Verdict.UNDECIDED
     assert "more than 3" in finding.note
 

@@ -1,5 +1,6 @@
 """All algorithms for maxent diversity and k-combinatorial anonymity agree with brute force, boundary cases included."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from checks.branch_and_bound import branch_and_bound
+from checks.budget import FULL
 from checks.finding import Verdict
+from checks.functional_diversity import Functional, Induction
 from checks.hull import by_hull, by_supports, extreme_positions
 from checks.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.k_combinatorial import by_search, by_vector_sets
@@ -29,7 +32,7 @@ from checks.relaxed_diversity import relaxed_diversity
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
 from models.collection import Collection
 from privacy_oracles import conditionals, is_k_combinatorial, largest_counts
-from privacy_strategies import sensitive_collections
+from privacy_strategies import functionals, sensitive_collections
 
 numbers = st.fractions(Fraction(1, 3), 4, max_denominator=4)
 code_sets = st.frozensets(st.integers(0, 5), max_size=2)
@@ -38,7 +41,7 @@ code_sets = st.frozensets(st.integers(0, 5), max_size=2)
 @st.composite
 def criteria(draw: st.DrawFn) -> Diversity:
     """Any criterion that merging cannot break, don't-care and protected values included."""
-    kind = draw(st.sampled_from(["distinct", "simple", "entropy", "recursive", "negative", "npd"]))
+    kind = draw(st.sampled_from(["distinct", "simple", "entropy", "recursive", "functional", "negative", "npd"]))
     positive = Recursive(draw(numbers), draw(st.integers(1, 6)), draw(st.booleans()), draw(code_sets))
     negative = NegativeDisclosure(draw(st.fractions(1, 40, max_denominator=3)), frozenset({0, draw(st.integers(0, 1))}))
     return {
@@ -46,9 +49,21 @@ def criteria(draw: st.DrawFn) -> Diversity:
         "simple": Simple(draw(numbers.map(lambda n: n + 1))),
         "entropy": Entropy(draw(numbers.map(lambda n: n + 1))),
         "recursive": positive,
+        "functional": draw(functionals(6)),
         "negative": negative,
         "npd": NpdRecursive(positive, negative),
     }[kind]
+
+
+@st.composite
+def inductions(draw: st.DrawFn, values: int) -> Induction:
+    """Each published value stands for 1 to 3 base values; evenly for its own, or in any way."""
+    width = draw(st.lists(st.integers(1, 3), min_size=values, max_size=values))
+    rows = [[Fraction(s == t, width[t]) for t in range(values) for _ in range(width[t])] for s in range(values)]
+    if draw(st.booleans()):
+        weights = st.lists(st.integers(0, 3), min_size=len(rows[0]), max_size=len(rows[0])).filter(any)
+        rows = [[Fraction(n, sum(drawn)) for n in drawn] for drawn in (draw(weights) for _ in rows)]
+    return Induction(tuple(map(tuple, rows)))
 
 
 def tree_of(collection: Collection, sensitive: str) -> SensitiveTree:
@@ -71,6 +86,12 @@ def on_boundary(diversity: Diversity, vector: list[Fraction]) -> Diversity:
                 return Recursive(vector[place] / tail, diversity.l, diversity.strict, diversity.dont_care)
     if isinstance(diversity, Entropy):
         return Entropy(Fraction(sum(v > 0 for v in vector)))
+    if isinstance(diversity, Functional):
+        masses = sorted(vector if diversity.induction is None else diversity.induction.exactly(vector), reverse=True)
+        held = [sum(masses[:k]) / Fraction(sum(masses)) for k in range(1, min(diversity.l - 1, len(masses)) + 1)]
+        tau = max((share * (diversity.l - 1) - k) / (diversity.l - 1 - k) for k, share in enumerate(held))
+        if 0 < tau < 1:
+            return replace(diversity, tau=tau)
     return diversity
 
 
@@ -78,7 +99,7 @@ def algorithms(tree: SensitiveTree, diversity: Diversity) -> dict[str, Outcome]:
     """Every algorithm that fits a criterion, by name."""
     outcomes = {"join": by_join(tree, diversity), "hull": by_hull(tree, diversity)}
     outcomes["chosen"] = decided(tree, diversity)[1]
-    if (bounded := branch_and_bound(tree, diversity, proof_budget=10**7)) is not None:
+    if (bounded := branch_and_bound(tree, diversity, replace(FULL, proof=10**7))) is not None:
         outcomes["branch and bound"] = bounded
     if isinstance(diversity, Distinct):
         outcomes["supports"] = by_supports(tree, diversity.l)
@@ -107,6 +128,8 @@ def test_every_algorithm_agrees_with_brute_force(
     codes = frozenset(range(size))
     if isinstance(diversity, Recursive):
         diversity = Recursive(diversity.c, diversity.l, diversity.strict, diversity.dont_care & codes)
+    if isinstance(diversity, Functional) and data.draw(st.booleans()):
+        diversity = replace(diversity, induction=data.draw(inductions(size)))
     if isinstance(diversity, NpdRecursive):
         positive = diversity.positive
         positive = Recursive(positive.c, positive.l, positive.strict, positive.dont_care & codes)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks.budget import Budget
 from checks.claims import KCombinatorial, KLink, MaxentDiversity
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict
@@ -173,7 +174,7 @@ def test_margins_that_fail_together_are_refused_for_now(requirements: Requiremen
 
 
 def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    def undecided(_tree: SensitiveTree, k: int) -> Finding:
+    def undecided(_tree: SensitiveTree, k: int, _budget: Budget) -> Finding:
         return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "", 0)
 
     monkeypatch.setattr("checks.requirements.of_tree", undecided)

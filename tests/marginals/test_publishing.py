@@ -12,10 +12,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from checks.budget import Budget
+from checks.finding import Finding, Verdict
+from checks.l_diversity import Diversity
+from checks.maxent_diversity import maxent_diversity
 from marginals import Attribute, InputError, Policy, Release, Table
 from marginals.command_line import main
 from marginals.errors import NothingPublishableError
 from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
+from models.collection import Collection
 from models.search import STRATEGIES
 
 CONFIG = """
@@ -242,3 +247,41 @@ def test_the_time_limit_is_kept_within_a_second(census: tuple[Table, Policy], st
     release = marginals.publish(table, given)
     assert time.monotonic() - began < 0.4 + 1.0
     assert shows(release, {**base.levels, "diagnosis": 0})
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAILS, Verdict.UNDECIDED])
+def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: Verdict
+) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "release.toml").write_text(CONFIG)
+    command = ["publish", str(tmp_path / "release.toml"), "--out"]
+    assert CliRunner().invoke(main, [*command, str(tmp_path / "old")]).exit_code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def refused(_collection: Collection, sensitive: str, _diversity: Diversity, _budget: Budget) -> Finding:
+        return Finding("maxent-diversity", verdict, {"sensitive": sensitive}, None, "", 0)
+
+    monkeypatch.setattr("checks.claims.maxent_diversity", refused)
+    for folder in ("old", "new"):
+        result = CliRunner().invoke(main, [*command, str(tmp_path / folder)])
+        assert result.exit_code == 1
+        assert f"maxent-diversity (sensitive disease): {verdict.value}" in result.stderr
+        assert result.stdout == ""
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_verifying_what_is_published_costs_one_check(table: Table, tmp_path: Path) -> None:
+    """The report and the command tell the findings that publishing was allowed by."""
+    calls = 0
+
+    def counted(*arguments: Any) -> Finding:
+        nonlocal calls
+        calls += 1
+        return maxent_diversity(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("checks.claims.maxent_diversity", counted)
+        release = marginals.publish(table, Policy(**PRIVACY)).write(tmp_path / "release")
+        assert release.verify().ok
+    assert calls == 1
