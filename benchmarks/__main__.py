@@ -30,7 +30,9 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="all sizes, and the long benchmarks too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON lines there; default: print them")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the growth curves there (extra `plot`)")
-    parser.add_argument("--peer-python", metavar="PATH", help="for anonymity_peers: a Python that has anjana and pycanon")
+    parser.add_argument(
+        "--peer-python", metavar="PATH", help="for anonymity_peers: a Python that has anjana and pycanon"
+    )
     parser.add_argument("--make-peer-environment", action="store_true", help="for anonymity_peers: install these first")
     chosen = parser.parse_args()
     lines = []

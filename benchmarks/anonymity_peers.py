@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 from marginals import Attribute, Hierarchy, Policy, Table, anonymize, assess, read_table
 from marginals.assessing import Assessed
 from marginals.config import read_hierarchy
-from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 NAMES = ("race", "sex", "age", "marital-status")
@@ -73,7 +73,7 @@ def answers(assessed: Assessed) -> dict[str, float]:
 
 
 def require_same(ours: dict[str, float], theirs: dict[str, Any]) -> None:
-    """pycanon cuts its entropy l off to a whole number, which rounding may bring below a whole one."""
+    """Pycanon cuts its entropy l off to a whole number, which rounding may bring below a whole one."""
     whole = {int(ours["entropy"] - 1e-9), int(ours["entropy"] + 1e-9)}
     if any(ours[name] != theirs[name] for name in ("k", "distinct")) or theirs["entropy"] not in whole:
         raise AssertionError(f"pycanon says {theirs}, ours {ours}")

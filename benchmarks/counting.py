@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
 from marginals.table import read_table
-from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain

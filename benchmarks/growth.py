@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from measurement import SIZES, Measurement
 
 QUANTITIES = ("seconds", "megabytes")

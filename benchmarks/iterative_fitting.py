@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from itertools import combinations
 
 import numpy as np
-
 from measurement import Measurement, fastest, options, peak_megabytes, skipped
+
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
@@ -28,10 +28,13 @@ RINGS = (3, 10, 30, 100)
 VALUES, ROWS = 4, 100_000
 
 
-def collection(columns: dict[str, np.ndarray], counts: np.ndarray, values: int, pairs: list[tuple[str, str]]) -> Collection:
+def collection(
+    columns: dict[str, np.ndarray], counts: np.ndarray, values: int, pairs: list[tuple[str, str]]
+) -> Collection:
     domain = Domain.of({name: Hierarchy.flat(map(str, range(values))) for name in columns})
     tables = [
-        ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), {a: columns[a] for a in pair}, counts) for pair in pairs
+        ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), {a: columns[a] for a in pair}, counts)
+        for pair in pairs
     ]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 

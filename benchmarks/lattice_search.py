@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 from checks.l_diversity import parse_diversity
 from checks.requirements import Requirements
@@ -16,7 +17,6 @@ from marginals import Attribute, Hierarchy, Table, read_table
 from marginals.config import read_hierarchy
 from marginals.lattice import LatticeResult, minimal_tables
 from marginals.simulation import census_hierarchies, simulate_census
-from measurement import Measurement, fastest, options, peak_megabytes, skipped
 from models.data_cube import DataCube
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"

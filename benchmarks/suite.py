@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-
 from growth import Series
 from measurement import Measurement, measurement_of
 
@@ -116,11 +115,14 @@ def remarks(lines: Iterable[Line]) -> list[str]:
     tellers: dict[str, Callable[[Any], str]] = {
         "skipped": lambda reason: f"skipped: {reason}",
         "failed": lambda reason: f"FAILED: {reason}",
-        "target": lambda target: f"target: {target}",
         "projected": lambda rows: f"projected to {rows:,} rows",
     }
     found = []
     for line in lines:
+        if "target" in line:
+            rest = [str(value) for name, value in line.items() if name not in ("benchmark", "target", "met")]
+            where = f" ({', '.join(rest)})" if rest else ""
+            found.append(f"{line['benchmark']} {'met' if line['met'] else 'MISSED'}: {line['target']}{where}")
         for key, tell in tellers.items():
             if key in line:
                 rest = {name: value for name, value in line.items() if name not in ("benchmark", key)}

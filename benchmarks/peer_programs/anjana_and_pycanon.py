@@ -1,7 +1,7 @@
 """What pycanon says about tables, and what anjana makes of one, as one JSON object. Runs in an environment of their own.
 
-Arguments: one JSON object with `tables` (CSV paths), `quasi_identifiers`, `sensitive`, `hierarchies` (CSV path by attribute),
-`k` and `l`. All tables are checked; the first is anonymized.
+The argument is a JSON object with `tables` (CSV paths), `quasi_identifiers`, `sensitive`, `hierarchies` (CSV path by
+attribute), `k` and `l`. All tables are checked; the first is anonymized.
 """
 
 import contextlib
@@ -44,13 +44,14 @@ def main():
         for name, path in task["hierarchies"].items()
     }
     made = {}
-    for name, arguments in (("k_anonymity", (task["k"],)), ("l_diversity", (task["k"], task["l"]))):
-        middle = (sensitive,) if name == "l_diversity" else ()
-        seconds, found = timed(
-            lambda run=getattr(anjana.anonymity, name), m=middle, a=arguments: run(
-                frames[0].copy(), [], list(names), *m, *a, 0, trees
-            )
-        )
+    runs = {
+        "k_anonymity": lambda: anjana.anonymity.k_anonymity(frames[0].copy(), [], list(names), task["k"], 0, trees),
+        "l_diversity": lambda: anjana.anonymity.l_diversity(
+            frames[0].copy(), [], list(names), sensitive, task["k"], task["l"], 0, trees
+        ),
+    }
+    for name, run in runs.items():
+        seconds, found = timed(run)
         levels = dict(zip(names, map(int, utils.get_transformation(found, names, trees)))) if len(found) else None
         made[name] = {"seconds": seconds, "levels": levels}
         if levels is not None:
