@@ -14,6 +14,7 @@ measurements lie off it, `last ^` the exponent of the largest step alone.
 import json
 import sys
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 from growth import all_series
@@ -35,6 +36,8 @@ def main() -> int:
     )
     parser.add_argument("--make-peer-environment", action="store_true", help="for anonymity_peers: install these first")
     chosen = parser.parse_args()
+    if chosen.plots and find_spec("matplotlib") is None:
+        parser.error("--plots needs matplotlib; install it, or leave the option out")
     lines = []
     with ExitStack() as stack:
         out = stack.enter_context(chosen.json.open("w", encoding="utf-8")) if chosen.json else sys.stdout
