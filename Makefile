@@ -22,7 +22,7 @@ lint: $(VENV)/.ready  ## format, style, types, floors
 test: lint  ## lint, then all tests
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all, an hour); not part of the tests' verdict
+bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not part of the tests' verdict
 	$(BIN)/python benchmarks $(BENCH)
 
 $(VENV)/.installed: pyproject.toml

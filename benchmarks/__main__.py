@@ -3,9 +3,10 @@
     python benchmarks                                  # the quick parts, some minutes
     python benchmarks --only counting --only privacy_checks
     python benchmarks --json results.jsonl --plots pictures --make-peer-environment
-    python benchmarks --long                           # everything; an hour, 100,000,000 rows
+    python benchmarks --long                           # everything, up to 100,000,000 rows
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
+pgmpy, pyAgrum and ipfn take part where they are installed; anjana and pycanon run in an environment of their own.
 The table's ratio is the time as a multiple of the yardstick's. MB is the peak of a process where the case has its own, else
 what the case allocates. Growth is fitted as size^exponent through all sizes of a series; `spread` is the factor by which
 measurements lie off it, `last ^` the exponent of the largest step alone.

@@ -3,7 +3,7 @@
 4,591,581 rows; 31,953 postcodes, 320 dates, 2 sexes, 1,509 styles, 346 prices, 1 and 2 further values; 147 costs are
 sensitive. Hierarchies have the heights of that figure: rounding for postcodes and prices, a taxonomy for dates,
 suppression for the rest. The yardstick is the distinct rows of the same codes by NumPy alone: packed, sorted, counted.
-Rows grow by decades up to that number, or to the one given. Needs about 2 GB.
+Rows grow by decades up to that number, or to the one given; memory is the peak of the process so far.
 """
 
 import resource
