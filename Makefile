@@ -1,4 +1,4 @@
-# One word each; VENV and DEMO may be set from outside.
+# One word each; VENV, DEMO and BENCH (options of `python benchmarks`) may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
@@ -22,8 +22,8 @@ lint: $(VENV)/.ready  ## format, style, types, floors
 test: lint  ## lint, then all tests
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.ready  ## measurements as JSON lines; not part of the tests' verdict
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not part of the tests' verdict
+	$(BIN)/python benchmarks $(BENCH)
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,19 +1,19 @@
 """Counting kernels: distinct cells and all three-way marginals of seven columns, from a fresh table in memory.
 
-Each size beside its yardstick: one bincount of as many random keys into as many bins as the finest of the marginals has,
-and a copy of the codes. Sizes grow by decades; the first is the real Adult table where it is here (../shared/data, or the
-folder that MARGINALS_DATA names), the others are drawn with its numbers of values. Least of some
-runs, in processor milliseconds.
+Each size beside its yardstick: for distinct cells a copy of the codes, for marginals one bincount each of as many random
+keys into as many bins as the finest of the marginals has. Sizes grow by decades; the first is the real Adult table where it
+is here (../shared/data, or the folder that MARGINALS_DATA names), the others are drawn with its numbers of values: rows as
+they come, and a million rows among a chosen number of cells. Least of some runs, in processor seconds.
 """
 
-import json
 import os
 import time
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
 from marginals.table import read_table
 from models.contingency_table import ContingencyTable
@@ -32,17 +32,17 @@ SIZES = {
     "workclass": 7,
 }
 DECADES = (10_000, 100_000, 1_000_000, 10_000_000)
-RUNS = 9
+CELLS = (1_000, 10_000, 100_000, 1_000_000)
+ROWS_ON_CELLS = 1_000_000
+QUESTIONS = ("table", "counts", "entropy")
+TARGETS = {"distinct cells": 0.003, "three-way table": 0.01}
+"""Seconds for Adult."""
 
 
-def least(function: Callable[[], object]) -> float:
-    """The least processor milliseconds of some runs: these kernels have one thread, and the machine may be shared."""
-    milliseconds = []
-    for _ in range(RUNS):
-        begin = time.process_time()
-        function()
-        milliseconds.append((time.process_time() - begin) * 1e3)
-    return round(min(milliseconds), 3)
+def least(function: Any) -> float:
+    """Processor seconds: these kernels have one thread, and the machine may be shared."""
+    seconds, _ = fastest(function, runs=9, clock=time.process_time)
+    return seconds
 
 
 def adult() -> tuple[Domain, dict[str, np.ndarray]]:
@@ -66,11 +66,27 @@ def drawn(rows: int) -> tuple[Domain, dict[str, np.ndarray]]:
     return domain, {name: column.astype(np.uint8) for name, column in draws.items()}
 
 
-def measured(name: str, domain: Domain, codes: dict[str, np.ndarray]) -> dict[str, object]:
+def on_cells(cells: int) -> tuple[Domain, dict[str, np.ndarray]]:
+    """Rows spread evenly over cells that are drawn anywhere, so that nearly all are met."""
+    rng = np.random.default_rng(0)
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name, size in SIZES.items()})
+    places = rng.integers(0, np.prod(list(SIZES.values())), cells)[np.arange(ROWS_ON_CELLS) % cells]
+    codes = np.unravel_index(places, list(SIZES.values()))
+    return domain, {name: column.astype(np.uint8) for name, column in zip(SIZES, codes)}
+
+
+def measured(
+    name: str, domain: Domain, codes: dict[str, np.ndarray], sizes: dict[str, int] | None = None
+) -> list[Measurement]:
     rows = len(next(iter(codes.values())))
     ones = np.ones(rows, dtype=np.int64)
     base = dict.fromkeys(SIZES, 0)
-    cells = ContingencyTable.from_cells(domain, base, codes, ones)
+    sizes = sizes or {"rows": rows}
+
+    def distinct() -> ContingencyTable:
+        return ContingencyTable.from_cells(domain, base, codes, ones)
+
+    cells = distinct()
     masks = [domain.mask(dict.fromkeys(three, 0)) for three in combinations(SIZES, 3)]
 
     def all_of(question: str) -> None:
@@ -81,27 +97,40 @@ def measured(name: str, domain: Domain, codes: dict[str, np.ndarray]) -> dict[st
     rng = np.random.default_rng(1)
     bins = max(domain.size(domain.margin(mask)) for mask in masks)
     keys = rng.integers(0, bins, len(cells))
-    return {
-        "benchmark": "counting",
-        "table": name,
-        "rows": rows,
-        "cells": len(cells),
-        "distinct_cells": least(lambda: ContingencyTable.from_cells(domain, base, codes, ones)),
-        "copy_of_codes": least(lambda: [column.copy() for column in codes.values()]),
-        "three_way_tables": least(lambda: all_of("table")),
-        "three_way_counts": least(lambda: all_of("counts")),
-        "three_way_entropies": least(lambda: all_of("entropy")),
-        "as_many_bincounts": round(len(masks) * least(lambda: np.bincount(keys, cells.counts, minlength=bins)), 3),
-    }
+    copied = least(lambda: [column.copy() for column in codes.values()])
+    bincounts = len(masks) * least(lambda: np.bincount(keys, cells.counts, minlength=bins))
+    facts = {"cells": len(cells)}
+    cases = [("distinct cells", distinct, "copy of the codes", copied)]
+    cases += [
+        (f"three-way {question}", lambda q=question: all_of(q), f"{len(masks)} bincounts", bincounts)
+        for question in QUESTIONS
+    ]
+    return [
+        Measurement(
+            "counting", f"{case}, {name}", sizes, least(run), peak_megabytes(run), yardstick, seconds, facts=facts
+        )
+        for case, run, yardstick, seconds in cases
+    ]
 
 
 def main() -> None:
+    options(__file__, __doc__).parse_args()
     if DATA.is_dir():
-        result = measured("Adult", *adult())
-        within = float(str(result["three_way_tables"])) < 10 and float(str(result["distinct_cells"])) < 3
-        print(json.dumps(result | {"within_target": within}), flush=True)
+        for measurement in measured("Adult", *adult()):
+            measurement.print()
+            for case, limit in TARGETS.items():
+                if measurement.case.startswith(f"{case},"):
+                    met = measurement.seconds < limit
+                    say(benchmark="counting", target=f"{case} of Adult in {limit} s", met=met)
+    else:
+        skipped("counting", "the Adult table is not here")
     for rows in DECADES:
-        print(json.dumps(measured("drawn", *drawn(rows))), flush=True)
+        for measurement in measured("drawn", *drawn(rows)):
+            measurement.print()
+    for cells in CELLS:
+        sizes = {"rows": ROWS_ON_CELLS, "cells": cells}
+        for measurement in measured("even", *on_cells(cells), sizes):
+            measurement.print()
 
 
 if __name__ == "__main__":

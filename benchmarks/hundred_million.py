@@ -1,8 +1,12 @@
 """A table of 100,000,000 rows, nine attributes in the shape of Adult, published end to end: seconds, memory, growth.
 
-Sizes grow by decades from a million rows (or to the number given as argument); the table is made in a temporary folder
-and removed. The yardstick of each size is DuckDB alone: one GROUP BY of all nine columns, as text, in its own process.
-Processor seconds stand beside the wall's, for the machine may be shared. Needs duckdb and pyarrow.
+Sizes grow by decades from a hundred thousand rows (or to the number given as argument); the table is made in a temporary
+folder and removed. The yardstick of each size is DuckDB alone: one GROUP BY of all nine columns, as text, in its own
+process. Processor seconds stand beside the wall's, for the machine may be shared. Needs duckdb and pyarrow.
+
+1,000,000,000 rows are projected from the growth curve: between the power law through the two largest sizes and the straight
+line through them. It is said from how many rows; each decade further makes it less certain. Memory must not go beyond the
+limit of the config for the counts (2 GB) and what the rest needs; the projection does not know of that limit.
 """
 
 import json
@@ -10,12 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from math import log
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from growth import fitted, last_exponent, projected
+from measurement import Measurement, options, say, skipped
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VALUES = {
     "age": 74,
@@ -32,7 +40,8 @@ YOUNGEST, BAND = 17, 15
 SKEW = 2.5
 PART = 2_500_000
 MEMORY = "2 GB"
-TARGET_SECONDS, TARGET_GIGABYTES = 90, 3
+SMALLEST, LARGEST, PROJECTED = 100_000, 100_000_000, 1_000_000_000
+TARGET_SECONDS, TARGET_MEGABYTES = 90, 3_000
 
 
 def drawn(rng: np.random.Generator, rows: int, values: int, skew: float) -> np.ndarray:
@@ -42,8 +51,10 @@ def drawn(rng: np.random.Generator, rows: int, values: int, skew: float) -> np.n
     return np.searchsorted(bounds, rng.random(rows, dtype=np.float32)).astype(np.uint8)
 
 
-def part(rng: np.random.Generator, rows: int) -> pa.Table:
+def part(rng: np.random.Generator, rows: int) -> "pa.Table":
     """Rows in which everything depends on the age band."""
+    import pyarrow as pa
+
     age = drawn(rng, rows, VALUES["age"], 0.6)
     columns = {"age": pa.DictionaryArray.from_arrays(age, [str(YOUNGEST + i) for i in range(VALUES["age"])])}
     for name, values in list(VALUES.items())[1:]:
@@ -55,6 +66,8 @@ def part(rng: np.random.Generator, rows: int) -> pa.Table:
 
 def write(folder: Path, rows: int) -> float:
     """Write Parquet files of at most PART rows; gigabytes that they take."""
+    import pyarrow.parquet as pq
+
     rng = np.random.default_rng(0)
     for number, begin in enumerate(range(0, rows, PART)):
         table = part(rng, min(PART, rows - begin))
@@ -76,7 +89,7 @@ def config(folder: Path, engine: str = "duckdb") -> str:
 
 
 def run(code: str, *arguments: str) -> tuple[dict[str, float], str]:
-    """Wall and processor seconds and peak gigabytes of Python code in a process of its own, and what it prints."""
+    """Wall and processor seconds and peak megabytes of Python code in a process of its own, and what it prints."""
     measured = (
         f"{code}\nimport os, resource, sys\nused = resource.getrusage(resource.RUSAGE_SELF)\n"
         "print(used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)"
@@ -85,11 +98,7 @@ def run(code: str, *arguments: str) -> tuple[dict[str, float], str]:
     done = subprocess.run([sys.executable, "-c", measured, *arguments], check=True, capture_output=True, text=True)
     seconds = time.perf_counter() - begin
     processor, peak = map(float, done.stderr.strip().splitlines()[-1].split()) if done.stderr else (0.0, 0.0)
-    return {
-        "seconds": round(seconds, 2),
-        "processor": round(processor, 2),
-        "gigabytes": round(peak / 1e6, 2),
-    }, done.stdout
+    return {"seconds": seconds, "processor": processor, "megabytes": peak / 1e3}, done.stdout
 
 
 PUBLISH = """
@@ -104,7 +113,7 @@ connection.execute(f"SELECT *, count(*) FROM read_parquet('{sys.argv[1]}/*.parqu
 """
 
 
-def measured(rows: int) -> dict[str, object]:
+def measured(rows: int) -> Measurement:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "table").mkdir()
@@ -114,38 +123,66 @@ def measured(rows: int) -> dict[str, object]:
         out = str(folder / "out")
         published, printed = run(PUBLISH, "publish", str(folder / "release.toml"), "--out", out, "--json")
     answer = json.loads(printed.splitlines()[0])
-    return {
-        "benchmark": "hundred_million",
-        "rows": rows,
-        "parquet_gigabytes": round(size, 3),
-        **published,
-        "yardstick_seconds": yardstick["seconds"],
-        "yardstick_processor": yardstick["processor"],
+    facts = {
+        "processor": round(published["processor"], 2),
+        "yardstick_processor": round(yardstick["processor"], 2),
+        "parquet_gigabytes": round(size, 4),
         "margins": len(answer["margins"]),
         "evaluated": answer["search"]["evaluated"],
-        "within_target": published["seconds"] <= TARGET_SECONDS and published["gigabytes"] <= TARGET_GIGABYTES,
     }
+    return Measurement(
+        "hundred_million",
+        "publish",
+        {"rows": rows},
+        published["seconds"],
+        published["megabytes"],
+        "GROUP BY of DuckDB",
+        yardstick["seconds"],
+        facts,
+    )
 
 
-def projected(small: dict[str, object], large: dict[str, object], key: str) -> float:
-    """A further decade, by the power law through two sizes."""
-    first, second = float(small[key]), float(large[key])  # type: ignore[arg-type]
-    power = log(second / first) / log(large["rows"] / small["rows"])  # type: ignore[operator]
-    return round(second * 10**power, 1)
+def projection_lines(results: list[Measurement]) -> list[dict[str, object]]:
+    """What the projected size takes, by each quantity: a range, and the growth from which it follows."""
+    rows = [result.sizes["rows"] for result in results]
+    quantities = {
+        "seconds": [result.seconds for result in results],
+        "processor": [float(result.facts["processor"]) for result in results],
+        "megabytes": [float(result.megabytes or 0) for result in results],
+    }
+    lines = []
+    for name, values in quantities.items():
+        further = projected(rows, values, PROJECTED)
+        line: dict[str, object] = {"benchmark": "hundred_million", "projected": PROJECTED, "quantity": name}
+        line |= {"low": round(further.low, 1), "high": round(further.high, 1), "measured_up_to": rows[-1]}
+        line |= {"last_exponent": round(last_exponent(rows, values), 3)}
+        if len(rows) > 2:
+            law = fitted(rows, values)
+            line |= {"exponent": round(law.exponent, 3), "spread": round(law.spread, 3)}
+        lines.append(line)
+    return lines
 
 
 def main() -> None:
-    largest = int(float(sys.argv[1])) if len(sys.argv) > 1 else 100_000_000
+    parser = options(__file__, __doc__)
+    parser.add_argument("rows", nargs="?", type=float, default=LARGEST, help=f"default: {LARGEST:,}")
+    largest = int(parser.parse_args().rows)
+    if find_spec("duckdb") is None or find_spec("pyarrow") is None:
+        skipped("hundred_million", "duckdb and pyarrow are not both installed")
+        return
     results = []
-    rows = 1_000_000
+    rows = SMALLEST
     while rows <= largest:
         results.append(measured(rows))
-        print(json.dumps(results[-1]), flush=True)
+        results[-1].print()
         rows *= 10
+    if results and results[-1].sizes["rows"] == LARGEST:
+        megabytes = results[-1].megabytes or 0
+        met = results[-1].seconds <= TARGET_SECONDS and megabytes <= TARGET_MEGABYTES
+        say(benchmark="hundred_million", target=f"{TARGET_SECONDS} s and {TARGET_MEGABYTES:,} MB", met=met)
     if len(results) > 1:
-        keys = ("seconds", "processor", "gigabytes")
-        further = {key: projected(*results[-2:], key) for key in keys}
-        print(json.dumps({"benchmark": "hundred_million", "rows": rows, "projected": True, **further}))
+        for line in projection_lines(results):
+            say(**line)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 4,591,581 rows; 31,953 postcodes, 320 dates, 2 sexes, 1,509 styles, 346 prices, 1 and 2 further values; 147 costs are
 sensitive. Hierarchies have the heights of that figure: rounding for postcodes and prices, a taxonomy for dates,
 suppression for the rest. The yardstick is the distinct rows of the same codes by NumPy alone: packed, sorted, counted.
+Rows grow by decades up to that number, or to the one given; memory is the peak of the process so far.
 """
 
-import json
 import resource
-import sys
 import time
 
 import numpy as np
 import pandas as pd
+from measurement import Measurement, options
 
 from marginals import Attribute, Policy, anonymize, publish, read_table
 
@@ -55,30 +55,46 @@ ATTRIBUTES: dict[str, Attribute | str] = {
 }
 
 
-def main() -> None:
-    rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else ROWS
+def measure(rows: int) -> None:
     table = codes(np.random.default_rng(0), rows)
     people = frame(table)
     marks = [(time.perf_counter(), time.process_time())]
 
-    def lap() -> list[float]:
+    def lap() -> tuple[float, float]:
+        """Wall and processor seconds since the last."""
         marks.append((time.perf_counter(), time.process_time()))
-        return [round(b - a, 2) for a, b in zip(*marks[-2:])]
+        wall, processor = (b - a for a, b in zip(*marks[-2:]))
+        return wall, processor
 
     keys = np.zeros(rows, dtype=np.int64)
     for name, column in table.items():
         keys = keys * (COSTS if name == "cost" else VALUES[name]) + column
     np.unique(keys, return_counts=True)
-    result: dict[str, object] = {"benchmark": "lands_end", "rows": rows, "yardstick": lap()}
+    yardstick, _ = lap()
+
+    def tell(case: str, **facts: object) -> None:
+        seconds, processor = lap()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        facts = {"processor": round(processor, 3), **facts}
+        Measurement(
+            "lands_end", case, {"rows": rows}, seconds, peak, "distinct rows by NumPy", yardstick, facts
+        ).print()
+
     counted = read_table(people, ATTRIBUTES)
-    result |= {"read": lap(), "cells": len(counted.counts)}
+    tell("read", cells=len(counted.counts))
     policy = Policy(k_link=6, k_combinatorial=6, diversity="entropy:3", time_limit=60)
     found = anonymize(counted, policy)
-    result |= {"anonymize": lap(), "nodes": found.nodes, "evaluated": found.evaluated, "minimal": len(found.minimal)}
+    tell("anonymize", nodes=found.nodes, evaluated=found.evaluated, minimal=len(found.minimal))
     release = publish(counted, policy)
-    result |= {"publish": lap(), "margins": len(release.margins)}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(json.dumps(result | {"seconds": "[wall, processor]", "gigabytes": round(peak, 2)}))
+    tell("publish", margins=len(release.margins))
+
+
+def main() -> None:
+    parser = options(__file__, __doc__)
+    parser.add_argument("rows", nargs="?", type=float, default=ROWS, help=f"default: {ROWS:,}")
+    largest = int(parser.parse_args().rows)
+    for shrunk in (100, 10, 1):
+        measure(max(1, largest // shrunk))
 
 
 if __name__ == "__main__":

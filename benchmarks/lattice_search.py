@@ -1,73 +1,85 @@
-"""All minimal full-domain tables of Adult over seven quasi-identifiers (2,160 nodes), reading excluded, in process.
+"""All minimal full-domain tables under k-anonymity, l-diversity, or both, in process, reading excluded.
 
-The yardstick is one count of all classes at the finest node: how many such counts the whole search takes. Needs the real
-table: ../shared/data, or the folder that MARGINALS_DATA names.
+Adult over three to eight quasi-identifiers (4,320 nodes), where it is here (../shared/data, or the folder that
+MARGINALS_DATA names), and a simulated census of rows by decades. The yardstick is one bincount of as many random keys as
+the table has cells into as many bins as it has classes at the finest node: how many such counts the whole search takes.
 """
 
-import json
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
+from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 from checks.l_diversity import parse_diversity
 from checks.requirements import Requirements
-from marginals.attribute import Attribute
+from marginals import Attribute, Hierarchy, Table, read_table
 from marginals.config import read_hierarchy
-from marginals.lattice import minimal_tables
-from marginals.table import read_table
+from marginals.lattice import LatticeResult, minimal_tables
+from marginals.simulation import census_hierarchies, simulate_census
 from models.data_cube import DataCube
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
-NAMES = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
-RUNS = 5
+NAMES = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass", "salary-class")
+FEWEST = 3
+DECADES = (1_000, 10_000, 100_000, 1_000_000)
 
 
-def median(function: Callable[[], object]) -> tuple[float, object]:
-    """Median seconds over some runs, and the last result."""
-    seconds, result = [], None
-    for _ in range(RUNS):
-        begin = time.perf_counter()
-        result = function()
-        seconds.append(time.perf_counter() - begin)
-    return sorted(seconds)[RUNS // 2], result
+def adult(names: tuple[str, ...]) -> Table:
+    """Adult with these quasi-identifiers and the occupation as the sensitive attribute."""
+    attributes: dict[str, Attribute | str] = {
+        name: Attribute("quasi-identifier", read_hierarchy(DATA / "hierarchies" / f"{name}.csv")) for name in names
+    }
+    return read_table(DATA / "adult.csv", attributes | {"occupation": "sensitive"}, missing=["?", ""])
+
+
+def census(rows: int) -> Table:
+    """The simulated census, six quasi-identifiers, the diagnosis sensitive."""
+    frame = simulate_census(np.random.default_rng(0), rows)
+    trees = {name: Hierarchy.from_rows(lines) for name, lines in census_hierarchies().items()}
+    attributes: dict[str, Attribute | str] = {
+        "age": Attribute("quasi-identifier", intervals=[5, 10, 20]),
+        "postcode": Attribute("quasi-identifier", prefixes=[3, 2, 1]),
+        "sex": "quasi-identifier",
+        "diagnosis": "sensitive",
+    }
+    attributes |= {name: Attribute("quasi-identifier", tree) for name, tree in trees.items()}
+    return read_table(frame, attributes, missing=["?", ""], domain="observed")
+
+
+def search(case: str, table: Table, sizes: dict[str, int], requirements: Requirements) -> None:
+    finest = table.domain.mask(dict.fromkeys(table.quasi_identifiers, 0))
+    classes = len(DataCube([table.counts]).counts(finest))
+    keys = np.random.default_rng(0).integers(0, classes, len(table.counts))
+    bincount, _ = fastest(lambda: np.bincount(keys, table.counts.counts, minlength=classes), runs=20)
+
+    def run() -> LatticeResult:
+        return minimal_tables(DataCube([table.counts]), table.quasi_identifiers, requirements)
+
+    seconds, result = fastest(run)
+    facts = {"cells": len(table.counts), "nodes": result.nodes, "evaluated": result.evaluated}
+    facts |= {"minimal": len(result.minimal)}
+    Measurement(
+        "lattice_search", case, sizes, seconds, peak_megabytes(run), "bincount of the cells", bincount, facts
+    ).print()
 
 
 def main() -> None:
-    if not DATA.is_dir():
-        print(json.dumps({"benchmark": "lattice_search", "skipped": "the Adult table is not here"}))
-        return
-    for names in (NAMES, (*NAMES, "salary-class")):
-        attributes: dict[str, Attribute | str] = {
-            name: Attribute("quasi-identifier", read_hierarchy(DATA / "hierarchies" / f"{name}.csv")) for name in names
-        }
-        table = read_table(DATA / "adult.csv", attributes | {"occupation": "sensitive"}, missing=["?", ""])
-        finest = table.domain.mask(dict.fromkeys(names, 0))
-        count, _ = median(lambda t=table, f=finest: DataCube([t.counts]).counts(f))
-        for privacy, requirements in (
-            ("6-anonymous", Requirements(("occupation",), k_link=6)),
-            ("entropy 6-diverse", Requirements(("occupation",), diversity=parse_diversity("entropy:6"))),
-            ("both", Requirements(("occupation",), k_link=6, diversity=parse_diversity("entropy:6"))),
-        ):
-            seconds, result = median(
-                lambda t=table, r=requirements, n=names: minimal_tables(DataCube([t.counts]), n, r)
-            )
-            print(
-                json.dumps(
-                    {
-                        "benchmark": "lattice_search",
-                        "attributes": len(names),
-                        "cells": len(table.counts),
-                        "privacy": privacy,
-                        "nodes": result.nodes,  # type: ignore[attr-defined]
-                        "evaluated": result.evaluated,  # type: ignore[attr-defined]
-                        "minimal": len(result.minimal),  # type: ignore[attr-defined]
-                        "seconds": round(seconds, 4),
-                        "times_one_count": round(seconds / count, 1),
-                    }
-                ),
-                flush=True,
-            )
+    options(__file__, __doc__).parse_args()
+    diversity = parse_diversity("entropy:6")
+    if DATA.is_dir():
+        for number in range(FEWEST, len(NAMES) + 1):
+            table = adult(NAMES[:number])
+            for case, requirements in (
+                ("Adult 6-anonymous", Requirements(("occupation",), k_link=6)),
+                ("Adult entropy 6-diverse", Requirements(("occupation",), diversity=diversity)),
+                ("Adult both", Requirements(("occupation",), k_link=6, diversity=diversity)),
+            ):
+                search(case, table, {"attributes": number}, requirements)
+    else:
+        skipped("lattice_search", "the Adult table is not here")
+    for rows in DECADES:
+        search("census 6-anonymous", census(rows), {"rows": rows}, Requirements(("diagnosis",), k_link=6))
 
 
 if __name__ == "__main__":

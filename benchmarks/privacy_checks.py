@@ -1,16 +1,13 @@
 """Privacy checks over joins of 10^8 to 10^15 class combinations, against the join where it still runs.
 
 Simulated collections in which 4 to 12 marginals hold a sensitive attribute of 14 values: chains {A_i, A_i+1, C}, and
-stars {A_i, B_i, C}. The dependence on C is chosen so that both verdicts occur. One JSON line a case; then the growth of
-time with the number of marginals, and how many times slower the join is. `--quick` looks at a few cases.
+stars {A_i, B_i, C}. The dependence on C is chosen so that both verdicts occur. One JSON line a case, with one bincount of
+the cells of each marginal as the yardstick; then how many times slower the join is. `--quick` looks at a few cases.
 
 On one thread: products of small matrices are slower on two where these are busy, by up to a hundred times.
 """
 
-import argparse
-import json
 import os
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,6 +15,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
+from measurement import Measurement, fastest, options, peak_megabytes, say
 
 from checks.finding import Verdict
 from checks.k_combinatorial import by_join as k_combinatorial_by_join
@@ -61,105 +59,77 @@ def simulate(
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, the least of three, and the result."""
-    best, result = np.inf, None
-    for _ in range(3):
-        begin = time.perf_counter()
-        result = function()
-        best = min(best, time.perf_counter() - begin)
-    return best, result
-
-
 def tree_of(collection: Collection) -> SensitiveTree:
     tree = sensitive_tree(collection, "C")
     assert tree is not None
     return tree
 
 
+def bincounts(collection: Collection) -> float:
+    """Seconds of one bincount for each marginal: what any check takes that looks at every count."""
+    tables = [collection.cube.table(mask) for mask in collection.masks]
+    weights = [(np.arange(len(table)), table.counts) for table in tables]
+    return fastest(lambda: [np.bincount(keys, counts) for keys, counts in weights], runs=20)[0]
+
+
 def scale(quick: bool) -> None:
-    seconds: dict[tuple[str, str], list[tuple[int, float]]] = {}
     undecided = 0
     sizes = {"star": (4, 5, 6, 7), "chain": (7, 8, 9, 10, 11, 12, 13)}
     for shape, numbers in sizes.items():
-        for marginals in numbers[:: 3 if quick else 1]:
-            for effect in (0.05, 0.1, 0.3, 0.7):
+        for marginals in numbers[:: 3 if quick and shape == "chain" else 1]:
+            for effect in (0.1, 0.3) if quick else (0.05, 0.1, 0.3, 0.7):
                 collection = simulate(shape, marginals, effect)
                 tree = tree_of(collection)
+                yardstick = bincounts(collection)
                 cases: dict[str, Callable[[], Any]] = {
                     criterion: partial(maxent_diversity, collection, "C", parse_diversity(criterion))
                     for criterion in CRITERIA
                 }
                 cases[f"k-combinatorial:{K}"] = partial(k_combinatorial, collection, ["C"], K)
                 for name, check in cases.items():
-                    took, finding = timed(check)
+                    took, finding = fastest(check, runs=3)
                     undecided += finding.verdict is Verdict.UNDECIDED
-                    seconds.setdefault((shape, name), []).append((marginals, took))
-                    line = {
-                        "benchmark": "privacy_checks",
-                        "shape": shape,
+                    facts = {
                         "attributes": len(collection.domain.attributes),
-                        "marginals": marginals,
-                        "effect": effect,
                         "join": f"{tree.combination_count:.1e}",
-                        "check": name,
                         "verdict": finding.verdict.value,
                         "algorithm": finding.algorithm,
                         "examined": finding.examined,
                         "worst_is_proven": not finding.note,
-                        "seconds": round(took, 4),
                     }
-                    print(json.dumps(line), flush=True)
-    for (shape, name), points in seconds.items():
-        marginals, took = np.array(points).T
-        slope = np.polyfit(np.log(marginals), np.log(took), 1)[0]
-        print(
-            json.dumps(
-                {
-                    "benchmark": "privacy_checks growth",
-                    "shape": shape,
-                    "check": name,
-                    "slowest": round(float(took.max()), 3),
-                    "exponent_in_marginals": round(float(slope), 2),
-                }
-            )
-        )
-    print(json.dumps({"benchmark": "privacy_checks undecided", "cases": undecided}))
+                    Measurement(
+                        "privacy_checks",
+                        f"{shape}, effect {effect}, {name}",
+                        {"margins": marginals},
+                        took,
+                        peak_megabytes(check),
+                        "a bincount of each marginal",
+                        yardstick,
+                        facts,
+                    ).print()
+    say(benchmark="privacy_checks", target="every case is decided", met=not undecided, undecided=undecided)
 
 
-def against_the_join() -> None:
+def against_the_join(quick: bool) -> None:
     """The join at 10^7 combinations, on the same collections."""
-    for effect in (0.05, 0.1, 0.3):
+    for effect in (0.1,) if quick else (0.05, 0.1, 0.3):
         collection = simulate("chain", 6, effect)
         tree = tree_of(collection)
+        cases: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {}
         for criterion in CRITERIA:
             diversity = parse_diversity(criterion)
-            took, finding = timed(lambda d=diversity, c=collection: maxent_diversity(c, "C", d))
-            begin = time.perf_counter()
-            outcome = by_join(tree, diversity)
-            join = time.perf_counter() - begin
+            cases[criterion] = partial(maxent_diversity, collection, "C", diversity), partial(by_join, tree, diversity)
+        cases[f"k-combinatorial:{K}"] = (
+            partial(k_combinatorial, collection, ["C"], K),
+            partial(k_combinatorial_by_join, tree, K),
+        )
+        for name, (check, join) in cases.items():
+            took, finding = fastest(check, runs=3)
+            joining, outcome = fastest(join, runs=1)
             assert outcome.verdict is finding.verdict
-            report(criterion, effect, tree, took, join, finding.verdict)
-        took, finding = timed(lambda c=collection: k_combinatorial(c, ["C"], K))
-        begin = time.perf_counter()
-        joined = k_combinatorial_by_join(tree, K)
-        join = time.perf_counter() - begin
-        assert joined.verdict is finding.verdict
-        report(f"k-combinatorial:{K}", effect, tree, took, join, finding.verdict)
-
-
-def report(check: str, effect: float, tree: SensitiveTree, took: float, join: float, verdict: Verdict) -> None:
-    line = {
-        "benchmark": "privacy_checks against the join",
-        "check": check,
-        "effect": effect,
-        "join": f"{tree.combination_count:.1e}",
-        "verdict": verdict.value,
-        "seconds": round(took, 4),
-        "join_seconds": round(join, 2),
-        "times_slower": round(join / took, 1),
-    }
-    print(json.dumps(line), flush=True)
+            facts = {"join": f"{tree.combination_count:.1e}", "verdict": finding.verdict.value}
+            case = f"chain, effect {effect}, {name}, beside its join"
+            Measurement("privacy_checks", case, {"margins": 6}, took, None, "join", joining, facts).print()
 
 
 def pairwise() -> None:
@@ -168,21 +138,23 @@ def pairwise() -> None:
         collection = simulate("chain", 28, 0.2, values=values)
         tree = tree_of(collection)
         diversity = parse_diversity(f"recursive:1000,{values}")
-        took, outcome = timed(lambda t=tree, d=diversity: pairwise_ratios(t, d))  # type: ignore[arg-type]
-        line = {
-            "benchmark": "pairwise ratios",
-            "attributes": len(collection.domain.attributes),
-            "values": values,
-            "verdict": outcome.verdict.value,
-            "seconds": round(took, 4),
-        }
-        print(json.dumps(line), flush=True)
+        took, outcome = fastest(lambda t=tree, d=diversity: pairwise_ratios(t, d), runs=3)  # type: ignore[misc]
+        Measurement(
+            "privacy_checks",
+            f"pairwise ratios of {values} values",
+            {"margins": 28},
+            took,
+            None,
+            "a bincount of each marginal",
+            bincounts(collection),
+            {"attributes": len(collection.domain.attributes), "verdict": outcome.verdict.value},
+        ).print()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
+    parser = options(__file__, __doc__)
+    parser.add_argument("--quick", action="store_true", help="a few cases")
     arguments = parser.parse_args()
     scale(arguments.quick)
-    against_the_join()
+    against_the_join(arguments.quick)
     pairwise()

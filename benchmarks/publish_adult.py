@@ -1,4 +1,4 @@
-"""Publishing Adult end to end: seconds and peak memory of the whole command, as one JSON line.
+"""Publishing Adult end to end: seconds and peak memory of the whole command.
 
 The yardstick is what any program must do: importing pandas and reading the CSV file into strings, as its own process.
 Needs the real table: ../shared/data, or the folder that MARGINALS_DATA names.
@@ -13,9 +13,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from measurement import Measurement, options, say, skipped
+
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 QUASI_IDENTIFIERS = ("race", "sex", "age", "marital-status")
 RUNS = 5
+ROWS = 45_222
 
 
 def config() -> str:
@@ -37,13 +40,14 @@ def measured(command: list[str]) -> tuple[float, float, str]:
         begin = time.perf_counter()
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         seconds.append(time.perf_counter() - begin)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
     return sorted(seconds)[RUNS // 2], peak, output
 
 
 def main() -> None:
+    options(__file__, __doc__).parse_args()
     if not DATA.is_dir():
-        print(json.dumps({"benchmark": "publish_adult", "skipped": "the Adult table is not here"}))
+        skipped("publish_adult", "the Adult table is not here")
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "release.toml"
@@ -55,19 +59,10 @@ def main() -> None:
         command = [sys.executable, "-c", publish, "publish", str(path), "--out", out, "--json"]
         seconds, peak, output = measured(command)
     published = json.loads(output)
-    print(
-        json.dumps(
-            {
-                "benchmark": "publish_adult",
-                "seconds": round(seconds, 3),
-                "peak_megabytes": round(peak, 1),
-                "times_reading_alone": round(seconds / yardstick, 2),
-                "kl_divergence": published["kl_divergence"],
-                "evaluated": published["search"]["evaluated"],
-                "within_target": seconds < 5 and peak < 400,
-            }
-        )
-    )
+    facts = {"kl_divergence": published["kl_divergence"], "evaluated": published["search"]["evaluated"]}
+    reading = "reading by pandas"
+    Measurement("publish_adult", "whole command", {"rows": ROWS}, seconds, peak, reading, yardstick, facts).print()
+    say(benchmark="publish_adult", target="5 s and 400 MB", met=seconds < 5 and peak < 400)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,24 @@
-"""Answering and sampling from an eight-clique model of Adult: seconds as JSON lines, beside other programs.
+"""Answering and sampling from an eight-clique model of Adult, beside other programs; queries of chains that grow.
 
-A query is a table of two or three of ten attributes, 1,000 of them drawn at random; rows are sampled by the million.
+A query is a table of two or three of ten attributes, 1,000 of them drawn at random; rows are sampled by decades.
 Ours is measured `cold`, with nothing kept from earlier queries, and `warm`, with everything kept. The sketch is what one
 would write in plain NumPy: it multiplies dense clique tables from the leaves between the attributes to the root, and
 samples by looking up uniform numbers in cumulated conditionals. All programs must agree on the answers. pgmpy and pyAgrum
-take part where they are installed. Needs the real table: ../shared/data, or the folder that MARGINALS_DATA names.
+take part where they are installed, with a million rows. Needs the real table for this: ../shared/data, or the folder that
+MARGINALS_DATA names. The chains are simulated; their margins grow by decades, and each is asked for the table of its two
+ends, with one bincount of the cells of all margins as the yardstick.
 """
 
 import importlib.util
-import json
 import os
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 from models.calibrated_tree import CalibratedTree
 from models.collection import Collection
@@ -41,7 +42,11 @@ CLIQUES = (
     ("marital-status", "relationship", "sex"),
 )
 ATTRIBUTES = tuple(sorted({a for clique in CLIQUES for a in clique}))
-QUERIES, ROWS, RUNS = 1000, 1_000_000, 5
+QUERIES, ROWS = 1000, 1_000_000
+DECADES = (10_000, 100_000, ROWS, 10_000_000)
+TASK = f"{QUERIES:,} queries"
+CHAINS = (10, 30, 100, 1_000)
+CHAIN_VALUES, CHAIN_ROWS = 10, 100_000
 
 
 def adult_model() -> MaximumEntropy:
@@ -137,21 +142,15 @@ def conditionals(sketch: Sketch) -> Iterator[tuple[str, tuple[str, ...], np.ndar
             given.append(new)
 
 
-def fastest(run: Callable[[], object], runs: int = RUNS) -> float:
-    seconds = []
-    for _ in range(runs):
-        begin = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds)
+def report(program: str, task: str, seconds: float, yardstick: str, beside: float, **more: Any) -> None:
+    sizes = {"rows": more.pop("rows")} if "rows" in more else {}
+    memory = more.pop("memory", None)
+    case = f"{task}, {program}"
+    Measurement("release_queries", case, sizes, seconds, memory, yardstick, beside, more).print()
 
 
-def report(program: str, task: str, seconds: float, **more: Any) -> None:
-    line = {"benchmark": "release_queries", "program": program, "task": task, "seconds": round(seconds, 4)}
-    print(json.dumps(line | more), flush=True)
-
-
-def pgmpy_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> None:
+def pgmpy_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> tuple[float, float]:
+    """Seconds of the queries and of the rows."""
     warnings.simplefilter("ignore")
     from pgmpy.factors.discrete import TabularCPD
     from pgmpy.inference import BeliefPropagation
@@ -174,12 +173,13 @@ def pgmpy_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.
     for asked, found, answer in zip(queries, ask(), answers):
         order = [found.variables.index(a) for a in asked]
         assert np.allclose(found.values.transpose(order), answer, atol=1e-9)
-    report("pgmpy", "queries", fastest(ask, 1))
     sampler = BayesianModelSampling(network)
-    report("pgmpy", "rows", fastest(lambda: sampler.forward_sample(size=ROWS, show_progress=False), 1))
+    sampling, _ = fastest(lambda: sampler.forward_sample(size=ROWS, show_progress=False), 1)
+    return fastest(ask, 1)[0], sampling
 
 
-def pyagrum_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> None:
+def pyagrum_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> tuple[float, float]:
+    """Seconds of the queries and of the rows."""
     import pyagrum as gum
 
     network = gum.BayesNet()
@@ -197,15 +197,57 @@ def pyagrum_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[n
     for asked, found, answer in zip(queries, ask(), answers):
         order = [list(reversed(found.names)).index(a) for a in asked]
         assert np.allclose(found.toarray().transpose(order), answer, atol=1e-9)
-    report("pyagrum", "queries", fastest(ask, 2))
     generator = gum.BNDatabaseGenerator(network)
-    report("pyagrum", "rows", fastest(lambda: generator.drawSamples(ROWS), 1))
+    sampling, _ = fastest(lambda: generator.drawSamples(ROWS), 1)
+    return fastest(ask, 2)[0], sampling
 
 
-def main() -> None:
-    if not DATA.is_file():
-        print(json.dumps({"benchmark": "release_queries", "skipped": "the Adult table is not here"}))
-        return
+def chain(margins: int) -> MaximumEntropy:
+    """Pairs of neighbours in a row of attributes, each of which copies the one before it half of the time."""
+    rng = np.random.default_rng(0)
+    names = [f"a{i:04}" for i in range(margins + 1)]
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(CHAIN_VALUES))) for name in names})
+    ones = np.ones(CHAIN_ROWS, dtype=np.int64)
+    before = rng.integers(0, CHAIN_VALUES, CHAIN_ROWS)
+    tables = []
+    for first, second in zip(names, names[1:]):
+        fresh = rng.random(CHAIN_ROWS) < 0.5
+        after = np.where(fresh, rng.integers(0, CHAIN_VALUES, CHAIN_ROWS), before)
+        margin = {first: 0, second: 0}
+        tables.append(ContingencyTable.from_cells(domain, margin, {first: before, second: after}, ones))
+        before = after
+    return MaximumEntropy(Collection.of(DataCube(tables), [table.mask for table in tables]))
+
+
+def ends_of_chains() -> None:
+    for margins in CHAINS:
+        model = chain(margins)
+        tables = [(np.arange(len(table)), table.counts) for table in model.clique_tables]
+        ends = dict.fromkeys((model.domain.attributes[0], model.domain.attributes[-1]), 0)
+        bincount, _ = fastest(lambda pairs=tables: [np.bincount(*pair) for pair in pairs], runs=20)  # type: ignore[misc]
+
+        def ask(asked: MaximumEntropy = model, margin: dict[str, int] = ends) -> object:
+            return expected_counts(proportional(CalibratedTree.of(asked)), margin)
+
+        try:
+            seconds, _ = fastest(ask)
+        except RecursionError:
+            skipped(
+                "release_queries", f"the way along {margins:,} margins is longer than Python's recursion may be deep"
+            )
+            continue
+        Measurement(
+            "release_queries",
+            "ends of a chain, marginals",
+            {"margins": margins},
+            seconds,
+            peak_megabytes(ask),
+            "a bincount of each marginal",
+            bincount,
+        ).print()
+
+
+def adult() -> None:
     model, queries = adult_model(), random_queries()
     sketch, margins = Sketch(model), [dict.fromkeys(asked, 0) for asked in queries]
     answers = [sketch.query(asked) for asked in queries]
@@ -218,22 +260,46 @@ def main() -> None:
         for margin in margins:
             expected_counts(fresh, margin)
 
-    ask_sketch = fastest(lambda: [sketch.query(asked) for asked in queries])
-    ask_cold = fastest(cold)
-    ask_warm = fastest(lambda: [expected_counts(kept, margin) for margin in margins])
-    report("sketch", "queries", ask_sketch)
-    report("marginals", "queries", ask_cold, kept="nothing", faster_than_the_sketch=round(ask_sketch / ask_cold, 1))
-    report("marginals", "queries", ask_warm, kept="all", faster_than_the_sketch=round(ask_sketch / ask_warm, 1))
-    draw_sketch = fastest(lambda: sketch.sample(ROWS, np.random.default_rng(0)))
+    ask_sketch, _ = fastest(lambda: [sketch.query(asked) for asked in queries])
+    ask_cold, _ = fastest(cold)
+    ask_warm, _ = fastest(lambda: [expected_counts(kept, margin) for margin in margins])
+    report("marginals, nothing kept", TASK, ask_cold, "NumPy sketch", ask_sketch, memory=peak_megabytes(cold))
+    report("marginals, all kept", TASK, ask_warm, "NumPy sketch", ask_sketch)
     sampler = Sampler(CalibratedTree.of(model))
-    draw = fastest(lambda: sampler.draw(ROWS, np.random.default_rng(0)))
-    report("sketch", "rows", draw_sketch)
-    report("marginals", "rows", draw, faster_than_the_sketch=round(draw_sketch / draw, 1))
+    drawing = 0.0
+    for rows in DECADES:
+        seconds, drawn = fastest(lambda n=rows: sampler.draw(n, np.random.default_rng(0)))  # type: ignore[misc]
+        memory = peak_megabytes(lambda n=rows: sampler.draw(n, np.random.default_rng(0)))  # type: ignore[misc]
+        copy, _ = fastest(lambda columns=drawn: [column.copy() for column in columns.values()])  # type: ignore[misc]
+        report(
+            "marginals",
+            "sample",
+            seconds,
+            "copy of the codes",
+            copy,
+            rows=rows,
+            memory=memory,
+        )
+        if rows == ROWS:
+            drawing = seconds
+            draw_sketch, _ = fastest(lambda: sketch.sample(ROWS, np.random.default_rng(0)))
+            report("NumPy sketch", "sample", draw_sketch, "marginals", seconds, rows=rows)
     for package, run in (("pgmpy", pgmpy_runs), ("pyagrum", pyagrum_runs)):
         if importlib.util.find_spec(package) is None:
-            print(json.dumps({"benchmark": "release_queries", "program": package, "skipped": "it is not installed"}))
+            skipped(f"release_queries {package}", "it is not installed")
         else:
-            run(sketch, queries, answers)
+            asking, sampling = run(sketch, queries, answers)
+            report(package, TASK, asking, "marginals, nothing kept", ask_cold, same_answers=len(queries))
+            report(package, "sample", sampling, "marginals", drawing, rows=ROWS)
+
+
+def main() -> None:
+    options(__file__, __doc__).parse_args()
+    ends_of_chains()
+    if DATA.is_file():
+        adult()
+    else:
+        skipped("release_queries", "the Adult table is not here")
 
 
 if __name__ == "__main__":

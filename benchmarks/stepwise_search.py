@@ -8,23 +8,22 @@ are few.
 
     python benchmarks/stepwise_search.py [--part adult-columns] [--quick]
 
-One JSON line a case; the last ones compare with what was aimed at.
+One JSON line a case; the last ones compare with what was aimed at. `--quick` leaves out the slower strategies and the
+largest tables.
 """
 
-import argparse
-import json
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
 from marginals import Attribute, Policy, Release, Table, anonymize, publish, read_table
 from marginals.config import read_hierarchy
@@ -38,14 +37,26 @@ DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "sha
 
 VALUES = 3
 LARGEST_SEPARATOR = 2
-SHAPES = ((50_000, 100), (500, 100), (5_000, 100), (500_000, 100), (50_000, 10), (5_000, 10), (5_000, 1_000))
-"""Rows and columns of the wide tables."""
+LONG_ROWS, LONG_COLUMNS = (5_000, 50_000, 500_000, 5_000_000), 10
+"""Of tables with few columns."""
+
+WIDE_ROWS, WIDE_COLUMNS = (500, 5_000, 50_000, 500_000), 100
+"""Of tables with many columns."""
+
+COLUMNS, ROWS = (10, 30, 100, 300, 1_000), 5_000
+"""Of tables whose columns grow."""
+
+QUICK_CELLS, QUICK_COLUMNS = 5_000_000, 300
+"""Rows times columns, and columns, of the largest tables of a quick run."""
 
 BOTH_UP_TO = 100
 """Columns up to which greedy-both is measured, too."""
 
 PEER_UP_TO = 20
 """Columns up to which the peer is measured; 100 take it more than five minutes."""
+
+PEER_ROWS = 50_000
+"""Rows up to which the peer is measured."""
 
 FIVE = ("race", "sex", "age", "marital-status")
 EIGHT = (*FIVE, "education", "native-country", "workclass", "salary-class")
@@ -64,17 +75,6 @@ TIME_LIMIT = 60.0
 
 Edges = set[frozenset[str]]
 Line = dict[str, Any]
-Result = TypeVar("Result")
-
-
-def timed(function: Callable[[], Result], runs: int = 5, enough: float = 5.0) -> tuple[float, Result]:
-    """Seconds, the least of some runs or of as many as take `enough` seconds together, and the last result."""
-    seconds: list[float] = []
-    while len(seconds) < runs and sum(seconds) < enough:
-        begin = time.perf_counter()
-        result = function()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds), result
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,25 +142,27 @@ def adult_columns() -> Columns:
     )
 
 
-def selection_lines(columns: Columns, strategies: Sequence[str]) -> Iterator[Line]:
+def selection_lines(case: str, columns: Columns, strategies: Sequence[str]) -> Iterator[Line]:
     """How the strategies select a model, and the peer."""
-    shape = {"rows": len(next(iter(columns.codes.values()))), "columns": len(columns.codes)}
+    sizes = {"rows": len(next(iter(columns.codes.values()))), "attributes": len(columns.codes)}
     table = columns.table
-    pairs, _ = timed(columns.count_pairs)
+    pairs, _ = fastest(columns.count_pairs)
+
+    def line(name: str, seconds: float, yardstick: str, beside: float, memory: float | None, facts: Line) -> Line:
+        name = f"{case}, {name}"
+        return Measurement("stepwise_search", name, sizes, seconds, memory, yardstick, beside, facts).line()
+
+    times = {}
     for strategy in strategies:
-        seconds, found = timed(partial(select, table, strategy=STRATEGIES[strategy]))
-        yield {
-            **shape,
-            "strategy": strategy,
-            "seconds": round(seconds, 4),
-            "times_all_pairs": round(seconds / pairs, 2),
-            "evaluated": found.search.evaluated,
-            "bic": round(found.bic, 1),
-            **recovered(columns, {frozenset(edge) for edge in found.graph.edges}),
-        }
-    if shape["columns"] <= PEER_UP_TO and find_spec("pyagrum"):
-        seconds, edges = timed(partial(peer_edges, columns), runs=3)
-        yield {**shape, "strategy": "pyAgrum", "seconds": round(seconds, 4), **recovered(columns, edges)}
+        run = partial(select, table, strategy=STRATEGIES[strategy])
+        times[strategy], found = fastest(run)
+        facts = {"strategy": strategy, "evaluated": found.search.evaluated, "bic": round(found.bic, 1)}
+        facts |= recovered(columns, {frozenset(edge) for edge in found.graph.edges})
+        memory = peak_megabytes(run) if strategy == "greedy" else None
+        yield line(strategy, times[strategy], "a bincount of each pair", pairs, memory, facts)
+    if sizes["attributes"] <= PEER_UP_TO and sizes["rows"] <= PEER_ROWS and find_spec("pyagrum"):
+        seconds, edges = fastest(partial(peer_edges, columns), runs=3)
+        yield line("pyAgrum", seconds, "marginals, greedy", times["greedy"], None, recovered(columns, edges))
 
 
 def recovered(columns: Columns, found: Edges) -> Line:
@@ -199,13 +201,15 @@ def release_lines(quasi_identifiers: Sequence[str], occupation: str, domain: str
     table = adult(quasi_identifiers, occupation, domain)
     policy = Policy(k_link=6, k_combinatorial=6, diversity="entropy:6", base="none", time_limit=TIME_LIMIT)
     single = anonymize(table, policy).minimal[0]
+    keys = np.arange(len(table.counts))
+    count, _ = fastest(lambda: np.bincount(keys, table.counts.counts), runs=20)
     bases: dict[str, str | Mapping[str, int]] = {"none": "none", "best": single.levels}
     for (base, levels), strategy in product(bases.items(), STRATEGIES):
         chosen = replace(policy, base=levels, strategy=strategy)
-        seconds, release = timed(partial(_publish_anew, table, chosen))
+        seconds, release = fastest(partial(_publish_anew, table, chosen))
         found = release.search
         assert found is not None
-        yield {
+        facts = {
             "attributes": len(quasi_identifiers) + 1,
             "occupation": occupation,
             "domain": domain,
@@ -213,11 +217,14 @@ def release_lines(quasi_identifiers: Sequence[str], occupation: str, domain: str
             "strategy": strategy,
             "kl_divergence": round(found.kl_divergence, 6),
             "times_best_single_table": round(found.kl_divergence / single.kl_divergence, 4),
-            "seconds": round(seconds, 4),
             "evaluated": found.evaluated,
             "optimal": found.optimal,
             "bound": None if found.bound is None else round(found.bound, 6),
         }
+        case = f"release of Adult, {len(quasi_identifiers) + 1} attributes, {domain}, "
+        case += f"occupation {occupation}, base {base}, {strategy}"
+        sizes = {"rows": table.counts.total}
+        yield Measurement("stepwise_search", case, sizes, seconds, None, "a count of the cells", count, facts).line()
 
 
 def _publish_anew(table: Table, policy: Policy) -> Release:
@@ -229,7 +236,8 @@ def target_lines(parts: Mapping[str, Sequence[Line]]) -> Iterator[Line]:
     """What was aimed at, for the parts that were measured."""
     for part, rows, columns, limit in (("adult-columns", None, 13, 0.06), ("wide", 50_000, 100, 1.0)):
         for line in parts.get(part, ()):
-            if line["strategy"] == "greedy" and line["columns"] == columns and rows in (None, line["rows"]):
+            sizes = line["sizes"]
+            if line.get("strategy") == "greedy" and sizes["attributes"] == columns and rows in (None, sizes["rows"]):
                 yield {"target": f"{columns} columns in {limit} s", "met": line["seconds"] < limit}
     releases: dict[tuple[int, str, str, str], dict[str, Line]] = {}
     for line in parts.get("releases", ()):
@@ -262,11 +270,15 @@ def nine_attributes(lines: Mapping[str, Line]) -> dict[str, bool]:
     }
 
 
-def wide_lines(shapes: Sequence[tuple[int, int]]) -> Iterator[Line]:
-    """Selection from wide tables."""
-    for rows, columns in shapes:
-        strategies = ("greedy", "greedy-both") if columns <= BOTH_UP_TO else ("greedy",)
-        yield from selection_lines(draw_columns(rows, columns, np.random.default_rng(0)), strategies)
+def wide_lines(quick: bool) -> Iterator[Line]:
+    """Selection from tables that are long, wide, and wider."""
+    shapes = [(rows, LONG_COLUMNS) for rows in LONG_ROWS] + [(rows, WIDE_COLUMNS) for rows in WIDE_ROWS]
+    shapes += [(ROWS, columns) for columns in COLUMNS]
+    for rows, columns in dict.fromkeys(shapes):
+        if quick and (rows * columns > QUICK_CELLS or columns > QUICK_COLUMNS):
+            continue
+        strategies = ("greedy",) if quick or columns > BOTH_UP_TO else ("greedy", "greedy-both")
+        yield from selection_lines("drawn", draw_columns(rows, columns, np.random.default_rng(0)), strategies)
 
 
 def all_releases(cases: Sequence[tuple[Sequence[str], str, str]]) -> Iterator[Line]:
@@ -276,13 +288,13 @@ def all_releases(cases: Sequence[tuple[Sequence[str], str, str]]) -> Iterator[Li
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__file__, __doc__)
     parser.add_argument("--part", choices=["adult-columns", "wide", "releases"], help="only this one")
     parser.add_argument("--quick", action="store_true", help="a few cases of each")
     chosen = parser.parse_args()
     parts: dict[str, Callable[[], Iterator[Line]]] = {
-        "adult-columns": lambda: selection_lines(adult_columns(), ["greedy"]),
-        "wide": lambda: wide_lines(SHAPES[:1] if chosen.quick else SHAPES),
+        "adult-columns": lambda: selection_lines("Adult", adult_columns(), ["greedy"]),
+        "wide": lambda: wide_lines(chosen.quick),
         "releases": lambda: all_releases(CASES[:1] if chosen.quick else CASES),
     }
     measured: dict[str, list[Line]] = {}
@@ -290,13 +302,13 @@ def main() -> None:
         if chosen.part not in (None, part):
             continue
         if part != "wide" and not DATA.is_dir():
-            print(json.dumps({"benchmark": f"stepwise_search {part}", "skipped": "the Adult table is not here"}))
+            skipped(f"stepwise_search {part}", "the Adult table is not here")
             continue
         for line in lines():
             measured.setdefault(part, []).append(line)
-            print(json.dumps({"benchmark": f"stepwise_search {part}", **line}), flush=True)
+            say(**line)
     for line in target_lines(measured):
-        print(json.dumps({"benchmark": "stepwise_search target", **line}))
+        say(benchmark="stepwise_search", **line)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""All benchmarks with one command: JSON lines as they come, then a table, how things grow, and what was aimed at.
+
+    python benchmarks                                  # the quick parts, some minutes
+    python benchmarks --only counting --only privacy_checks
+    python benchmarks --json results.jsonl --plots pictures --make-peer-environment
+    python benchmarks --long                           # everything, up to 100,000,000 rows
+
+Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
+pgmpy, pyAgrum and ipfn take part where they are installed; anjana and pycanon run in an environment of their own.
+The table's ratio is the time as a multiple of the yardstick's. MB is the peak of a process where the case has its own, else
+what the case allocates. Growth is fitted as size^exponent through all sizes of a series; `spread` is the factor by which
+measurements lie off it, `last ^` the exponent of the largest step alone.
+"""
+
+import json
+import sys
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+
+from growth import all_series
+from growth_plots import draw
+from measurement import options
+from suite import SCRIPTS, growth_table, measurements_of, remarks, run, table
+
+
+def main() -> int:
+    parser = options(__file__, __doc__)
+    parser.prog = "python benchmarks"
+    names = [script.name for script in SCRIPTS]
+    parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
+    parser.add_argument("--long", action="store_true", help="all sizes, and the long benchmarks too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON lines there; default: print them")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the growth curves there (extra `plot`)")
+    parser.add_argument(
+        "--peer-python", metavar="PATH", help="for anonymity_peers: a Python that has anjana and pycanon"
+    )
+    parser.add_argument("--make-peer-environment", action="store_true", help="for anonymity_peers: install these first")
+    chosen = parser.parse_args()
+    if chosen.plots and find_spec("matplotlib") is None:
+        parser.error("--plots needs matplotlib; install it, or leave the option out")
+    lines = []
+    with ExitStack() as stack:
+        out = stack.enter_context(chosen.json.open("w", encoding="utf-8")) if chosen.json else sys.stdout
+
+        def tell(line: dict[str, object]) -> None:
+            lines.append(line)
+            print(json.dumps(line), file=out, flush=True)
+
+        for script in SCRIPTS:
+            # What is asked for by name is run, also when it has nothing quick.
+            arguments = script.arguments(chosen.long)
+            if chosen.only:
+                arguments = (arguments or ()) if script.name in chosen.only else None
+            if arguments is None:
+                continue
+            if script.name == "anonymity_peers":
+                arguments += ("--peer-python", chosen.peer_python) if chosen.peer_python else ()
+                arguments += ("--make-peer-environment",) if chosen.make_peer_environment else ()
+            print(f"running {script.name}", file=sys.stderr, flush=True)
+            for line in run(script, arguments):
+                tell(dict(line))
+        measurements = measurements_of(lines)
+        series = all_series(measurements)
+        for one in series:
+            tell(one.line())
+    for part in (table(measurements), growth_table(series), "\n".join(remarks(lines))):
+        print(f"\n{part}" if part else "")
+    if chosen.plots:
+        for path in draw(series, chosen.plots):
+            print(f"wrote {path}")
+    return int(any("failed" in line for line in lines))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

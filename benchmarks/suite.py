@@ -1,0 +1,154 @@
+"""The benchmarks, which arguments each takes to be quick or long, and how they are run and tabulated."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from growth import Series
+from measurement import Measurement, measurement_of
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A benchmark. quick: its arguments in a run of some minutes, None where it has nothing quick; long: in a whole one."""
+
+    name: str
+    quick: tuple[str, ...] | None = ()
+    long: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(__file__).parent / f"{self.name}.py"
+
+    def arguments(self, long: bool) -> tuple[str, ...] | None:
+        """Its arguments, None where it takes no part."""
+        return self.long if long else self.quick
+
+
+SCRIPTS = (
+    Script("counting"),
+    Script("lattice_search"),
+    Script("stepwise_search", quick=("--quick",)),
+    Script("privacy_checks", quick=("--quick",)),
+    Script("publish_adult"),
+    Script("release_queries"),
+    Script("iterative_fitting"),
+    Script("anonymity_peers"),
+    Script("hundred_million", quick=("1e7",)),
+    Script("lands_end", quick=None),
+)
+
+
+def run(script: Script, arguments: Sequence[str]) -> Iterator[Line]:
+    """The JSON lines of a benchmark as they come, in a process of its own, on one thread of linear algebra.
+
+    A benchmark that fails ends with a line that says so; what it says on standard error goes there.
+    """
+    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+    command = [sys.executable, str(script.path), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        for text in process.stdout:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                line = {"benchmark": script.name, "said": text.rstrip("\n")}
+            yield line
+    if process.returncode:
+        yield {"benchmark": script.name, "failed": f"it ended with status {process.returncode}"}
+
+
+def measurements_of(lines: Iterable[Line]) -> list[Measurement]:
+    """The lines that are measurements."""
+    return [measurement for line in lines if (measurement := measurement_of(line))]
+
+
+def table(measurements: Sequence[Measurement]) -> str:
+    """A row for each measurement: what, how large, how long, how many times its yardstick, how much memory."""
+    rows = [
+        {
+            "benchmark": measurement.benchmark,
+            "case": measurement.case,
+            "size": _sizes(measurement.sizes),
+            "seconds": _number(measurement.seconds),
+            "yardstick": measurement.yardstick,
+            "its seconds": _number(measurement.yardstick_seconds),
+            "ratio": _number(measurement.ratio),
+            "MB": _number(measurement.megabytes),
+        }
+        for measurement in measurements
+    ]
+    return _aligned(rows)
+
+
+def growth_table(series: Sequence[Series]) -> str:
+    """A row for each series: the exponents of time and memory, their spread, and the exponent of the last step alone."""
+    rows = []
+    for line in (one.line() for one in series):
+        row = {
+            "benchmark": line["of"],
+            "case": line["case"],
+            "fixed": _sizes(line["fixed"]),
+            "with": line["with"],
+            "from": f"{line['from']:,}",
+            "to": f"{line['to']:,}",
+        }
+        for quantity, short in (("seconds", "time"), ("megabytes", "memory")):
+            law = line.get(quantity, {})
+            row |= {f"{short} ^": _number(law.get("exponent"))}
+            row |= {f"{short} spread": _number(law.get("spread")), f"{short} last ^": _number(law.get("last_exponent"))}
+        rows.append(row)
+    return _aligned(rows)
+
+
+def remarks(lines: Iterable[Line]) -> list[str]:
+    """Whatever is no measurement, one sentence each: targets, projections, what was skipped or failed."""
+    tellers: dict[str, Callable[[Any], str]] = {
+        "skipped": lambda reason: f"skipped: {reason}",
+        "failed": lambda reason: f"FAILED: {reason}",
+        "projected": lambda rows: f"projected to {rows:,} rows",
+    }
+    found = []
+    for line in lines:
+        if "target" in line:
+            rest = [str(value) for name, value in line.items() if name not in ("benchmark", "target", "met")]
+            where = f" ({', '.join(rest)})" if rest else ""
+            found.append(f"{line['benchmark']} {'met' if line['met'] else 'MISSED'}: {line['target']}{where}")
+        for key, tell in tellers.items():
+            if key in line:
+                rest = {name: value for name, value in line.items() if name not in ("benchmark", key)}
+                more = ", ".join(f"{name} {json.dumps(value)}" for name, value in rest.items())
+                found.append(f"{line['benchmark']} {tell(line[key])}{more and f' ({more})'}")
+                break
+    return found
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{size:,} {name}" for name, size in sizes.items())
+
+
+def _number(number: float | None) -> str:
+    """Three significant digits, without exponent unless it is far from one."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if 100 <= abs(number) < 1e9 else f"{number:.3g}"
+
+
+def _aligned(rows: Sequence[Mapping[str, str]]) -> str:
+    """Columns of text to the left, of numbers to the right."""
+    frame = pd.DataFrame(rows)
+    left = {
+        name: f"{{:<{max(map(len, (name, *frame[name])))}}}".format
+        for name in ("benchmark", "case", "fixed", "size", "yardstick")
+        if name in frame
+    }
+    return str(frame.to_string(index=False, formatters=left, justify="left")) if rows else ""

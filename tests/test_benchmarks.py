@@ -1,0 +1,167 @@
+"""The command of the benchmarks knows every script, and tables, fits, projections and pictures are right."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from growth import PowerLaw, Series, all_series, fitted, projected
+from growth_plots import draw
+from hypothesis import given
+from hypothesis import strategies as st
+from measurement import Measurement, measurement_of, peak_megabytes
+from suite import SCRIPTS, growth_table, remarks, run, table
+
+from conftest import ROOT
+
+SIZES = (10, 100, 1_000, 10_000)
+
+
+def growing(exponent: float, case: str = "case", **fixed: int) -> list[Measurement]:
+    return [
+        Measurement("b", case, {"rows": n, **fixed}, 2e-6 * n**exponent, 3 * n, "copy", 1e-6 * n, {"fact": "said"})
+        for n in SIZES
+    ]
+
+
+@given(st.floats(-3, 3), st.floats(1e-6, 1e6))
+def test_a_fit_finds_the_power_law_that_made_the_values(exponent: float, factor: float) -> None:
+    law = fitted(SIZES, [factor * n**exponent for n in SIZES])
+    assert law.exponent == pytest.approx(exponent, abs=1e-9)
+    assert law.factor == pytest.approx(factor, rel=1e-6)
+    assert law.spread == pytest.approx(1, abs=1e-6)
+
+
+def test_a_fit_is_the_least_squares_line_and_its_spread_the_standard_deviation() -> None:
+    """By the normal equations; one value is off by a factor of two."""
+    values = [1.0, 10, 200, 1_000]
+    x, y = np.log10(SIZES), np.log10(values)
+    slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()
+    residuals = y - y.mean() - slope * (x - x.mean())
+    law = fitted(SIZES, values)
+    assert law.exponent == pytest.approx(slope)
+    assert law.spread == pytest.approx(10 ** np.sqrt((residuals**2).sum() / 2))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "values"), [([1, 10], [1, 2]), ([1, 10, 10], [1, 2, 3]), ([1, 10, 100], [0, 1, 2]), ([1, 2, 3], [1, 2])]
+)
+def test_what_cannot_be_fitted_is_refused(sizes: list[float], values: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"needs|above zero"):
+        fitted(sizes, values)
+
+
+@given(st.floats(0, 1e3), st.floats(1e-3, 1e3))
+def test_a_projection_holds_the_truth_of_fixed_and_linear_costs(fixed: float, each: float) -> None:
+    found = projected([1e6, 1e7, 1e8], [fixed + each * n for n in (1, 10, 100)], 1e9)
+    assert found.high == pytest.approx(fixed + each * 1_000)
+    assert found.low <= found.high * (1 + 1e-9)
+
+
+@given(st.floats(0.1, 3))
+def test_a_projection_holds_the_truth_of_a_power_law(exponent: float) -> None:
+    found = projected([1e6, 1e7, 1e8], [n**exponent for n in (1, 10, 100)], 1e9)
+    assert found.low <= 1_000**exponent * (1 + 1e-9)
+    assert found.high >= 1_000**exponent * (1 - 1e-9)
+
+
+def test_series_differ_in_one_size_alone() -> None:
+    points = growing(1, attributes=7) + growing(2, attributes=70) + growing(1, "other")
+    assert [(s.case, s.grows, dict(s.fixed)) for s in all_series(points)] == [
+        ("case", "rows", {"attributes": 7}),
+        ("case", "rows", {"attributes": 70}),
+        ("other", "rows", {}),
+    ]
+    (series, *_) = all_series(reversed(points))
+    assert series.values("seconds")[0] == list(SIZES)
+    assert all_series(points[:2]) == []
+
+
+def test_a_measurement_survives_its_json_line() -> None:
+    point = growing(1)[0]
+    read = measurement_of(json.loads(json.dumps(point.line())))
+    assert read is not None
+    assert read.line() == point.line()
+    assert measurement_of({"benchmark": "b", "target": "t", "met": True}) is None
+    with pytest.raises(ValueError, match="rows, attributes, cells, margins"):
+        Measurement("b", "case", {"colour": 3}, 1.0)
+    with pytest.raises(ValueError, match="yardstick"):
+        Measurement("b", "case", {"rows": 3}, 1.0, yardstick="copy")
+
+
+def test_the_memory_of_a_run_is_what_it_allocates() -> None:
+    assert peak_megabytes(lambda: np.ones(1_000_000).sum()) == pytest.approx(8, rel=0.05)
+
+
+def test_tables_have_a_row_for_each_measurement_and_each_series() -> None:
+    points = growing(2)
+    header, *rows = table(points).splitlines()
+    assert header.split() == ["benchmark", "case", "size", "seconds", "yardstick", "its", "seconds", "ratio", "MB"]
+    assert rows[1].split() == ["b", "case", "100", "rows", "0.02", "copy", "0.0001", "200", "300"]
+    _, row = growth_table(all_series(points)).splitlines()
+    assert row.split() == ["b", "case", "rows", "10", "10,000", "2", "1", "2", "1", "1", "1"]
+    assert table([]) == growth_table([]) == ""
+
+
+def test_what_is_no_measurement_is_remarked() -> None:
+    lines = [
+        growing(1)[0].line(),
+        {"benchmark": "b", "target": "5 s", "met": False},
+        {"benchmark": "b", "skipped": "why"},
+    ]
+    assert remarks(lines) == ["b MISSED: 5 s", "b skipped: why"]
+
+
+def test_growth_is_drawn_once_for_each_benchmark_and_size(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (path,) = draw(all_series(growing(1) + growing(2, "other")), tmp_path / "pictures")
+    assert path.name == "b-rows.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def scripts() -> dict[str, Path]:
+    """Files in the folder that run by themselves, but for the command."""
+    files = {path.stem: path for path in (ROOT / "benchmarks").glob("*.py")}
+    return {name: path for name, path in files.items() if "__main__" in path.read_text() and name != "__main__"}
+
+
+def test_the_command_knows_every_script_and_each_has_help() -> None:
+    assert scripts() == {script.name: script.path for script in SCRIPTS}
+    helped = """
+import runpy, sys
+sys.path.insert(0, sys.argv[1])
+for path in sys.argv[2:]:
+    sys.argv = [path, "--help"]
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as stop:
+        assert not stop.code, path
+"""
+    paths = [ROOT / "benchmarks" / "__main__.py", *scripts().values()]
+    command = [sys.executable, "-c", helped, str(ROOT / "benchmarks"), *map(str, paths)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.count("usage: python benchmarks") == len(paths)
+
+
+def test_without_data_a_benchmark_is_skipped_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARGINALS_DATA", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    (script,) = (script for script in SCRIPTS if script.name == "publish_adult")
+    (line,) = run(script, ())
+    assert line == {"benchmark": "publish_adult", "skipped": "the Adult table is not here"}
+
+
+def test_a_benchmark_that_fails_says_so() -> None:
+    (script,) = (script for script in SCRIPTS if script.name == "publish_adult")
+    *_, line = run(script, ("--no-such-option",))
+    assert remarks([line]) == ["publish_adult FAILED: it ended with status 2"]
+
+
+def test_laws_are_those_of_time_and_memory() -> None:
+    series = Series("b", "case", "rows", {}, tuple(growing(1.5)))
+    laws = series.laws()
+    assert laws["seconds"] == PowerLaw(pytest.approx(1.5), pytest.approx(2e-6), pytest.approx(1))
+    assert laws["megabytes"].exponent == pytest.approx(1)
