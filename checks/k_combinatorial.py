@@ -11,6 +11,7 @@ anonymity, and only when there are two of them at least.
 """
 
 from collections.abc import Collection as AnyCollection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,7 @@ def by_join(tree: SensitiveTree, k: int, limit: int = 20_000_000) -> Finding:
 
 
 def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> dict[str, Any]:
-    return tree.describe(combination.tolist()) | {"upper_bound": int(bound)}
+    return tree.describe(combination.tolist()) | {"count": int(bound)}
 
 
 def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
@@ -208,8 +209,8 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     """Whether a collection is k-combinatorially anonymous.
 
     A decomposable one by the closed form, as far as one sensitive attribute is concerned; with several, or without a
-    junction tree, by programming. One cell below k is shown where there is one. Undecided when none of these comes to an
-    end within the budget.
+    junction tree, by programming. One cell below k is shown where there is one, else for the closed form the cell with
+    the smallest count U. Undecided when none of these comes to an end within the budget.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -225,6 +226,22 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     if len(trees) > 1:
         return by_programming(collection, sensitive, k, budget)
     found = of_tree(trees[0], k, budget)
-    if found.verdict is Verdict.HOLDS:
-        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, found.algorithm, found.examined)
-    return found
+    return _with_nearest(found, trees[0], link, budget.proof) if found.verdict is Verdict.HOLDS else found
+
+
+def _with_nearest(found: Finding, tree: SensitiveTree, link: Finding, budget: int) -> Finding:
+    """What was found to hold, with the cell nearest to failing: from the smallest class of k-link down, by search.
+
+    budget: partial combinations that may be looked at for it; the smallest one met is shown where it ends before.
+    """
+    worst, examined = link.worst, 0
+    while worst is not None and worst["count"] > found.parameters["k"]:
+        closer = by_search(tree, worst["count"], budget - examined)
+        examined += closer.examined
+        if closer.verdict is Verdict.UNDECIDED:
+            note = "the cell shown is the one with the smallest count that was found; others may have a smaller one"
+            return replace(found, worst=worst, examined=found.examined + examined, note=note)
+        if closer.verdict is Verdict.HOLDS:
+            break
+        worst = closer.worst
+    return replace(found, worst=worst, examined=found.examined + examined)

@@ -37,19 +37,19 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
         target = int(np.flatnonzero(open_cells)[0])
         described = _described(collection, sensitive, cells, public, int(rows[target]))
         if solved >= budget.cell_programs:
-            undecided = undecided or described | {"upper_bound_between": [0, int(collection.cube.total)]}
+            undecided = undecided or described | {"count_between": [0, int(collection.cube.total)]}
             break
         extreme = extreme_count(cells, cell_of == target, 1, budget.seconds, budget.nodes)
         solved += 1
         open_cells[target] = False
         if extreme.table is None:
             if extreme.bound >= 1:
-                undecided = undecided or described | {"upper_bound_between": [0, int(extreme.bound + 1e-6)]}
+                undecided = undecided or described | {"count_between": [0, int(extreme.bound + 1e-6)]}
             continue
         reached = np.bincount(cell_of, extreme.table, minlength=len(rows))
         largest = int(reached[target])
         if 0 < largest < k:
-            worst = described | {"upper_bound": largest}
+            worst = described | {"count": largest}
             return Finding("k-combinatorial", Verdict.FAILS, parameters, worst, name, solved)
         open_cells &= reached < k
     if undecided is not None:

@@ -163,7 +163,7 @@ def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[
         assert finding.verdict is expected, find
         if finding.verdict is Verdict.FAILS and find is not by_search:
             assert finding.worst is not None
-            assert finding.worst["upper_bound"] == positive.min()
+            assert finding.worst["count"] == positive.min()
 
 
 @given(sensitive_collections(), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.6]))
