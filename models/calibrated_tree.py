@@ -88,10 +88,11 @@ class CalibratedTree:
     @cached_property
     def finest_levels(self) -> tuple[int, ...]:
         """For each attribute of the domain the finest level that a clique shows; that of `*` where none does."""
-        return tuple(
-            min((cells.margin[a] for cells in self.cliques if a in cells.margin), default=hierarchy.height)
-            for a, hierarchy in self.domain.items()
-        )
+        levels = {attribute: hierarchy.height for attribute, hierarchy in self.domain.items()}
+        for cells in self.cliques:
+            for attribute, level in cells.margin.items():
+                levels[attribute] = min(level, levels[attribute])
+        return tuple(levels.values())
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
@@ -101,7 +102,7 @@ class CalibratedTree:
     def _link(self, child: int) -> Link:
         parent = max(self.tree.parents[child], 0)
         margin = self.domain.margin(self.tree.separators[child])
-        shared = [a for a in self.domain.attributes if a in margin]
+        shared = sorted(margin, key=self.domain.index)
         columns = [
             [self.domain.hierarchy(a).lift(cells.margin[a], margin[a])[cells.codes[a]] for a in shared]
             for cells in (self.cliques[child], self.cliques[parent])
@@ -155,7 +156,9 @@ class CalibratedTree:
         if known is None:
             attribute = self.domain.attributes[item[0]]
             shown = (
-                1 << c for c, cells in enumerate(self.cliques) if cells.margin.get(attribute, item[1] + 1) <= item[1]
+                1 << clique
+                for clique, cells in enumerate(self.cliques)
+                if attribute in cells.margin and cells.margin[attribute] <= item[1]
             )
             known = self._holders[item] = sum(shown)
         return known

@@ -54,7 +54,7 @@ class ContingencyTable:
         Raises DomainMismatchError for a code or count out of range.
         """
         kept = domain.margin(domain.mask(margin))
-        attributes = [attribute for attribute in domain.attributes if attribute in kept]
+        attributes = sorted(kept, key=domain.index)
         columns = [codes[attribute] for attribute in attributes]
         radices = [domain.hierarchy(attribute).size(kept[attribute]) for attribute in attributes]
         counts = np.asarray(counts, dtype=np.int64)
@@ -76,7 +76,7 @@ class ContingencyTable:
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The attributes of the margin in the domain's order."""
-        return tuple(attribute for attribute in self.domain.attributes if attribute in self.margin)
+        return tuple(sorted(self.margin, key=self.domain.index))
 
     @cached_property
     def mask(self) -> Mask:

@@ -269,18 +269,18 @@ def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bo
 
     A clique is passed through where the next separator shows all that is asked of the clique.
     """
-    clique = tree.links[side.link].cliques[side.side]
-    own = [item for item in items if tree.holders(item) >> clique & 1]
-    ways: dict[Side, list[Item]] = {}
-    for item in items:
-        if item not in own:
-            ways.setdefault(tree.way(clique, item), []).append(item)
-    if not ways:
-        return True
-    asked = tree.tree.separators[side.link + 1]
-    for index, level in own:
-        asked |= tree.domain.mask({tree.domain.attributes[index]: level})
-    (way, beyond), *others = ways.items()
-    if others or asked & ~tree.tree.separators[way.link + 1]:
-        return False
-    return _is_counted(tree, way, tuple(beyond))
+    while True:
+        clique = tree.links[side.link].cliques[side.side]
+        asked = tree.tree.separators[side.link + 1]
+        ways: dict[Side, list[Item]] = {}
+        for index, level in items:
+            if tree.holders((index, level)) >> clique & 1:
+                asked |= tree.domain.mask({tree.domain.attributes[index]: level})
+            else:
+                ways.setdefault(tree.way(clique, (index, level)), []).append((index, level))
+        if not ways:
+            return True
+        (way, beyond), *others = ways.items()
+        if others or asked & ~tree.tree.separators[way.link + 1]:
+            return False
+        side, items = way, tuple(beyond)

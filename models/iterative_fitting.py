@@ -91,13 +91,17 @@ class _Fitter:
         if self.cells:
             self._spread_from(0)
 
-    def _spread_from(self, clique: int, came_from: int = -1) -> None:
-        for neighbour, own, other, size in self.links[clique]:
-            if neighbour != came_from:
-                wanted = np.bincount(own, self.beliefs[clique], minlength=size)
-                held = np.bincount(other, self.beliefs[neighbour], minlength=size)
-                self.beliefs[neighbour] = self.beliefs[neighbour] * (wanted / np.where(held > 0, held, 1))[other]
-                self._spread_from(neighbour, clique)
+    def _spread_from(self, start: int) -> None:
+        """Bring all other cliques into line with one, those next to it first."""
+        waiting = [(start, -1)]
+        while waiting:
+            clique, came_from = waiting.pop()
+            for neighbour, own, other, size in self.links[clique]:
+                if neighbour != came_from:
+                    wanted = np.bincount(own, self.beliefs[clique], minlength=size)
+                    held = np.bincount(other, self.beliefs[neighbour], minlength=size)
+                    self.beliefs[neighbour] = self.beliefs[neighbour] * (wanted / np.where(held > 0, held, 1))[other]
+                    waiting.append((neighbour, clique))
 
     def sweep(self) -> float:
         """Fit every marginal once; the largest misfit met, as a share of the published count."""

@@ -17,6 +17,9 @@ class Margin(Mapping[str, int]):
     def __getitem__(self, attribute: str) -> int:
         return self._levels[attribute]
 
+    def __contains__(self, attribute: object) -> bool:
+        return attribute in self._levels  # Mapping's own way, by an exception, is ten times slower
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._levels)
 

@@ -3,9 +3,10 @@
 What lies beyond a separator is asked once and kept; most margins then are one product of two small matrices.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from models.possible_cells import TooManyCellsError
 
 CELL_LIMIT = 1 << 24
 """Cells, empty ones included, that a margin may have."""
+
+_Beyond: TypeAlias = tuple[Side, tuple[Item, ...]]
+"""A side of a separator, and what is asked of the tree there."""
 
 _KEPT_BYTES = 1 << 27
 """Memory for what is kept; beyond it everything is forgotten and asked again."""
@@ -81,7 +85,7 @@ class TreeMargins:
         if not items:
             return np.array(self.tree.total)
         if home is not None:
-            return self._through(home, None, items).reshape(shape)
+            return self._through(home, None, items, {}).reshape(shape)
         return self.across(self.tree.splits(items)[0], items)
 
     def across(self, split: tuple[int, tuple[Item, ...], tuple[Item, ...]], items: tuple[Item, ...]) -> FloatArray:
@@ -93,22 +97,48 @@ class TreeMargins:
 
     def beyond(self, side: Side, items: tuple[Item, ...]) -> FloatArray:
         """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
-        known = self._kept.arrays.get((side, items))
-        if known is not None:
-            return known
-        clique = self.tree.links[side.link].cliques[side.side]
-        return self._kept.keep((side, items), self._through(clique, side, items))
+        return self._worked_out([(side, items)])[side, items]
 
-    def _through(self, clique: int, back: Side | None, items: tuple[Item, ...]) -> FloatArray:
-        """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of items."""
-        own: list[Item] = []
+    def _worked_out(self, wanted: Iterable[_Beyond]) -> dict[_Beyond, FloatArray]:
+        """What lies beyond some sides, those farther off first: trees may be deeper than Python can recurse."""
+        found: dict[_Beyond, FloatArray] = {}
+        wanted = list(wanted)
+        waiting = list(wanted)
+        while waiting:
+            asked = waiting[-1]
+            if asked not in found and (known := self._kept.arrays.get(asked)) is not None:
+                found[asked] = known
+            if asked in found:
+                waiting.pop()
+                continue
+            side, items = asked
+            clique = self.tree.links[side.link].cliques[side.side]
+            needed = self._ways(clique, items)
+            if missing := [way for way in needed if way not in found]:
+                waiting.extend(missing)
+                continue
+            messages = {way: found[way] if way in wanted else found.pop(way) for way in needed}
+            found[asked] = self._kept.keep(asked, self._through(clique, side, items, messages))
+        return found
+
+    def _ways(self, clique: int, items: tuple[Item, ...]) -> list[_Beyond]:
+        """The sides on which lie the items that a clique does not hold, each with its items."""
         ways: dict[Side, list[Item]] = {}
         for item in items:
-            if self.tree.holders(item) >> clique & 1:
-                own.append(item)
-            else:
+            if not self.tree.holders(item) >> clique & 1:
                 ways.setdefault(self.tree.way(clique, item), []).append(item)
-        messages = [self._message(side, tuple(asked)) for side, asked in ways.items()]
+        return [(side, tuple(asked)) for side, asked in ways.items()]
+
+    def _through(
+        self, clique: int, back: Side | None, items: tuple[Item, ...], beyond: Mapping[_Beyond, FloatArray]
+    ) -> FloatArray:
+        """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of items.
+
+        beyond: what lies on each of the clique's ways to items that it does not hold.
+        """
+        own = [item for item in items if self.tree.holders(item) >> clique & 1]
+        apart = [item for _, asked in beyond for item in asked]
+        messages = [self._message(side, counts) for (side, _), counts in beyond.items()]
         counts = self.tree.cliques[clique].expected
         keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
         cells = 1
@@ -116,7 +146,7 @@ class TreeMargins:
             link = self.tree.links[back.link]
             keys, cells = link.positions[back.side], len(link)
         size = cells * prod(self.shape(tuple(own)))
-        if size * prod(self.shape(tuple(item for asked in ways.values() for item in asked))) > CELL_LIMIT:
+        if size * prod(self.shape(tuple(apart))) > CELL_LIMIT:
             raise TooManyCellsError(f"on the way there are more than the {CELL_LIMIT} cells that are laid out")
         for item in own:
             codes = self.tree.codes(clique, item)
@@ -125,16 +155,16 @@ class TreeMargins:
                 counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
             keys = keys * self.size(item) + codes
         found = self.gluing.through(counts, keys, size, messages)
-        told = (*own, *(item for asked in ways.values() for item in asked))
+        told = (*own, *apart)
         if told == items:
             return found.reshape(cells, -1)
         lengths = [self.size(item) for item in told]
         axes = [0, *(told.index(item) + 1 for item in items)]
         return np.ascontiguousarray(found.reshape(cells, *lengths).transpose(axes)).reshape(cells, -1)
 
-    def _message(self, side: Side, items: tuple[Item, ...]) -> Message:
+    def _message(self, side: Side, counts: FloatArray) -> Message:
         link = self.tree.links[side.link]
-        return Message(self.beyond(side, items), link.rows[side.side], link.positions[1 - side.side])
+        return Message(counts, link.rows[side.side], link.positions[1 - side.side])
 
     def _ordered(self, found: FloatArray, told: tuple[Item, ...], items: tuple[Item, ...]) -> FloatArray:
         shaped = found.reshape([self.size(item) for item in told])

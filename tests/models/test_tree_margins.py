@@ -14,6 +14,7 @@ from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain
 from models.errors import DomainMismatchError
+from models.frechet_bounds import FrechetBounds
 from models.hierarchy import Hierarchy
 from models.inference import expectation
 from models.iterative_fitting import iterative_fit
@@ -108,3 +109,27 @@ def test_what_is_kept_stays_within_its_memory(monkeypatch: pytest.MonkeyPatch) -
     for key in range(50):
         assert kept.keep(key, np.zeros(50)) is kept.arrays[key]
         assert sum(array.nbytes for array in kept.arrays.values()) <= 1000
+
+
+def test_the_two_ends_of_a_chain_longer_than_python_can_recurse() -> None:
+    """The product of all transition matrices; and Frechet's bounds hold for what is expected."""
+    rng, length, rows = np.random.default_rng(0), 1200, 200
+    names = [f"a{number:04}" for number in range(length + 1)]
+    domain = Domain.of({name: Hierarchy.flat("xyz") for name in names})
+    tables, expected = [], np.eye(3)
+    before = rng.integers(0, 3, rows)
+    start = np.bincount(before, minlength=3)
+    for first, second in zip(names, names[1:]):
+        after = np.where(rng.random(rows) < 0.01, rng.integers(0, 3, rows), before)
+        pairs = np.bincount(before * 3 + after, minlength=9).reshape(3, 3)
+        expected = expected @ (pairs / pairs.sum(axis=1, keepdims=True))
+        cells = {first: before, second: after}
+        tables.append(ContingencyTable.from_cells(domain, {first: 0, second: 0}, cells, np.ones(rows, dtype=np.int64)))
+        before = after
+    collection = Collection.of(DataCube(tables), [table.mask for table in tables])
+    ends = {names[0]: 0, names[-1]: 0}
+    found = expected_counts(proportional(tree_of(collection)), ends)
+    np.testing.assert_allclose(found, start[:, None] * expected, rtol=1e-9)
+    bounds = FrechetBounds.of(collection).of_margin(ends)
+    assert np.all(bounds.lower <= found)
+    assert np.all(found <= bounds.upper)
