@@ -1,5 +1,8 @@
 """A small table to try things on, and a release of it: 48 people, none of whom exists.
 
+`frame` are its rows as a DataFrame, `attributes` what its columns are, `table` its rows counted, `release` two small
+tables of counts over it.
+
 >>> from marginals.example import release, table
 >>> table
 Table(48 rows, 12 distinct, 0 dropped; age (quasi-identifier), sex (quasi-identifier), diagnosis (sensitive))
