@@ -33,6 +33,7 @@ smartquotes = False  # -- begins an option, and texts are quoted as they are typ
 default_role = "code"  # single backticks in docstrings
 autodoc_default_options = {"members": True, "ignore-module-all": True}
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 100
