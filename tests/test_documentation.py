@@ -79,6 +79,7 @@ UNKNOWN = {
     "risk.interactions.": (
         '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.interactions]]\nunheard_of = 1'
     ),
+    "risk.linkage.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[risk.linkage]\nunheard_of = 1',
     "risk.rules.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.rules]]\nunheard_of = 1',
 }
 """For each section a config with an unknown key in it."""
