@@ -101,7 +101,7 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     >>> from marginals.example import release, table
     >>> with TemporaryDirectory() as folder:
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
-    >>> attacks.attacked[0].reconstruction.share
+    >>> attacks.attacked[0].concluded.reconstruction.share
     0.0
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
