@@ -4,7 +4,7 @@ DEMO ?= demo
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: demo setup lint test bench
+.PHONY: demo setup lint test bench docs
 
 demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
 	if test -f "$(DEMO)/census.csv"; then rm -rf "$(DEMO)"; fi
@@ -24,6 +24,9 @@ test: lint  ## lint, then all tests
 
 bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not part of the tests' verdict
 	$(BIN)/python benchmarks $(BENCH)
+
+docs: $(VENV)/.ready  ## the documentation, in build/docs/index.html
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -160,7 +160,7 @@ class Functional:
 
 
 def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> FloatArray:
-    """How far each class lies below psi: e(E), the sum of |psi(k) - F(k)| over all base values (TZ09 Def. 8)."""
+    """How far each class lies below psi: e(E), the sum of `|psi(k) - F(k)|` over all base values (TZ09 Def. 8)."""
     shares = requirement.cumulative(vectors)
     return np.asarray(np.abs(requirement.bounds(shares.shape[1]) - shares).sum(axis=1), dtype=np.float64)
 

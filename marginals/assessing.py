@@ -33,6 +33,13 @@ def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None
     """What a table gives away with quasi-identifiers at these levels, the others as they are.
 
     Raises InputError for a level of anything but a quasi-identifier.
+
+    >>> from marginals.example import table
+    >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
+    >>> assessed.ok
+    False
+    >>> [(check.criterion, check.holds) for check in assessed.checks]
+    [('k-anonymity', False), ('l-diversity', False)]
     """
     chosen = dict(levels or {})
     for attribute in chosen:

@@ -96,6 +96,15 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     """Measure attacks on one bundle, or on several put together.
 
     truth: the table they were made from; with it, guesses are judged. Raises InputError or BundleError.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals.example import release, table
+    >>> with TemporaryDirectory() as folder:
+    ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
+    >>> attacks.attacked[0].concluded.reconstruction.share
+    0.0
+    >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
+    (0.792, 0.375)
     """
     bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
     published = bundles[0][1] if len(bundles) == 1 else union(bundles)

@@ -10,7 +10,11 @@ from models.hierarchy import Hierarchy
 
 
 class Role(Enum):
-    """The part a column plays. Identifiers and ignored columns are never read any further."""
+    """The part a column plays. Identifiers and ignored columns are never read any further.
+
+    >>> Role("sensitive").is_used, Role("identifier").is_used
+    (True, False)
+    """
 
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
@@ -60,7 +64,11 @@ class Attribute:
             raise InputError("an attribute takes one of hierarchy, intervals and prefixes, not several")
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
-        """The hierarchy for a column that holds these distinct values. Raises HierarchyError where none fits."""
+        """The hierarchy for a column that holds these distinct values. Raises HierarchyError where none fits.
+
+        >>> Attribute("quasi-identifier", prefixes=[2]).hierarchy_of(["123", "145"]).labels
+        (('123', '145'), ('12*', '14*'), ('*',))
+        """
         if self.hierarchy is not None:
             return self.hierarchy
         ordered = sorted(values)

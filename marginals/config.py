@@ -58,7 +58,17 @@ class Config:
 
 
 def read_config(path: str | Path) -> Config:
-    """The config in a TOML file. Raises InputError naming the file and the key at fault."""
+    r"""The config in a TOML file. Raises InputError naming the file and the key at fault.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "release.toml")
+    ...     _ = file.write_text("data.path = 'people.csv'\nattributes.sex.role = 'quasi-identifier'\nprivacy.k_link = 5")
+    ...     config = read_config(file)
+    >>> config.data.name, config.policy.k_link
+    ('people.csv', 5)
+    """
     path = Path(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -28,7 +28,11 @@ Condition: TypeAlias = "str | Callable[[pd.DataFrame], Any] | Sequence[bool] | p
 
 @dataclass(frozen=True)
 class DisclosureRule:
-    """One rule as data. level: None hides the attribute. condition: None is about all rows."""
+    """One rule as data. level: None hides the attribute. condition: None is about all rows.
+
+    >>> DisclosureRule("age", level=2, condition="age > 80")
+    DisclosureRule(attribute='age', level=2, condition='age > 80')
+    """
 
     attribute: str
     level: int | None = None
@@ -66,6 +70,13 @@ def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> 
     """The table with an attribute suppressed in some rows (Definition 6, whose formula selects the other rows).
 
     Raises InputError for a condition that cannot be read, DomainMismatchError for an unknown attribute.
+
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.table import read_rows
+    >>> table = DisclosedTable.of(read_rows(frame, attributes))
+    >>> hidden = hide(table, "diagnosis", "diagnosis == 'Gout' and sex == 'Female'")
+    >>> hidden.frame()["diagnosis"].value_counts().to_dict()
+    {'Flu': 17, 'Gout': 16, 'Asthma': 13, '*': 2}
     """
     return generalize(table, attribute, condition, table.rows.domain.hierarchy(attribute).height)
 
@@ -74,13 +85,27 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
     """The table with an attribute at a level, or as high as it is already, in some rows (Definition 7).
 
     Errors as for `hide`; DisclosureRuleError for a level that the attribute does not have.
+
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.table import read_rows
+    >>> table = generalize(DisclosedTable.of(read_rows(frame, attributes)), "age", "age >= 50", 2)
+    >>> table.frame()["age"].unique().tolist()
+    ['22', '27', '34', '38', '45', '40-59']
     """
     rows = selected(table.originals, condition)
     return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
 
 
 def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
-    """A table under some rules, in whatever order."""
+    """A table under some rules, in whatever order.
+
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.table import read_rows
+    >>> rules = [DisclosureRule("age", level=1), DisclosureRule("sex", condition="age < 30")]
+    >>> table = disclose(read_rows(frame, attributes), rules)
+    >>> table.frame().iloc[[0, -1]].values.tolist()
+    [['20-29', '*', 'Asthma'], ['50-59', 'Male', 'Gout']]
+    """
     table = DisclosedTable.of(rows)
     for rule in rules:
         if rule.level is None:

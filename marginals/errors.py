@@ -5,11 +5,26 @@ from models.errors import MarginalsError
 
 
 class InputError(MarginalsError, ValueError):
-    """A file, key or argument that cannot be used as it is. The command line answers with exit status 2."""
+    """A file, key or argument that cannot be used as it is. The command line answers with exit status 2.
+
+    >>> import marginals
+    >>> marginals.Attribute("secret")
+    Traceback (most recent call last):
+        ...
+    marginals.errors.InputError: the role 'secret' is none of quasi-identifier, sensitive, identifier, ignored
+    """
 
 
 class NothingPublishableError(MarginalsError):
-    """No collection satisfies the policy. The command line answers with exit status 1."""
+    """No collection satisfies the policy. The command line answers with exit status 1.
+
+    >>> import marginals
+    >>> from marginals.example import table
+    >>> marginals.publish(table, marginals.Policy(k_link=1000, base="none"))
+    Traceback (most recent call last):
+        ...
+    marginals.errors.NothingPublishableError: no marginal of the table satisfies the policy, so there is nothing to publish
+    """
 
 
 class BundleError(InputError):
@@ -17,6 +32,9 @@ class BundleError(InputError):
 
     file: the file of the bundle that is at fault, relative to it. problem: what is wrong with it. What a bundle says in
     them is shown without obeying it: a terminal's escapes stand as text.
+
+    >>> BundleError("marginals/age.csv", "line 3 counts less than nothing").file
+    'marginals/age.csv'
     """
 
     def __init__(self, file: str, problem: str) -> None:

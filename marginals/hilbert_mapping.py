@@ -23,6 +23,12 @@ def hilbert(table: Table, requirement: Functional, *, k: int = 1) -> LocalRecodi
 
     k: each class has at least so many rows.
     Raises InputError unless the table has one sensitive attribute, NothingPublishableError when no l leads there.
+
+    >>> from fractions import Fraction
+    >>> from checks.functional_diversity import Functional
+    >>> from marginals.example import table
+    >>> hilbert(table, Functional(Fraction(1, 2), 2))
+    LocalRecoding(48 rows in 10 classes)
     """
     _, values = _ordered_rows(table)
     for l in range(2, eligible_l(values) + 1):

@@ -31,6 +31,9 @@ class Policy:
     of a margin, empty cells included. must_publish, must_not_publish: margins that something published must show, or
     that nothing published may show. time_limit: seconds.
     Raises InputError or CriterionError for values that make no sense.
+
+    >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
+    'greedy'
     """
 
     k_link: int | None = None
@@ -68,7 +71,11 @@ class Policy:
 
     @cached_property
     def criterion(self) -> Diversity | None:
-        """The diversity as a criterion."""
+        """The diversity as a criterion.
+
+        >>> Policy(diversity="entropy:3").criterion
+        Entropy(l=Fraction(3, 1))
+        """
         if self.diversity is None:
             return None
         if not isinstance(self.diversity, str):
@@ -76,7 +83,11 @@ class Policy:
         return parse_diversity(self.diversity)
 
     def requirements(self, sensitive: tuple[str, ...]) -> Requirements:
-        """What a collection must satisfy, for a table with these sensitive attributes."""
+        """What a collection must satisfy, for a table with these sensitive attributes.
+
+        >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
+        10
+        """
         return Requirements(sensitive, self.k_link, self.k_combinatorial, self.criterion)
 
 

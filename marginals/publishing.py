@@ -36,6 +36,10 @@ def anonymize(
     """All minimal single tables that satisfy a policy, best KL divergence first.
 
     suppression: share of the rows that may be shown with every quasi-identifier at `*` instead.
+
+    >>> from marginals.example import table
+    >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
+    [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
     """
     return minimal_tables(
         table.cube,
@@ -124,6 +128,10 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
     What is found is verified, by the marginals alone and with the whole budget of each check, before it is given back.
     Raises NothingPublishableError when no collection satisfies the policy or the one found is not proven to, InputError
     when the policy does not fit the table.
+
+    >>> from marginals.example import table
+    >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
+    Release(48 rows, KL divergence 2.532 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     requirements = policy.requirements(table.sensitive)
     cube = table.cube

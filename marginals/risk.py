@@ -175,6 +175,18 @@ class Risk:
     """A table, its disclosure under the rules of a config, and the attackers that it is disclosed to.
 
     public: what these link with it before.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals.config import Config
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.policy import Policy
+    >>> with TemporaryDirectory() as folder:
+    ...     frame.to_csv(f"{folder}/people.csv", index=False)
+    ...     config = Config(Path(folder), Path(folder, "people.csv"), attributes, ("",), "declared", Policy())
+    ...     risk = disclosure_risk(config)
+    >>> risk.frontier(points=3).risk
+    array([0.02083333, 0.0669686 , 0.16666667])
     """
 
     table: DisclosedTable
@@ -363,6 +375,18 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
 
     Raises InputError for files, columns or conditions that cannot be used, DomainMismatchError or DisclosureRuleError
     for attributes and levels that do not exist.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals.config import Config
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.policy import Policy
+    >>> with TemporaryDirectory() as folder:
+    ...     frame.to_csv(f"{folder}/people.csv", index=False)
+    ...     config = Config(Path(folder), Path(folder, "people.csv"), attributes, ("",), "declared", Policy())
+    ...     risk = disclosure_risk(config, {"age": 1})
+    >>> round(risk.of_table().bayes_risk, 3)
+    0.167
     """
     rows, settings = config.read_rows(), config.risk
     identifier = next((n for n, a in config.attributes.items() if a.role is Role.IDENTIFIER), None)

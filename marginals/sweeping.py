@@ -119,6 +119,12 @@ def sweep(
     Raises InputError for a table without a sensitive attribute or for another list of quasi-identifiers, and
     NothingPublishableError when the table has fewer rows than k, or when generalizing sensitive values does not lead to
     the requirement.
+
+    >>> from fractions import Fraction
+    >>> from checks.functional_diversity import Functional
+    >>> from marginals.example import table
+    >>> sweep(table, Functional(Fraction(1, 2), 2), k=4)
+    LocalRecoding(48 rows in 9 classes)
     """
     axes = table.quasi_identifiers if importance is None else tuple(importance)
     if sorted(axes) != sorted(table.quasi_identifiers):

@@ -38,6 +38,12 @@ class Table:
     too large to hold, and then elsewhere says the rest. roles: of these attributes. missing: rows that were dropped
     because a used column had a missing value. hidden_from: for an attribute whose base values come from the rows, the
     finest published level from which on what lies below must not be told.
+
+    >>> from marginals.example import table
+    >>> table
+    Table(48 rows, 12 distinct, 0 dropped; age (quasi-identifier), sex (quasi-identifier), diagnosis (sensitive))
+    >>> table.domain.hierarchy("age").labels[2]
+    ('20-39', '40-59')
     """
 
     counts: ContingencyTable
@@ -68,7 +74,12 @@ class Table:
 
     @property
     def base_counts(self) -> ContingencyTable:
-        """The counts at level 0. Raises InputError where there are too many."""
+        """The counts at level 0. Raises InputError where there are too many.
+
+        >>> from marginals.example import table
+        >>> len(table.base_counts)
+        12
+        """
         if self.elsewhere is not None:
             raise InputError(
                 f"{self.elsewhere.engine.name} has more distinct rows than the {self.elsewhere.limit} that fit, and this "
@@ -77,7 +88,12 @@ class Table:
         return self.counts
 
     def attributes(self, role: Role) -> tuple[str, ...]:
-        """The attributes of a role, in the domain's order."""
+        """The attributes of a role, in the domain's order.
+
+        >>> from marginals.example import table
+        >>> table.attributes(Role.QUASI_IDENTIFIER)
+        ('age', 'sex')
+        """
         return tuple(name for name in self.domain.attributes if self.roles[name] is role)
 
     @property
@@ -110,6 +126,11 @@ def read_table(
     the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
     are rarer are generalized before they are counted.
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [23, 34, 41, None], "diagnosis": ["flu", "gout", "flu", ""]})
+    >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
+    Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
     if engine not in ENGINES:
         raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {engine!r}")
@@ -142,6 +163,11 @@ class Rows:
 
     codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
     read. missing: rows left out.
+
+    >>> from marginals.example import attributes, frame
+    >>> rows = read_rows(frame, attributes)
+    >>> len(rows), rows.codes["sex"][5:9]
+    (48, array([0, 0, 1, 1]))
     """
 
     domain: Domain
@@ -164,6 +190,12 @@ def read_rows(
     """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
 
     Arguments and errors as for `read_table`.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "diagnosis": ["flu", "", "gout"]})
+    >>> rows = read_rows(people, {"sex": "quasi-identifier", "diagnosis": "sensitive"})
+    >>> len(rows), rows.missing
+    (2, 1)
     """
     wanted = _wanted(attributes, domain)
     if isinstance(source, pd.DataFrame):

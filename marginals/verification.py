@@ -64,6 +64,13 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
     budgets of the checks is undecided, which is no pass. key: the public key of minisign, or its file, with which each
     bundle must be signed. Raises InputError where there is no bundle, for a demand or key that cannot be read, or where
     signatures cannot be checked because minisign is not installed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals.example import release
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = release.write(f"{folder}/release")
+    ...     verify(f"{folder}/release").ok, verify(f"{folder}/release", demands=["k-link=20"]).ok
+    (True, False)
     """
     signer = None if key is None else public_key(key)
     try:

@@ -2,7 +2,15 @@
 
 
 class MarginalsError(Exception):
-    """Root of every error this project raises on purpose; its text is one sentence for the user."""
+    """Root of every error this project raises on purpose; its text is one sentence for the user.
+
+    >>> from models.hierarchy import Hierarchy
+    >>> try:
+    ...     Hierarchy.from_rows([("Ulm", "Germany")])
+    ... except MarginalsError as error:
+    ...     print(error)
+    row 1 does not end in *
+    """
 
 
 class HierarchyError(MarginalsError, ValueError):

@@ -23,6 +23,9 @@ class Hierarchy:
     `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`.
     `parents[level][code]` is the code of that value at `level + 1`. Codes follow the order of first appearance.
     Raises HierarchyError when a level repeats a label, or when a parent is missing.
+
+    >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Jena", "Germany", "*"), ("Ely", "England", "*")]).labels[1]
+    ('Germany', 'England')
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -45,6 +48,9 @@ class Hierarchy:
 
         Raises HierarchyError naming the number (from 1) of the first row that is ragged, repeated, not nested or not
         closed by `*`.
+
+        >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Ely", "England", "*")]).height
+        2
         """
         ordered = [tuple(row) for row in rows]
         if not ordered:
@@ -74,7 +80,11 @@ class Hierarchy:
 
     @classmethod
     def flat(cls, values: Iterable[str]) -> "Hierarchy":
-        """Publish or suppress: the given distinct values under one `*`."""
+        """Publish or suppress: the given distinct values under one `*`.
+
+        >>> Hierarchy.flat(["no", "yes"]).labels
+        (('no', 'yes'), ('*',))
+        """
         return cls.from_rows((value, SUPPRESSED) for value in values)
 
     @classmethod
@@ -141,7 +151,11 @@ class Hierarchy:
         return tuple(map(read_only, maps))
 
     def lift(self, fine: int, coarse: int) -> CodeArray:
-        """Codes at level `coarse` of the values at level `fine`: shape (size(fine),), smallest unsigned dtype."""
+        """Codes at level `coarse` of the values at level `fine`: shape (size(fine),), smallest unsigned dtype.
+
+        >>> Hierarchy.from_intervals(["20"], [2, 4]).lift(0, 1)
+        array([0, 0, 1, 1], dtype=uint8)
+        """
         if not 0 <= fine <= coarse <= self.height:
             raise HierarchyError(f"cannot lift level {fine} to level {coarse} of a hierarchy of height {self.height}")
         if fine == 0:
@@ -151,16 +165,28 @@ class Hierarchy:
         return lifted
 
     def leaf_counts(self, level: int) -> CountArray:
-        """How many base values lie under each value of a level: shape (size(level),)."""
+        """How many base values lie under each value of a level: shape (size(level),).
+
+        >>> Hierarchy.from_intervals(["20"], [2, 4]).leaf_counts(1)
+        array([2, 2])
+        """
         return np.bincount(self._generalizations[level], minlength=self.size(level)).astype(np.int64)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """One row a base value, `value, level1, ..., *`: what `from_rows` reads."""
+        """One row a base value, `value, level1, ..., *`: what `from_rows` reads.
+
+        >>> Hierarchy.from_intervals(["20"], [2]).rows()
+        [('20', '20-21', '*'), ('21', '20-21', '*')]
+        """
         paths = [self._generalizations[level].tolist() for level in range(self.height + 1)]
         return [tuple(self.labels[level][code] for level, code in enumerate(path)) for path in zip(*paths)]
 
     def restricted_to(self, base_codes: Iterable[int]) -> "Hierarchy":
-        """The hierarchy over some of its base values, in their present order."""
+        """The hierarchy over some of its base values, in their present order.
+
+        >>> Hierarchy.flat(["no", "yes", "unknown"]).restricted_to([0, 1]).labels[0]
+        ('no', 'yes')
+        """
         rows = self.rows()
         return Hierarchy.from_rows(rows[code] for code in sorted(set(base_codes)))
 
@@ -189,5 +215,9 @@ class Hierarchy:
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
 
     def code(self, label: str, level: int) -> int | None:
-        """The code of a label at a level, or None where the level has no such value."""
+        """The code of a label at a level, or None where the level has no such value.
+
+        >>> Hierarchy.flat(["no", "yes"]).code("yes", 0)
+        1
+        """
         return self._code_of_label[level].get(label)

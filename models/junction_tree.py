@@ -2,7 +2,7 @@
 
 A collection is decomposable when its interaction graph is chordal and every maximal clique is one of its margins. That
 holds exactly when a maximum-weight spanning tree of its maximal margins, weighted by the size of their intersections,
-satisfies sum |clique| - sum |separator| = |union| (Lauritzen, Graphical Models, 2.1.3; Jensen and Jensen 1994).
+satisfies `sum |clique| - sum |separator| = |union|` (Lauritzen, Graphical Models, 2.1.3; Jensen and Jensen 1994).
 """
 
 from collections.abc import Iterable, Sequence

@@ -84,7 +84,7 @@ def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
 
 
 def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: CountQueries) -> float:
-    """Mean over the queries of |true answer - answer from the anonymized table| / true answer.
+    """Mean over the queries of `|true answer - answer from the anonymized table| / true answer`.
 
     Queries whose true answer is 0 are left out; 0 when no other is left.
     """

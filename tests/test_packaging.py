@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import marginals
+
 ROOT = Path(__file__).parent.parent
 FLOORS = ("models", "checks", "marginals")
 
@@ -63,7 +65,7 @@ def test_every_floor_is_typed_and_tests_hide_no_package() -> None:
         assert not (ROOT / "tests" / floor / "__init__.py").exists()
 
 
-def test_the_wheel_holds_the_floors_with_their_templates_and_nothing_else(tmp_path: Path) -> None:
+def test_the_wheel_holds_the_floors_with_their_templates_the_licence_and_nothing_else(tmp_path: Path) -> None:
     folder = copy_of_the_floors(tmp_path / "source")
     for file in ("README.md", "LICENSE"):
         shutil.copy(ROOT / file, folder)
@@ -74,3 +76,8 @@ def test_the_wheel_holds_the_floors_with_their_templates_and_nothing_else(tmp_pa
     assert {"marginals/templates/report.html", "marginals/templates/report.css"} <= held
     assert {f"{floor}/py.typed" for floor in FLOORS} <= held
     assert {name.split("/")[0] for name in held if ".dist-info/" not in name} == set(FLOORS)
+    about = f"anonymized_marginals-{marginals.__version__}.dist-info"
+    assert {name for name in held if ".dist-info/" in name} == {
+        f"{about}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
+    }
+    assert f"\nVersion: {marginals.__version__}\n" in zipfile.ZipFile(wheel).read(f"{about}/METADATA").decode()

@@ -72,7 +72,7 @@ def _part(entries: Records, levels: IndexArray, rows: IndexArray) -> DictionaryP
 
 
 def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
-    """How many entries are consistent with each record, |rho(y, theta)|: shape (records,).
+    """How many entries are consistent with each record, `|rho(y, theta)|`: shape (records,).
 
     For each level vector of the records the entries are counted once, with what their first attributes leave of them.
     Raises DomainMismatchError for records of another space.

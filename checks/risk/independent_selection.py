@@ -1,6 +1,6 @@
 """Which attributes to disclose when attributes are taken to be independent in the dictionary (LSFB09 section 4.2).
 
-Then |rho(y)| is the product over the attributes of how many of N entries agree in each, and a multiplicative loss is
+Then `|rho(y)|` is the product over the attributes of how many of N entries agree in each, and a multiplicative loss is
 least for the k attributes with the smallest e^w_j * alpha_j(*) / alpha_j(y_j): one pass over the dictionary, and no
 search. Attributes may also be independent in clusters only.
 """

@@ -2,10 +2,12 @@
 
 A release discloses no records. Its attacker draws, from the rows that the maxent distribution expects to fit what is
 known of a person, one to be theirs. Two things can go wrong:
+
 - The row is somebody else's: e rows are expected to fit and c people of the dictionary fit as well, so that the link is
   right with probability 1 / max(e, c, 1) at most.
 - There is no such row: fewer than one is expected to show the values drawn, which are the person's own with the
   probability q(y | z) only, given the known values z.
+
 The person is found when neither happens, and loses the sensitivity of the row, at the finest published levels. Both
 probabilities bound the loss, and the less of both expectations is what is given; for one table as the only marginal and
 its rows as the dictionary that is the risk of disclosing the table (LSFB09 section 3.2).

@@ -1,6 +1,17 @@
 """Interchange: releases in the formats of other programs, one module a format.
 
 A bundle is itself a Data Package, which any reader of that standard opens.
+
+>>> from marginals.example import release
+>>> network = factors(release)
+>>> network.labels["sex"], [factor.variables for factor in network.factors]
+(('Female', 'Male'), [('age', 'diagnosis'), ('sex', 'diagnosis')])
+>>> print(uai_text(network)[:20])
+MARKOV
+3
+4 2 3
+2
+2 0
 """
 
 from marginals.interchange.arx import write_arx_hierarchies

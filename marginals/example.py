@@ -1,0 +1,50 @@
+"""A small table to try things on, and a release of it: 48 people, none of whom exists.
+
+`frame` are its rows as a DataFrame, `attributes` what its columns are, `table` its rows counted, `release` two small
+tables of counts over it.
+
+>>> from marginals.example import release, table
+>>> table
+Table(48 rows, 12 distinct, 0 dropped; age (quasi-identifier), sex (quasi-identifier), diagnosis (sensitive))
+>>> release
+Release(48 rows, KL divergence 2.532 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
+"""
+
+import pandas as pd
+
+from marginals.attribute import Attribute
+from marginals.policy import Policy
+from marginals.publishing import publish
+from marginals.table import read_table
+
+_PEOPLE = {
+    ("22", "Female", "Asthma"): 4,
+    ("22", "Female", "Flu"): 3,
+    ("27", "Male", "Asthma"): 2,
+    ("27", "Male", "Flu"): 5,
+    ("34", "Female", "Flu"): 6,
+    ("34", "Female", "Gout"): 2,
+    ("38", "Male", "Asthma"): 2,
+    ("38", "Male", "Gout"): 6,
+    ("45", "Female", "Asthma"): 5,
+    ("45", "Male", "Gout"): 4,
+    ("52", "Female", "Flu"): 3,
+    ("59", "Male", "Gout"): 6,
+}
+"""How many people there are of an age, sex and diagnosis."""
+
+frame = pd.DataFrame([p for p, n in _PEOPLE.items() for _ in range(n)], columns=["age", "sex", "diagnosis"])
+"""The rows."""
+
+attributes = {
+    "age": Attribute("quasi-identifier", intervals=[10, 20]),
+    "sex": Attribute("quasi-identifier"),
+    "diagnosis": Attribute("sensitive"),
+}
+"""What its columns are."""
+
+table = read_table(frame, attributes)
+"""The rows, counted."""
+
+release = publish(table, Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2))
+"""What is published of them: tables of two columns each."""

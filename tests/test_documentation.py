@@ -1,0 +1,169 @@
+"""What users can name is documented with examples, the pages know every key and name, and they build without a warning."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import marginals
+from marginals import interchange
+from marginals.command_line import main
+from marginals.example import release
+
+ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "docs"
+
+PUBLIC = {f"marginals.{name}": getattr(marginals, name) for name in marginals.__all__}
+FORMATS = {f"marginals.interchange.{name}": getattr(interchange, name) for name in interchange.__all__}
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+
+
+def own_methods(kind: type) -> Iterator[tuple[str, str | None]]:
+    """The public methods and properties that a class defines, with their docstrings."""
+    for name, value in vars(kind).items():
+        named = isinstance(value, classmethod | staticmethod | cached_property | property) or inspect.isfunction(value)
+        if named and not name.startswith("_"):
+            yield name, value.__doc__
+
+
+def page(name: str) -> str:
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_is_explained_by_an_example(name: str) -> None:
+    assert ">>> " in (inspect.getdoc(PUBLIC[name]) or "")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_name_of_interchange_is_explained(name: str) -> None:
+    assert inspect.getdoc(FORMATS[name])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_public_method_is_explained(name: str) -> None:
+    assert [method for method, doc in own_methods(CLASSES[name]) if not doc] == []
+
+
+def test_every_method_of_a_release_is_explained_by_an_example() -> None:
+    assert [method for method, doc in own_methods(marginals.Release) if ">>> " not in (doc or "")] == []
+
+
+def test_the_page_on_python_shows_every_public_name() -> None:
+    shown = set(re.findall(r"^\.\. auto\w+:: (\S+)$", page("api"), re.MULTILINE))
+    assert PUBLIC.keys() | FORMATS.keys() <= shown
+
+
+def config_keys() -> dict[str, str]:
+    """The keys that the page on configs explains, with their defaults as it gives them."""
+    return dict(re.findall(r"^\| `([a-zA-Z_.]+)` \| (.*?) \|", page("config"), re.MULTILINE))
+
+
+UNKNOWN = {
+    "": "unheard_of = 1",
+    "data.": "[data]\nunheard_of = 1",
+    "attributes.NAME.": '[data]\npath = "t.csv"\n[attributes.NAME]\nunheard_of = 1',
+    "privacy.": '[data]\npath = "t.csv"\n[privacy]\nunheard_of = 1',
+    "base.": '[data]\npath = "t.csv"\n[base]\nunheard_of = 1',
+    "search.": '[data]\npath = "t.csv"\n[search]\nunheard_of = 1',
+    "risk.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[risk]\nunheard_of = 1',
+    "risk.interactions.": (
+        '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.interactions]]\nunheard_of = 1'
+    ),
+    "risk.linkage.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[risk.linkage]\nunheard_of = 1',
+    "risk.rules.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.rules]]\nunheard_of = 1',
+}
+"""For each section a config with an unknown key in it."""
+
+
+@pytest.mark.parametrize("section", UNKNOWN)
+def test_the_page_on_configs_explains_the_keys_that_are_read_and_no_others(tmp_path: Path, section: str) -> None:
+    """A config with an unknown key is refused by naming those that are known."""
+    file = tmp_path / "release.toml"
+    file.write_text(UNKNOWN[section])
+    with pytest.raises(marginals.InputError, match="unknown key") as refusal:
+        marginals.read_config(file)
+    known = set(str(refusal.value).split("; known are ")[1].split(", "))
+    if not section:
+        assert known == {key.split(".")[0] for key in config_keys()}
+        return
+    assert known == {key for key in config_keys() if re.fullmatch(re.escape(section) + r"[a-z_]+", key)}
+
+
+def test_the_page_on_configs_gives_the_defaults_of_a_policy() -> None:
+    told = {
+        key.split(".")[-1]: given for key, given in config_keys().items() if key.startswith(("privacy.", "search."))
+    }
+    told["base"] = config_keys()["base.table"]
+    defaults = {
+        name: None if given == "none" else tomllib.loads(f"value = {given.strip('`')}")["value"]
+        for name, given in told.items()
+    }
+    empty = {name: () for name, value in defaults.items() if value == []}
+    assert defaults | empty == {field.name: field.default for field in fields(marginals.Policy)}
+
+
+def keys_of(content: Any) -> Iterator[str]:
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            yield key
+            yield from keys_of(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from keys_of(value)
+
+
+def test_the_page_on_bundles_explains_every_key_of_a_descriptor(tmp_path: Path) -> None:
+    written = release.write(tmp_path / "release")
+    descriptor = json.loads((tmp_path / "release" / "datapackage.json").read_text(encoding="utf-8"))
+    prose = re.sub(r"```.*?```", "", page("bundle"), flags=re.DOTALL)
+    explained = {word for code in re.findall(r"`([^`]+)`", prose) for word in re.findall(r"[\w$]+", code)}
+    assert set(keys_of(descriptor)) - set(written.domain.attributes) <= explained
+
+
+def test_the_page_on_bundles_lists_every_file_and_folder(tmp_path: Path) -> None:
+    release.write(tmp_path / "release")
+    for path in (tmp_path / "release").iterdir():
+        assert re.search(rf"^{re.escape(path.name)}[/ ]", page("bundle"), re.MULTILINE)
+
+
+def html_pages(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
+
+
+@pytest.mark.slow
+def test_the_documentation_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    for package in ("sphinx", "furo", "myst_nb", "sphinx_click"):
+        pytest.importorskip(package, reason="the documentation is built with anonymized-marginals[docs]")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-b",
+        "html",
+        "-d",
+        str(tmp_path / "doctrees"),
+    ]
+    built = subprocess.run(
+        [*command, str(PAGES), str(tmp_path / "html")], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert built.returncode == 0, built.stderr
+    pages = html_pages(tmp_path / "html")
+    for command_name in main.commands:
+        assert f"marginals {command_name}" in pages["command_line.html"]
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f"notebooks/{notebook.stem}.html" in pages
+    for name, content in pages.items():
+        assert not re.search(r'<(?:script|img|link)[^>]+(?:src|href)="(?:https?:)?//', content), name
