@@ -3,6 +3,7 @@
 It needs no network and no script, and the same release always gives the same bytes.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +25,9 @@ from models.contingency_table import ContingencyTable
 from models.errors import NotDecomposableError
 from models.hierarchy import Hierarchy
 from models.marginal_model import MarginalModel
+
+_STAND_IN = re.compile(r" \[\d+\]$")
+"""How a value ends that no table shows and that stands in the hierarchies by its number (`Hierarchy.hidden_below`)."""
 
 _LISTED = 16
 """Attributes with more values than this get a histogram instead of a bar for each."""
@@ -110,13 +114,14 @@ class KlBar:
 
 def report_html(published: Published) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
-    claims = _claims(published)
+    claims, attributes = _claims(published), _attributes(published)
     most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
     attackers = conclusions(published, MarginalModel(published.collection), most_cells)
     return page(
         "report.html",
         rows=published.collection.cube.total,
-        attributes=_attributes(published),
+        attributes=attributes,
+        hidden=next((s.example for a in attributes for s in a.steps if _STAND_IN.search(s.example)), None),
         marginals=_marginals(published),
         claims=claims,
         concluded=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.concluded],

@@ -61,6 +61,18 @@ def bundle(release: Release, tmp_path: Path) -> Path:
     return tmp_path / "release"
 
 
+def test_values_that_stand_by_number_are_explained() -> None:
+    """Where the tables show ages by their first digit only, and the ages themselves are known from the rows alone."""
+    attributes = {"age": Attribute("quasi-identifier", prefixes=[1]), "disease": "sensitive"}
+    table = marginals.read_table(people(), attributes)
+    sentence = "Values that no table shows stand by number only, such as "
+    coarse = marginals.publish(table, Policy(k_link=100))
+    assert [margin["age"] for margin in coarse.margins] == [1]
+    assert re.search(rf"{sentence}[2-5]\* \[\d+\]\.", report_html(coarse.published).decode())
+    fine = marginals.publish(table, Policy(k_link=1))
+    assert sentence not in report_html(fine.published).decode()
+
+
 def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
     content = report_html(release.published)
     page = Page(content)
