@@ -4,7 +4,7 @@ DEMO ?= demo
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: demo setup lint test bench
+.PHONY: demo setup lint test coverage mutants bench
 
 demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
 	if test -f "$(DEMO)/census.csv"; then rm -rf "$(DEMO)"; fi
@@ -21,6 +21,13 @@ lint: $(VENV)/.ready  ## format, style, types, floors
 
 test: lint  ## lint, then all tests
 	$(BIN)/python -m pytest
+
+coverage: $(VENV)/.ready  ## lines of models and checks that their own tests reach
+	$(BIN)/python -m pytest --cov=models --cov=checks tests/models tests/checks models checks
+
+mutants: $(VENV)/.ready  ## changed checks that no test notices; MUTANTS names some of them, all take hours
+	MARGINALS_EXAMPLES=15 $(BIN)/mutmut run --max-children 1 $(MUTANTS)
+	$(BIN)/mutmut results
 
 bench: $(VENV)/.ready  ## measurements as JSON lines; not part of the tests' verdict
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

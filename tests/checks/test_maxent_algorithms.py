@@ -113,6 +113,21 @@ def test_every_algorithm_agrees_with_brute_force(
                 assert reached == pytest.approx(worst, rel=1e-9, abs=1e-9), (name, criterion)
 
 
+@given(sensitive_collections(), numbers, st.integers(2, 5))
+def test_tails_that_are_too_many_to_tell_apart_change_no_verdict(
+    drawn: tuple[Collection, str], c: Fraction, l: int
+) -> None:
+    collection, sensitive = drawn
+    tree = tree_of(collection, sensitive)
+    diversity = Recursive(c, l)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("checks.log_cuts.MAX_CASES", 0)
+        outcome = branch_and_bound(tree, diversity)
+    expected = all(diversity.decide(vector) for vector in conditionals(collection, sensitive).values())
+    assert outcome is not None
+    assert outcome.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
+
+
 @settings(max_examples=300)
 @given(sensitive_collections(max_cells=36), st.integers(1, 6))
 def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[Collection, str], k: int) -> None:
