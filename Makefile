@@ -23,7 +23,7 @@ test: lint  ## lint, then all tests
 	$(BIN)/python -m pytest
 
 coverage: $(VENV)/.ready  ## lines of models and checks that their own tests reach
-	$(BIN)/python -m pytest --cov=models --cov=checks tests/models tests/checks models checks
+	$(BIN)/python -m pytest --cov=models --cov=checks --cov-fail-under=95 tests/models tests/checks models checks
 
 mutants: $(VENV)/.ready  ## changed checks that no test notices; MUTANTS names some of them, all take hours
 	MARGINALS_EXAMPLES=15 $(BIN)/mutmut run --max-children 1 $(MUTANTS)
