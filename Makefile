@@ -4,7 +4,7 @@ DEMO ?= demo
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: demo setup lint test bench docs
+.PHONY: demo setup lint test coverage mutants bench docs
 
 demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
 	if test -f "$(DEMO)/census.csv"; then rm -rf "$(DEMO)"; fi
@@ -20,7 +20,14 @@ lint: $(VENV)/.ready  ## format, style, types, floors
 	$(BIN)/lint-imports
 
 test: lint  ## lint, then all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+coverage: $(VENV)/.ready  ## lines of models and checks that their own tests reach
+	$(BIN)/python -m pytest --cov=models --cov=checks --cov-fail-under=95 tests/models tests/checks models checks
+
+mutants: $(VENV)/.ready  ## changed checks that no test notices; MUTANTS names some of them, all take hours
+	MARGINALS_EXAMPLES=15 $(BIN)/mutmut run --max-children 1 $(MUTANTS)
+	$(BIN)/mutmut results
 
 bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not part of the tests' verdict
 	$(BIN)/python benchmarks $(BENCH)

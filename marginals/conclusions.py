@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from checks.attacks.class_table import class_table, sensitive_levels
-from checks.attacks.reconstruction import Reconstruction, reconstruction, smallest_class
+from checks.attacks.reconstruction import Reconstruction, reconstruction
 from checks.attacks.skewness import skewness
 from checks.claims import KCombinatorial, KLink
 from marginals.published import Published
@@ -71,7 +71,6 @@ def conclusions(published: Published, model: MarginalModel, most_cells: int = CE
     model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
     """
     concluded, left_out = [], {}
-    smallest: list[int] | None = []
     for sensitive in published.sensitive:
         levels = sensitive_levels(model, sensitive)
         if not levels:
@@ -82,14 +81,9 @@ def conclusions(published: Published, model: MarginalModel, most_cells: int = CE
             if cells > most_cells:
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
             concluded.append(_concluded(model, levels))
-            if smallest is not None:
-                smallest.append(smallest_class(model.frechet_bounds, levels, published.sensitive))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
-            smallest = None
-    if not published.collection.is_decomposable or len(published.sensitive) > 1:
-        smallest = None  # bounds then, and no counts that are known to be reached
-    return Conclusions(tuple(concluded), tuple(_thresholds(published, smallest)), left_out)
+    return Conclusions(tuple(concluded), tuple(_thresholds(published)), left_out)
 
 
 def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
@@ -99,15 +93,10 @@ def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
     return Concluded(classes.sensitive, known, skewed.distance, classes.labels(skewed.position))
 
 
-def _thresholds(published: Published, smallest: list[int] | None) -> Iterator[Threshold]:
-    """The claims of a minimum count. smallest: of the classes that several margins leave, None where it is not known."""
+def _thresholds(published: Published) -> Iterator[Threshold]:
+    """The claims of a minimum count. A note says that a cell with a smaller count may be there, which was not found."""
     for claim, finding in zip(published.claims, published.verify().checks):
-        if not isinstance(claim, KLink | KCombinatorial) or finding.worst is None:
-            continue
-        count = finding.worst.get("count")
-        counted = count if isinstance(count, int) else None
-        if isinstance(claim, KLink) or (finding.holds and counted == claim.k):
-            yield Threshold(finding.criterion, claim.k, counted)
-        else:
-            known = None if smallest is None or counted is None else min([counted, *smallest])
-            yield Threshold(finding.criterion, claim.k, known)
+        if isinstance(claim, KLink | KCombinatorial):
+            count = (finding.worst or {}).get("count")
+            known = isinstance(count, int) and not finding.note
+            yield Threshold(finding.criterion, claim.k, count if known else None)

@@ -41,23 +41,27 @@ def places(domain: Domain, margin: Mapping[str, int]) -> tuple[NDArray[np.intp],
 
 def dense_marginal(joint: Array, domain: Domain, margin: Mapping[str, int]) -> Array:
     """The marginal of a joint array: one axis an attribute of the domain, of length 1 where it is left out."""
-    index = places(domain, margin)
-    marginal = np.zeros([axis.max() + 1 for axis in index])
-    np.add.at(marginal, index, joint)
-    return marginal
+    return summed(joint, places(domain, margin))
+
+
+def summed(array: NDArray, index: tuple[NDArray[np.intp], ...]) -> NDArray:
+    """The entries of an array added up where the index sends them."""
+    result = np.zeros([axis.max() + 1 for axis in index], dtype=array.dtype)
+    np.add.at(result, index, array)
+    return result
 
 
 def iterative_proportional_fitting(
     p: Array, domain: Domain, margins: Iterable[Mapping[str, int]], sweeps: int = 1000
 ) -> Array:
     """The maximum-entropy joint distribution that has the marginals of p, decomposable or not."""
-    q, targets = np.full(p.shape, 1 / p.size), [(m, dense_marginal(p, domain, m)) for m in margins]
+    q, targets = np.full(p.shape, 1 / p.size), [(places(domain, m), dense_marginal(p, domain, m)) for m in margins]
     for _ in range(sweeps):
         before = q
-        for margin, target in targets:
-            current = dense_marginal(q, domain, margin)
+        for index, target in targets:
+            current = summed(q, index)
             ratio = np.divide(target, current, out=np.zeros_like(target), where=current > 0)
-            q = q * ratio[places(domain, margin)]
+            q = q * ratio[index]
         if np.abs(q - before).max() < 1e-15:
             break
     return q

@@ -1,4 +1,7 @@
-"""Where tests find the real tables and published vectors, and how Hypothesis runs."""
+"""Where tests find the real tables and published vectors, and how Hypothesis runs.
+
+MARGINALS_EXAMPLES bounds the examples of every test, and makes them the same each time: for `make mutants`.
+"""
 
 import os
 import shutil
@@ -6,12 +9,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from hypothesis import settings
 
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def _few_examples(most: int) -> None:
+    """Bound what tests ask for, too: they are imported after this, and find these settings in the place of others."""
+    settings.register_profile("few", deadline=None, max_examples=most, derandomize=True, database=None)
+    settings.load_profile("few")
+
+    class Bounded(settings):
+        def __init__(self, parent: settings | None = None, *, max_examples: int = most, **others: Any) -> None:
+            super().__init__(parent, max_examples=min(max_examples, most), **others)
+
+    hypothesis.settings = Bounded
+
+
+if "MARGINALS_EXAMPLES" in os.environ:
+    _few_examples(int(os.environ["MARGINALS_EXAMPLES"]))
 
 ROOT = Path(__file__).resolve().parent.parent
 

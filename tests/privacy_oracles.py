@@ -6,6 +6,7 @@ one axis an attribute of the domain, of length 1 where no margin shows it.
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import exp, inf, lcm, log, prod
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, milp
 
-from brute_force import Array, dense_marginal, joint_array, lifted
+from brute_force import Array, dense_marginal, joint_array, lifted, summed
 from checks.functional_diversity import Functional
 from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from models.collection import Collection
@@ -48,13 +49,6 @@ def finest(margins: Sequence[Levels]) -> Margin:
 def places_within(domain: Domain, fine: Levels, coarse: Levels) -> Index:
     """Index that sends each cell of a margin to its cell in a coarser one."""
     return np.ix_(*(lifted(h, fine.get(a, -1), coarse.get(a, -1)) for a, h in domain.items()))
-
-
-def summed(array: NDArray, index: Index) -> NDArray:
-    """The entries of an array added up where the index sends them."""
-    result = np.zeros([axis.max() + 1 for axis in index], dtype=array.dtype)
-    np.add.at(result, index, array)
-    return result
 
 
 def cell_of(domain: Domain, margin: Levels, labels: Mapping[str, str]) -> Cell:
@@ -245,3 +239,25 @@ def reached(diversity: Diversity, vector: Sequence[Fraction | int]) -> float:
         case NegativeDisclosure(_, protected):
             return 100 * min(shares[value] for value in protected)
     raise AssertionError(f"no parameter of {diversity}")
+
+
+def on_boundary(diversity: Diversity, vector: Sequence[Fraction]) -> Diversity:
+    """A criterion of the same kind whose bound some class meets exactly, where that is a fraction."""
+    if isinstance(diversity, Simple):
+        return Simple(Fraction(sum(vector)) / max(vector))
+    if isinstance(diversity, Recursive) and diversity.l > 1:
+        place = max(diversity.heads(len(vector)), key=lambda s: vector[s], default=None)
+        if place is not None:
+            others = sorted(v for s, v in enumerate(vector) if s != place)
+            tail = sum(others[: diversity.tail_size(len(vector))])
+            if tail and vector[place]:
+                return Recursive(vector[place] / tail, diversity.l, diversity.strict, diversity.dont_care)
+    if isinstance(diversity, Entropy):
+        return Entropy(Fraction(sum(v > 0 for v in vector)))
+    if isinstance(diversity, Functional):
+        masses = sorted(vector if diversity.induction is None else diversity.induction.exactly(vector), reverse=True)
+        held = [sum(masses[:k]) / Fraction(sum(masses)) for k in range(1, min(diversity.l - 1, len(masses)) + 1)]
+        tau = max((share * (diversity.l - 1) - k) / (diversity.l - 1 - k) for k, share in enumerate(held))
+        if 0 < tau < 1:
+            return replace(diversity, tau=tau)
+    return diversity

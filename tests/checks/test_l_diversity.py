@@ -280,3 +280,16 @@ def test_negative_disclosure_without_a_percentage_or_values_is_refused(percent: 
 
 def test_no_classes_at_all_pass() -> None:
     assert satisfies(Entropy(Fraction(3)), np.zeros((0, 4), dtype=np.int64)).tolist() == []
+
+
+@given(classes(), st.integers(1, 7))
+def test_distinct_diversity_decides_by_the_number_of_values(vector: list[int], l: int) -> None:
+    """Nothing but this asks: its slack is never near 0."""
+    assert Distinct(l).decide(vector) == (sum(count > 0 for count in vector) >= l)
+
+
+@given(classes().filter(lambda vector: 0 < 100 * vector[0] < 100 * sum(vector)))
+def test_negative_disclosure_is_exact_on_its_boundary(vector: list[int]) -> None:
+    reached = Fraction(100 * vector[0], sum(vector))
+    assert NegativeDisclosure(reached, frozenset({0})).decide(vector)
+    assert not NegativeDisclosure(reached + Fraction(1, 10**12), frozenset({0})).decide(vector)

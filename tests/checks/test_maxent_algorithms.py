@@ -31,7 +31,11 @@ from checks.pairwise_ratios import pairwise_ratios
 from checks.relaxed_diversity import relaxed_diversity
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
 from models.collection import Collection
-from privacy_oracles import conditionals, is_k_combinatorial, largest_counts
+from models.contingency_table import ContingencyTable
+from models.data_cube import DataCube
+from models.domain import Domain
+from models.hierarchy import Hierarchy
+from privacy_oracles import conditionals, is_k_combinatorial, largest_counts, on_boundary
 from privacy_strategies import functionals, sensitive_collections
 
 numbers = st.fractions(Fraction(1, 3), 4, max_denominator=4)
@@ -71,28 +75,6 @@ def tree_of(collection: Collection, sensitive: str) -> SensitiveTree:
     assume(tree is not None and len(tree.labels) >= 2)
     assert tree is not None
     return tree
-
-
-def on_boundary(diversity: Diversity, vector: list[Fraction]) -> Diversity:
-    """A criterion of the same kind whose bound some class meets exactly, where that is a fraction."""
-    if isinstance(diversity, Simple):
-        return Simple(Fraction(sum(vector)) / max(vector))
-    if isinstance(diversity, Recursive) and diversity.l > 1:
-        place = max(diversity.heads(len(vector)), key=lambda s: vector[s], default=None)
-        if place is not None:
-            others = sorted(v for s, v in enumerate(vector) if s != place)
-            tail = sum(others[: diversity.tail_size(len(vector))])
-            if tail and vector[place]:
-                return Recursive(vector[place] / tail, diversity.l, diversity.strict, diversity.dont_care)
-    if isinstance(diversity, Entropy):
-        return Entropy(Fraction(sum(v > 0 for v in vector)))
-    if isinstance(diversity, Functional):
-        masses = sorted(vector if diversity.induction is None else diversity.induction.exactly(vector), reverse=True)
-        held = [sum(masses[:k]) / Fraction(sum(masses)) for k in range(1, min(diversity.l - 1, len(masses)) + 1)]
-        tau = max((share * (diversity.l - 1) - k) / (diversity.l - 1 - k) for k, share in enumerate(held))
-        if 0 < tau < 1:
-            return replace(diversity, tau=tau)
-    return diversity
 
 
 def algorithms(tree: SensitiveTree, diversity: Diversity) -> dict[str, Outcome]:
@@ -148,6 +130,21 @@ def test_every_algorithm_agrees_with_brute_force(
                 assert reached == pytest.approx(worst, rel=1e-9, abs=1e-9), (name, criterion)
 
 
+@given(sensitive_collections(), numbers, st.integers(2, 5))
+def test_tails_that_are_too_many_to_tell_apart_change_no_verdict(
+    drawn: tuple[Collection, str], c: Fraction, l: int
+) -> None:
+    collection, sensitive = drawn
+    tree = tree_of(collection, sensitive)
+    diversity = Recursive(c, l)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("checks.log_cuts.MAX_CASES", 0)
+        outcome = branch_and_bound(tree, diversity)
+    expected = all(diversity.decide(vector) for vector in conditionals(collection, sensitive).values())
+    assert outcome is not None
+    assert outcome.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
+
+
 @settings(max_examples=300)
 @given(sensitive_collections(max_cells=36), st.integers(1, 6))
 def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[Collection, str], k: int) -> None:
@@ -166,16 +163,19 @@ def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[
             assert finding.worst["count"] == positive.min()
 
 
-@given(sensitive_collections(), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.6]))
+@given(sensitive_collections(), st.integers(1, 4), st.fractions(0, Fraction(9, 10), max_denominator=10))
 def test_relaxed_diversity_is_what_the_marks_say_and_never_promises_too_much(
-    drawn: tuple[Collection, str], least: int, epsilon: float
+    drawn: tuple[Collection, str], least: int, epsilon: Fraction
 ) -> None:
     tree = tree_of(*drawn)
     outcome = relaxed_diversity(tree, least, epsilon)
     fewest = min(
         (
             sum(
-                all(f[i, s] >= (1 - epsilon) * f[i].max() for f, i in zip(tree.conditional_factors, row))
+                all(
+                    f[i, s] >= float(1 - epsilon) * f[i].max() * (1 - 1e-12)
+                    for f, i in zip(tree.conditional_factors, row)
+                )
                 for s in range(len(tree.labels))
             )
             for combinations, _ in tree.combinations([np.ones_like(f) for f in tree.conditional_factors], np.multiply)
@@ -187,8 +187,17 @@ def test_relaxed_diversity_is_what_the_marks_say_and_never_promises_too_much(
     if outcome.verdict is Verdict.HOLDS:
         factor = (1 - epsilon) ** len(tree.classes)
         for vector in conditionals(*drawn).values():
-            shares = [float(v) for v in vector]
-            assert sum(share >= factor * max(shares) * (1 - 1e-9) for share in shares) >= least
+            assert sum(share >= factor * max(vector) for share in vector) >= least
+
+
+def test_relaxed_diversity_is_decided_exactly_on_its_boundary() -> None:
+    """1 - 0.7 is above 3/10 in floating point."""
+    domain = Domain.of({"s": Hierarchy.flat("xy")})
+    table = ContingencyTable.from_cells(domain, {"s": 0}, {"s": np.array([0, 1])}, np.array([10, 3]))
+    tree = sensitive_tree(Collection.of(DataCube([table]), [domain.mask({"s": 0})]), "s")
+    assert tree is not None
+    assert relaxed_diversity(tree, 2, Fraction(7, 10)).verdict is Verdict.HOLDS
+    assert relaxed_diversity(tree, 2, Fraction(7, 10) - Fraction(1, 10**12)).verdict is Verdict.FAILS
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=12))
