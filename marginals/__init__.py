@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from marginals.assessing import assess
     from marginals.attacking import attack
     from marginals.attribute import Attribute, Role
-    from marginals.config import read_config
+    from marginals.config import read_config, read_hierarchy
     from marginals.disclosing import DisclosureRule, disclose, generalize, hide
     from marginals.errors import BundleError, InputError, NothingPublishableError
     from marginals.hilbert_mapping import hilbert
@@ -68,6 +68,7 @@ __all__ = [
     "open_release",
     "publish",
     "read_config",
+    "read_hierarchy",
     "read_rows",
     "read_table",
     "sweep",
@@ -99,6 +100,7 @@ _HOMES = {
     "open_release": "marginals.release",
     "publish": "marginals.publishing",
     "read_config": "marginals.config",
+    "read_hierarchy": "marginals.config",
     "read_rows": "marginals.table",
     "read_table": "marginals.table",
     "sweep": "marginals.sweeping",

@@ -32,7 +32,7 @@ class Attribute:
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
     hierarchy: given in full. intervals: growing widths of bins for whole numbers, counted from `start`. prefixes:
-    falling lengths that strings are cut to. Raises InputError for more than one of them.
+    falling lengths that strings are cut to. Raises InputError for more than one of them, or the name of a hierarchy file.
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
     'QUASI_IDENTIFIER'
@@ -56,6 +56,8 @@ class Attribute:
             known = Role(role)
         except ValueError:
             raise InputError(f"the role {role!r} is none of {', '.join(r.value for r in Role)}") from None
+        if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
+            raise InputError("an attribute takes a hierarchy, not its file; marginals.read_hierarchy(file) reads one")
         for name, value in (("role", known), ("hierarchy", hierarchy), ("start", start)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "intervals", tuple(intervals))

@@ -44,7 +44,7 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
     said, lead = _VERDICTS[finding.verdict]
     return ClaimInWords(
         _name(claim),
-        _meaning(claim, sensitive),
+        _meaning(claim, sensitive) if finding.algorithm != "not published" else _tells_nothing(claim),
         finding.verdict.value,
         said,
         lead,
@@ -79,6 +79,11 @@ def _meaning(claim: Claim, sensitive: Sequence[str]) -> str:
         f"Whatever combination of published values somebody knows of a person, {_diversity(claim.diversity)} "
         f"as judged by the one who reads all tables together and assumes nothing else."
     )
+
+
+def _tells_nothing(claim: Claim) -> str:
+    of = claim.sensitive if isinstance(claim, MaxentDiversity) else "it"
+    return f"No table shows {of}, so nobody learns anything of it here, whatever diversity is asked for."
 
 
 def _diversity(diversity: Diversity) -> str:

@@ -784,6 +784,7 @@ def _report_release(release: "Release", as_json: bool) -> None:
                 "kl_divergence": utility.kl_divergence,
                 "kl_suppressed": utility.kl_suppressed,
                 "margins": [dict(margin) for margin in release.margins],
+                "unpublished": list(release.published.unpublished),
                 "checks": verification.as_json()["checks"],
                 "search": {
                     "strategy": search.strategy,
@@ -797,6 +798,10 @@ def _report_release(release: "Release", as_json: bool) -> None:
         click.echo(f"Published {len(release.margins)} marginals of {release.rows} rows in {release.path}:")
         for line in _levels(release.margins):
             click.echo(f"  {line}")
+        if unpublished := release.published.unpublished:
+            click.echo(printable(f"Nothing is published of {', '.join(unpublished)}."))
+        if unclaimed := release.published.unclaimed:
+            click.echo(printable(f"Warning: no diversity is demanded of {', '.join(unclaimed)}, which is sensitive."))
         for finding in verification.checks:
             _print_finding(finding)
         click.echo(f"KL divergence to the data: {utility.kl_divergence:.3f} nats (0 would be the data itself).")

@@ -168,11 +168,18 @@ def _is_whole_numbers(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
 
 
-def read_hierarchy(path: Path) -> Hierarchy:
-    """A hierarchy file as ARX writes it: semicolons, no header, one row a base value, `value;level1;...;*`.
+def read_hierarchy(path: str | Path) -> Hierarchy:
+    r"""A hierarchy file as ARX writes it: semicolons, no header, one row a base value, `value;level1;...;*`.
 
     Raises InputError naming the file and the row at fault.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "town.csv").write_text("oak;west;*\nelm;west;*\nash;east;*\n", encoding="utf-8")
+    ...     read_hierarchy(f"{folder}/town.csv").labels
+    (('oak', 'elm', 'ash'), ('west', 'east'), ('*',))
     """
+    path = Path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             return Hierarchy.from_rows(row for row in csv.reader(lines, delimiter=";") if row)

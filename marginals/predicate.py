@@ -19,7 +19,10 @@ from models.arrays import BoolArray
 from models.domain import Domain
 from models.hierarchy import SUPPRESSED, Hierarchy
 
-Where: TypeAlias = Mapping[str, str | Iterable[str]] | Sequence[str]
+Condition: TypeAlias = str | float | Iterable[str | float]
+"""A label or a range of numbers, a number, or several of these."""
+
+Where: TypeAlias = Mapping[str, Condition] | Sequence[str]
 """`{"age": "20-39", "race": ["White", "Black"]}`, or `["age in 20-39", "race=White|Black"]`, or one such text."""
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
@@ -40,12 +43,23 @@ def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where)
     for attribute, condition in _conditions(domain, where):
         hierarchy = domain.hierarchies[_index(domain, attribute)]
         level = finest_levels[attribute]
-        texts = [condition] if isinstance(condition, str) else list(condition)
         inside = np.zeros(hierarchy.size(0), dtype=np.bool_)
-        for text in texts:
-            inside |= _meant(attribute, hierarchy, level, str(text))
+        for text in _texts(attribute, condition):
+            inside |= _meant(attribute, hierarchy, level, text)
         meant[attribute] = meant.get(attribute, np.ones_like(inside)) & inside
     return meant
+
+
+def _texts(attribute: str, condition: Condition) -> list[str]:
+    """The labels and ranges of a condition, any of which will do."""
+    if isinstance(condition, str):
+        return [condition]
+    if isinstance(condition, float | int | np.number):
+        return [str(int(condition)) if condition == condition // 1 else str(condition)]
+    if isinstance(condition, tuple) or not isinstance(condition, Iterable):
+        # A pair could be the ends of a range as well as two values.
+        raise InputError(f"{attribute!r} is asked for by a label, a range such as '20-39', or a list of labels")
+    return [text for part in condition for text in _texts(attribute, part)]
 
 
 def known_attribute(domain: Domain, attribute: str) -> str:
@@ -63,14 +77,18 @@ def _index(domain: Domain, attribute: str) -> int:
 
 
 def _suggested(text: str, known: Sequence[str], otherwise: str) -> str:
-    close = get_close_matches(text, known) or [k for k in known if k.lower() == text.lower()]
+    close = (
+        [k for k in known if k.rstrip(SUPPRESSED) == text]
+        or get_close_matches(text, known)
+        or [k for k in known if k.lower() == text.lower()]
+    )
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     return f"{otherwise} {', '.join(known[:_SHOWN])}{more}"
 
 
-def _conditions(domain: Domain, where: Where) -> list[tuple[str, str | Iterable[str]]]:
+def _conditions(domain: Domain, where: Where) -> list[tuple[str, Condition]]:
     if isinstance(where, Mapping):
         return list(where.items())
     return [_condition(domain, text) for text in ([where] if isinstance(where, str) else where)]
@@ -100,8 +118,12 @@ def _meant(attribute: str, hierarchy: Hierarchy, published: int, text: str) -> B
     if found is None and "|" in text:
         parts = [_meant(attribute, hierarchy, published, part.strip()) for part in text.split("|")]
         return np.asarray(np.logical_or.reduce(parts))
-    if found is None and (bounds := _range(text)) is not None:
+    if found is None and (bounds := _range(text)) is not None and any(map(interval, hierarchy.labels[0])):
         found = _between(attribute, hierarchy, text, *bounds)
+    if found is None and text.lstrip().startswith(("<", ">")):
+        raise InputError(
+            f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers; name the values, with | between"
+        )
     if found is None:
         labels = [label for level in hierarchy.labels[published:] for label in level if label != SUPPRESSED]
         suggestion = _suggested(text, list(dict.fromkeys(labels or hierarchy.labels[0])), "its published values are")

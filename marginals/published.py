@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from checks.claims import Claim
+from checks.claims import Claim, MaxentDiversity
 from checks.finding import Finding
 from marginals.attribute import Role
 from models.collection import Collection
@@ -70,6 +70,17 @@ class Published:
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes, in the domain's order."""
         return tuple(a for a in self.domain.attributes if self.roles[a] is Role.SENSITIVE)
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """The attributes that no marginal shows, in the domain's order."""
+        return tuple(a for a in self.domain.attributes if not self.collection.finest_resolution(a))
+
+    @property
+    def unclaimed(self) -> tuple[str, ...]:
+        """The sensitive attributes that are published without a claim that their values stay diverse."""
+        claimed = {claim.sensitive for claim in self.claims if isinstance(claim, MaxentDiversity)}
+        return tuple(a for a in self.sensitive if a not in claimed and a not in self.unpublished)
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
         """Check the claims made, or others, on the marginals alone."""

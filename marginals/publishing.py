@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from checks.requirements import PrivacyConstraint, Requirements
+from marginals.assessing import assess
 from marginals.errors import InputError, NothingPublishableError
 from marginals.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.policy import Policy
@@ -72,9 +73,12 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
         return _Base(given, None)
     minimal = anonymize(table, policy, progress).minimal
     if not minimal:
+        suppressed = {a: table.domain.hierarchy(a).height for a in table.quasi_identifiers}
+        failing = [str(check) for check in assess(table, policy, suppressed).checks if not check.holds]
         raise NothingPublishableError(
-            "no single table satisfies the policy, not even one with all quasi-identifiers suppressed; "
-            'weaken it, or look for a release without a base table (base "none")'
+            "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
+            + (f", of {table.rows} rows ({'; '.join(failing)})" if failing else "")
+            + '; weaken it, or look for a release without a base table (base "none")'
         )
     return _Base(minimal[0], minimal[0])
 
@@ -127,13 +131,18 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
 
     What is found is verified, by the marginals alone and with the whole budget of each check, before it is given back.
     Raises NothingPublishableError when no collection satisfies the policy or the one found is not proven to, InputError
-    when the policy does not fit the table.
+    when the policy does not fit the table, or demands no privacy.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
     Release(48 rows, KL divergence 2.532 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     requirements = policy.requirements(table.sensitive)
+    if not requirements.claims:
+        raise InputError(
+            "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial or "
+            "diversity (in a config under [privacy]). k_link = 1 publishes without any"
+        )
     cube = table.cube
     deadline = time.monotonic() + policy.time_limit
     base = _base(table, policy, requirements, progress)

@@ -34,6 +34,7 @@ from marginals.predicate import Where
 from marginals.published import Published, Verification
 from marginals.report import report_html
 from marginals.signature import secret_key
+from models.arrays import CodeArray
 from models.collection import Collection
 from models.domain import Domain, InducedAttribute
 from models.margin import Margin
@@ -282,6 +283,8 @@ class Release:
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
         numbers, shares = distribution(self.model, attribute, where, values)
+        if isinstance(probabilities, float | int):
+            raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
         if not all(0 <= p <= 1 for p in probabilities):
             raise InputError("a quantile is asked for with a probability from 0 to 1")
         places = np.searchsorted(np.cumsum(shares) * (1 + 1e-12), probabilities)
@@ -326,10 +329,10 @@ class Release:
         cells = cells_of(self.model, margin)
         return labelled(self.model, cells, margin, {"weight": cells.counts}).reset_index(drop=not cells.codes)
 
-    def sample(self, rows: int, seed: int | np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
         """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
 
-        Raises DomainMismatchError where the release counts no rows at all.
+        Raises InputError for fewer than no rows, DomainMismatchError where the release counts no rows at all.
 
         >>> from marginals.example import release
         >>> release.sample(2, seed=0)
@@ -337,10 +340,10 @@ class Release:
         0  40-49  Female    Asthma
         1  30-39  Female       Flu
         """
-        codes = self.model.sampler.draw(rows, np.random.default_rng(seed))
+        codes = self._draw(rows, np.random.default_rng(seed))
         return rows_frame(self.model, self.model.finest_levels, codes)
 
-    def sample_base_values(self, rows: int, seed: int | np.random.Generator) -> pd.DataFrame:
+    def sample_base_values(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
         """As `sample`, all attributes at base values, drawn evenly among those under the published value.
 
         >>> from marginals.example import release
@@ -350,9 +353,14 @@ class Release:
         1  39  Female       Flu
         """
         rng = np.random.default_rng(seed)
-        codes = self.model.sampler.draw(rows, rng)
+        codes = self._draw(rows, rng)
         leaves = drawn_leaves(self.domain, self.model.finest_levels, codes, rows, rng)
         return rows_frame(self.model, dict.fromkeys(self.domain.attributes, 0), leaves)
+
+    def _draw(self, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
+        if rows < 0:
+            raise InputError(f"a sample has 0 rows or more, not {rows}")
+        return self.model.sampler.draw(rows, rng)
 
     def trace(self) -> pd.DataFrame:
         """The search step by step, where the release was just made: `move`, KL divergence `before` and `after` it in

@@ -19,7 +19,7 @@ from checks.risk.errors import IncomparableError
 from checks.risk.frontier import Frontier, frontier
 from checks.risk.linkage import Links, linkage_losses, uniform_links
 from checks.risk.loss import Harm
-from checks.risk.objective import Objective
+from checks.risk.objective import LeastRisk, Objective
 from checks.risk.optimal_disclosure import DecisionProblem, Optimum, branch_and_bound
 from checks.risk.record import Records, RecordSpace, distance_from_root
 from checks.risk.release_risk import release_risk
@@ -297,8 +297,15 @@ class Risk:
             raise InputError(f"risk.similar goes with the risk of a table only, not with {what}; leave it out")
 
     def optimum(self, objective: Objective) -> Optimum:
-        """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4)."""
+        """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4).
+
+        Raises InputError for a utility that no row can have.
+        """
         self._refuse_similar("optimal disclosures")
+        rows, levels = np.arange(len(self.problem.originals)), 0 * self.problem.originals.space.heights
+        most = self.problem.utility(rows, levels).max()
+        if isinstance(objective, LeastRisk) and objective.utility > most:
+            raise InputError(f"no row can have a utility of {objective.utility:g}; the most is {most:g}")
         return branch_and_bound(self.problem, objective)
 
     @property

@@ -31,6 +31,7 @@ _UNCHECKED = (
     "it is signed, but the signature was not checked, so anybody may have made it; "
     "verify it with the public key of its publisher: --key PUBLICKEY (in Python key=)"
 )
+_UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python demands=) checks some"
 
 
 def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: PublicKey | None = None) -> Finding:
@@ -87,6 +88,7 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
         return Verification((integrity(problem, key=signer),))
     notes = [] if all(seals) else [_UNSEALED]
     notes += [_UNCHECKED] if any(signatures) and signer is None else []
+    notes += [] if published.claims or demands else [_UNCLAIMED]
     return Verification((integrity(None, notes, signer), *published.verify(_demanded(published, demands)).checks))
 
 

@@ -1,5 +1,7 @@
 """Predicates mean the base values that their labels, sets and ranges say, and are refused in one sentence otherwise."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -95,7 +97,8 @@ def test_base_values_that_are_intervals_are_taken_whole() -> None:
         ("sex=Femal", "'sex' has no value 'Femal' at any level; did you mean 'Female'\\?"),
         ("sex=1", "'sex' has no value '1' at any level; its published values are Female, Male"),
         ("sex=Female|Mal", "'sex' has no value 'Mal'"),
-        ("sex=1-2", "no value of 'sex' lies in the range '1-2'"),
+        ("sex=1-2", "'sex' has no value '1-2' at any level; its published values are Female, Male"),
+        ("sex>=A", "'sex' cannot be asked for '>=A': ranges are of numbers"),
         ("age=90-99", "no value of 'age' lies in the range '90-99'"),
         ("age=39-20", "no value of 'age' lies"),
         ("region=top@7", "'region' has no value 'top@7'"),
@@ -106,6 +109,27 @@ def test_base_values_that_are_intervals_are_taken_whole() -> None:
 def test_what_is_not_there_is_refused_in_one_sentence_with_its_attribute(condition: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         meant(condition)
+
+
+def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
+    days = [f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 28)]
+    domain = Domain.of({"day": Hierarchy.from_prefixes(days, [7, 4])})
+    for short, label in (("2023-05", "2023-05***"), ("2023", "2023******")):
+        with pytest.raises(
+            InputError, match=re.escape(f"'day' has no value {short!r} at any level; did you mean {label!r}?")
+        ):
+            values_meant(domain, {"day": 0}, f"day={short}")
+        assert values_meant(domain, {"day": 0}, f"day={label}")["day"].sum() == (27 if short == "2023-05" else 324)
+    with pytest.raises(InputError, match="ranges are of numbers"):
+        values_meant(domain, {"day": 0}, "day>=2023-05-01")
+
+
+def test_numbers_are_labels_and_a_pair_is_refused_since_it_could_be_a_range() -> None:
+    assert meant({"age": 35}) == meant({"age": "35"}) == meant({"age": np.int64(35)}) == meant({"age": 35.0})
+    assert meant({"age": [35, "40-44"]}) == meant({"age": ["35", "40-44"]})
+    for condition in ((30, 39), None):
+        with pytest.raises(InputError, match="'age' is asked for by a label, a range such as '20-39', or a list"):
+            meant({"age": condition})  # type: ignore[dict-item]
 
 
 def test_many_labels_are_not_all_listed() -> None:

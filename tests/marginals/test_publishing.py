@@ -19,6 +19,7 @@ from checks.maxent_diversity import maxent_diversity
 from marginals import Attribute, InputError, Policy, Release, Table
 from marginals.command_line import main
 from marginals.errors import NothingPublishableError
+from marginals.report import report_html
 from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
 from models.collection import Collection
 from models.search import STRATEGIES
@@ -119,6 +120,44 @@ def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, 
     assert shows(release, wanted)
     assert not shows(release, unwanted)
     assert not shows(release, {"age": 0, "sex": 0})
+
+
+def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., Result], tmp_path: Path) -> None:
+    """Who wants no privacy says so: k_link = 1."""
+    demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]
+    result = publish("", demands, "")
+    assert result.exit_code == 2
+    assert "the policy demands no privacy" in result.stderr
+    assert not (tmp_path / "out").exists()
+    assert publish("", demands, "k_link = 1\n").exit_code == 0
+
+
+def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table) -> None:
+    hidden = marginals.publish(table, Policy(k_link=4, diversity="entropy:9", base="none"))
+    assert (hidden.published.unpublished, hidden.published.unclaimed) == (("disease",), ())
+    assert b"No table shows disease, so nobody learns anything of it" in report_html(hidden.published)
+    bare = marginals.publish(table, Policy(k_link=4))
+    assert (bare.published.unpublished, bare.published.unclaimed) == ((), ("disease",))
+
+
+def test_publish_tells_people_what_is_missing(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    for privacy, told in (
+        ('k_link = 4\ndiversity = "entropy:9"\n[base]\ntable = "none"\n', "Nothing is published of disease."),
+        ("k_link = 4\n", "Warning: no diversity is demanded of disease, which is sensitive."),
+    ):
+        demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]
+        (tmp_path / "release.toml").write_text(CONFIG.replace(demands, privacy))
+        result = CliRunner().invoke(main, ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")])
+        assert result.exit_code == 0, result.output
+        assert told in result.stdout
+
+
+@pytest.mark.parametrize("privacy", [{"k_link": 501}, {"diversity": "entropy:4"}])
+def test_what_not_even_one_class_satisfies_is_named(table: Table, privacy: dict[str, Any]) -> None:
+    failing = {"k_link": "k-anonymity .k 501.: fails", "diversity": "l-diversity .*entropy:4.*: fails"}
+    with pytest.raises(NothingPublishableError, match=rf"of 500 rows \({failing[next(iter(privacy))]}"):
+        marginals.publish(table, Policy(**privacy))
 
 
 def test_margins_keep_within_their_limits(table: Table) -> None:

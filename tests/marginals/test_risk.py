@@ -334,6 +334,9 @@ def test_a_dictionary_value_that_no_hierarchy_has_is_not_quoted(tmp_path: Path) 
 def test_options_that_exclude_each_other(tmp_path: Path) -> None:
     config = project(tmp_path)
     assert "choose one of" in run("risk", config, "--utility", 3, "--loss", 1).stderr
+    beyond = run("risk", config, "--utility", 99)
+    assert (beyond.exit_code, beyond.stdout) == (2, "")
+    assert "no row can have a utility of 99; the most is" in beyond.stderr
     assert run("risk", config, "--plot", tmp_path / "f.txt").exit_code == 2
     assert run("risk", config, tmp_path / "nowhere").exit_code == 2
     assert run("risk", config, "--levels", "age=9").exit_code == 2

@@ -103,6 +103,17 @@ def test_bundles_that_generalize_differently_are_an_integrity_failure(tmp_path: 
     assert "'age'" in str(verification.checks[0].worst)
 
 
+def test_a_release_that_claims_nothing_says_so_until_something_is_demanded(tmp_path: Path) -> None:
+    table = table_of(people())
+    mask = table.domain.mask({"job": 0, "town": 0})
+    write_bundle(Published(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), tmp_path / "bare")
+    found = marginals.verify(tmp_path / "bare").checks
+    assert ["nothing is claimed of its privacy" in check.note for check in found] == [True]
+    assert not any(
+        "nothing is claimed" in c.note for c in marginals.verify(tmp_path / "bare", demands=["k-link=2"]).checks
+    )
+
+
 def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
     """The same hierarchies in another order of rows are the same hierarchies."""
     frame = people()
