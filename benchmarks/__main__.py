@@ -39,6 +39,11 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.plots and find_spec("matplotlib") is None:
         parser.error("--plots needs matplotlib; install it, or leave the option out")
+    if chosen.plots:
+        try:
+            chosen.plots.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"--plots {chosen.plots}: {error.strerror}")
     lines = []
     with ExitStack() as stack:
         out = stack.enter_context(chosen.json.open("w", encoding="utf-8")) if chosen.json else sys.stdout

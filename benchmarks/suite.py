@@ -55,14 +55,16 @@ def run(script: Script, arguments: Sequence[str]) -> Iterator[Line]:
     """
     environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
     command = [sys.executable, str(script.path), *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace", env=environment
+    ) as process:
         assert process.stdout is not None
         for text in process.stdout:
             try:
                 line = json.loads(text)
             except ValueError:
-                line = {"benchmark": script.name, "said": text.rstrip("\n")}
-            yield line
+                line = None
+            yield line if isinstance(line, dict) else {"benchmark": script.name, "said": text.rstrip("\n")}
     if process.returncode:
         yield {"benchmark": script.name, "failed": f"it ended with status {process.returncode}"}
 
@@ -115,6 +117,7 @@ def remarks(lines: Iterable[Line]) -> list[str]:
     tellers: dict[str, Callable[[Any], str]] = {
         "skipped": lambda reason: f"skipped: {reason}",
         "failed": lambda reason: f"FAILED: {reason}",
+        "said": lambda text: f"said: {text}",
         "projected": lambda rows: f"projected to {rows:,} rows",
     }
     found = []

@@ -112,10 +112,13 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in __all__:
-        value = import_module(f"marginals.{name}")
     else:
-        raise AttributeError(f"module 'marginals' has no attribute {name!r}")
+        try:
+            value = import_module(f"marginals.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"marginals.{name}":
+                raise
+            raise AttributeError(f"module 'marginals' has no attribute {name!r}") from None
     globals()[name] = value
     return value
 

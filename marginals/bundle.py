@@ -464,7 +464,7 @@ def _codes(path: str, before: int, domain: Domain, attribute: str, level: int, l
 def _counts(path: str, before: int, stated: Sequence[str]) -> CountArray:
     for number, count in enumerate(stated, before + 1):
         if not _COUNT.fullmatch(count):
-            raise BundleError(path, f"the count in row {number} is not a whole number from 1 to 10^15")
+            raise BundleError(path, f"the count in row {number} is not a whole number from 1 on and below 10^15")
     return np.array([int(count) for count in stated], dtype=np.int64)
 
 

@@ -13,7 +13,7 @@ from growth_plots import draw
 from hypothesis import given
 from hypothesis import strategies as st
 from measurement import Measurement, measurement_of, peak_megabytes
-from suite import SCRIPTS, growth_table, remarks, run, table
+from suite import SCRIPTS, Script, growth_table, remarks, run, table
 
 from conftest import ROOT
 
@@ -110,9 +110,19 @@ def test_what_is_no_measurement_is_remarked() -> None:
     lines = [
         growing(1)[0].line(),
         {"benchmark": "b", "target": "5 s", "met": False},
+        {"benchmark": "b", "target": "6 s", "met": True, "seconds": 5.5},
         {"benchmark": "b", "skipped": "why"},
+        {"benchmark": "b", "said": "41"},
     ]
-    assert remarks(lines) == ["b MISSED: 5 s", "b skipped: why"]
+    assert remarks(lines) == ["b MISSED: 5 s", "b met: 6 s (5.5)", "b skipped: why", "b said: 41"]
+
+
+def test_what_a_script_prints_besides_measurements_is_passed_on(tmp_path: Path) -> None:
+    odd = tmp_path / "odd"
+    odd.with_suffix(".py").write_text("import sys\nprint(41)\nsys.stdout.buffer.write(b'\\xff!\\n')\nsys.exit(3)\n")
+    lines = list(run(Script(str(odd)), ()))
+    assert [line["said"] for line in lines[:-1]] == ["41", "\ufffd!"]
+    assert remarks(lines)[-1] == f"{odd} FAILED: it ended with status 3"
 
 
 def test_growth_is_drawn_once_for_each_benchmark_and_size(tmp_path: Path) -> None:
