@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from checks.finding import Finding
     from marginals.assessing import Assessed
     from marginals.attacking import Attacks
+    from marginals.config import Config
     from marginals.estimates import Estimate
     from marginals.lattice import LatticeResult
+    from marginals.output import OutputFile
     from marginals.publishing import Progress
     from marginals.release import Release
     from models.margin import Margin
@@ -125,6 +128,7 @@ def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")(command)
 
 
+_FORCE = click.option("--force", is_flag=True, help="Replace files that are there already.")
 _CONFIG = click.argument("config", type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -170,7 +174,7 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
 
 
 @main.command()
-@click.argument("table", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("table", type=click.Path(path_type=Path))
 @click.option(
     "--out",
     "-o",
@@ -186,12 +190,13 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     type=click.IntRange(1),
     help="Values that fewer rows have are named in hierarchy files only, and grouped there.",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@_FORCE
 @_json_option
 def init(table: Path, out: Path, rare: int, force: bool, as_json: bool) -> None:
-    """Look at TABLE, CSV or Parquet, and write a commented config for it that guesses what its columns are.
+    """Look at TABLE and write a commented config for it that guesses what its columns are.
 
-    It says what it guessed and why, asks nothing, and publishes nothing. Review it, above all the roles.
+    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes. It says what it guessed and why, asks nothing, and
+    publishes nothing. Review it, above all the roles.
 
     \b
     Example:
@@ -201,6 +206,7 @@ def init(table: Path, out: Path, rare: int, force: bool, as_json: bool) -> None:
     from marginals.initial_config import initial_config
 
     config = initial_config(table, out, rare)
+    config.keep_apart(out, table)
     if not force:
         config.refuse_to_replace(out)
     files = config.write(out)
@@ -257,6 +263,7 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="HTML page about all of it, for you: made from the table, not to be published.",
 )
+@_FORCE
 @_json_option
 def risk(
     config: Path,
@@ -269,6 +276,7 @@ def risk(
     plot: Path | None,
     out: Path | None,
     page: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Say what attackers could do to the people in the table of CONFIG, or in the releases in DIR.
@@ -290,11 +298,10 @@ def risk(
       marginals risk release.toml release-a release-b --report risk.html
     """
     from checks.risk.objective import LeastRisk, MostUtility, TradeOff
-    from marginals.atomic_file import replace_file
     from marginals.people import labelled
     from marginals.risk import compare, disclosure_risk
     from marginals.risk_page import risk_html
-    from marginals.risk_plot import write_plot
+    from marginals.risk_plot import plot_format, write_plot
     from marginals.risk_report import RiskReport
 
     objectives = [
@@ -304,7 +311,14 @@ def risk(
     ]
     if len(objectives) > 1:
         raise InputError("choose one of --utility, --loss and --price")
-    described = disclosure_risk(marginals.read_config(config), parse_levels(levels))
+    named = [path.resolve() for path in (out, plot, page) if path is not None]
+    if len(set(named)) < len(named):
+        raise InputError("--out, --plot and --report must name files of their own")
+    if plot is not None:
+        plot_format(plot)
+    configured = marginals.read_config(config)
+    rows_file, picture, page_file = (_output(path, configured.reads, force) for path in (out, plot, page))
+    described = disclosure_risk(configured, parse_levels(levels))
     on_page = page is not None and described.no_frontier is None and described.is_quick
     report = RiskReport(
         described.of_table(),
@@ -312,19 +326,22 @@ def risk(
         described.frontier() if wants_frontier or plot is not None or on_page else None,
         compare([described.of_release(marginals.open_release(folder), str(folder)) for folder in folders]),
     )
-    if plot is not None and report.frontier is not None:
-        write_plot(plot, report.frontier, report.points)
-    if out is not None:
-        shown = described.table.records if report.optimum is None else report.optimum.disclosure.records
-        _write_csv(out, labelled(shown))
-    if page is not None:
-        replace_file(page, risk_html(described, report, objectives[0] if objectives else None))
+    if picture is not None and report.frontier is not None:
+        write_plot(picture, report.frontier, report.points)
+    shown = labelled(described.table.records if report.optimum is None else report.optimum.disclosure.records)
+    if rows_file is not None:
+        rows_file.write(_csv(shown))
+    if page_file is not None:
+        page_file.write(risk_html(described, report, objectives[0] if objectives else None))
     if as_json:
         _print_json(report.as_json())
         return
     click.echo(str(report))
-    if page is not None:
-        click.echo(f"Wrote {page}. It is made from the table: keep it to yourself.")
+    if rows_file is not None:
+        click.echo(f"Wrote {len(shown)} rows to {out}. Their risk is above; no other privacy of them was checked.")
+    for path in (plot, page):
+        if path is not None:
+            click.echo(f"Wrote {path}. It is made from the table: keep it to yourself.")
 
 
 @main.command()
@@ -332,8 +349,9 @@ def risk(
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="CSV file for what is disclosed."
 )
+@_FORCE
 @_json_option
-def disclose(config: Path, out: Path, as_json: bool) -> None:
+def disclose(config: Path, out: Path, force: bool, as_json: bool) -> None:
     """Write the table of CONFIG as its rules disclose it: hidden or generalized where their conditions hold.
 
     The rules are the entries [[risk.rules]] of CONFIG. With DuckDB (data.engine "duckdb", or "auto" where it is
@@ -346,7 +364,8 @@ def disclose(config: Path, out: Path, as_json: bool) -> None:
     """
     from marginals.disclosing_files import disclose_table
 
-    told = disclose_table(marginals.read_config(config), out)
+    configured = marginals.read_config(config)
+    told = disclose_table(configured, _output_file(out, configured.reads, force))
     if as_json:
         _print_json({"out": str(out), "rows": told.rows, "engine": told.engine})
     else:
@@ -366,8 +385,9 @@ def disclose(config: Path, out: Path, as_json: bool) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="CSV file for the table of sweep or hilbert."
 )
+@_FORCE
 @_json_option
-def anonymize(config: Path, method: str, suppression: float, out: Path | None, as_json: bool) -> None:
+def anonymize(config: Path, method: str, suppression: float, out: Path | None, force: bool, as_json: bool) -> None:
     """List all minimal single tables that satisfy the policy of CONFIG.
 
     A table is minimal when no finer one satisfies the policy. k_link is asked of it as k-anonymity, with the diversity.
@@ -381,7 +401,8 @@ def anonymize(config: Path, method: str, suppression: float, out: Path | None, a
     if method != "lattice":
         if suppression:
             raise InputError("--suppression goes with the method lattice only")
-        _anonymize_locally(config, method, out, as_json)
+        configured = marginals.read_config(config)
+        _anonymize_locally(configured, method, _output(out, configured.reads, force), as_json)
         return
     if out is not None:
         raise InputError("--out goes with the methods sweep and hilbert; to publish, use the command publish")
@@ -420,17 +441,23 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign ~/.minisign/minisign.key
     """
+    from marginals.bundle import REPORT
+    from marginals.output import OutputFolder
+
     if sign is not None:
         from marginals.signature import secret_key
 
         secret_key(sign)  # What would be refused after a long search is refused before it.
     with _Progress(not as_json) as progress:
         configured = marginals.read_config(config)
+        _ = OutputFolder(out, configured.reads)
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
         release = marginals.publish(table, configured.policy, progress)
     _report_release(release.write(out, sign=sign), as_json)
+    if not as_json:
+        click.echo(f"A page about it to read and print: {out / REPORT}")
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -587,7 +614,7 @@ def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     """
     estimate = marginals.open_release(folder).count(conditions, seconds=QUERY_SECONDS)
     if as_json:
-        _print_json({"expected": estimate.expected, "lower": estimate.lower, "upper": estimate.upper})
+        _print_json(asdict(estimate) | {"exact": estimate.exact})
     else:
         _print_estimate(estimate)
 
@@ -603,8 +630,9 @@ def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write, .csv or .parquet; standard output by default.",
 )
+@_FORCE
 @_json_option
-def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | None, as_json: bool) -> None:
+def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | None, force: bool, as_json: bool) -> None:
     """Draw synthetic rows from the maximum-entropy distribution of the release in DIR.
 
     The labels are of the finest published levels. Rows are independent; no row is one of the data.
@@ -617,11 +645,14 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | No
     if as_json and out is None:
         raise InputError("--json goes with --out, since the rows would stand on standard output too")
     write = marginals.interchange.rows_writer(out)
+    _output(out, (), force)
     release = marginals.open_release(folder)
     frame = release.sample_base_values(rows, seed) if base_values else release.sample(rows, seed)
     write(frame)
     if as_json:
         _print_json({"out": str(out), "rows": rows, "attributes": list(frame.columns)})
+    elif out is not None:
+        click.echo(f"Wrote {rows} synthetic rows to {out}. They tell what the release tells, and no more.")
 
 
 def _print_estimate(estimate: "Estimate") -> None:
@@ -634,7 +665,7 @@ def _print_estimate(estimate: "Estimate") -> None:
 
 
 @main.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@_RELEASE
 @click.option(
     "--out",
     "-o",
@@ -642,8 +673,9 @@ def _print_estimate(estimate: "Estimate") -> None:
     help="File for the page; the bundle stays as it is. Without it, the page becomes the bundle's report.html.",
 )
 @_SIGN
+@_FORCE
 @_json_option
-def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> None:
+def report(folder: Path, out: Path | None, sign: Path | None, force: bool, as_json: bool) -> None:
     """Write the report of the release in DIR again, from its files alone: one HTML page to read, show and print.
 
     The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says. A
@@ -657,6 +689,7 @@ def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> 
     """
     from marginals.bundle import REPORT
 
+    _output(out, (), force)
     release = marginals.open_release(folder)
     release.write_report(out, sign=sign)
     verification, written = release.verify(), out or folder / REPORT
@@ -668,18 +701,18 @@ def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> 
         click.get_current_context().exit(FAILED)
 
 
-def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: bool) -> None:
+def _anonymize_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
     from checks.functional_diversity import Functional
 
-    configured = marginals.read_config(config)
     requirement = configured.policy.criterion
     if not isinstance(requirement, Functional):
         raise InputError(f'the method {method} needs privacy.diversity = "functional:tau,l"')
     table = configured.read_table()
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
-    recoded = recode(table, requirement, k=configured.policy.k_link or 1)
+    k = configured.policy.k_link or 1
+    recoded = recode(table, requirement, k=k)
     if out is not None:
-        _write_csv(out, recoded.frame())
+        out.write(_csv(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)
     if as_json:
         _print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
@@ -688,12 +721,29 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
             f"{method}: {len(recoded)} classes of {recoded.average_class_size:.1f} rows on average, "
             f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
         )
+        if out is not None:
+            click.echo(
+                f"Wrote {len(recoded.frame())} rows to {out.path}, made in classes of {k} rows or more that satisfy "
+                f"{requirement}; no other privacy of them was checked."
+            )
 
 
-def _write_csv(path: Path, frame: "pd.DataFrame") -> None:
-    from marginals.atomic_file import replace_file
+def _csv(frame: "pd.DataFrame") -> bytes:
+    return frame.to_csv(index=False, lineterminator="\n").encode()
 
-    replace_file(path, frame.to_csv(index=False, lineterminator="\n").encode())
+
+def _output(path: Path | None, reads: tuple[Path, ...], force: bool) -> "OutputFile | None":
+    return None if path is None else _output_file(path, reads, force)
+
+
+def _output_file(path: Path, reads: tuple[Path, ...], force: bool) -> "OutputFile":
+    """The file to write, refused before the work where it is there already or may not be written."""
+    from marginals.output import OutputFile
+
+    file = OutputFile(path, reads)
+    if not force:
+        file.refuse_to_replace()
+    return file
 
 
 def parse_levels(text: str | None) -> dict[str, int]:

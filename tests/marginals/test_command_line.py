@@ -213,7 +213,7 @@ def test_query_says_what_the_contract_says(demo: Path) -> None:
     result = run("query", demo / "release", "age=20-24", "sex=Female", "--json")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    assert set(answer) == {"expected", "lower", "upper"}
+    assert set(answer) == {"expected", "lower", "upper", "exact", "sharp"}
     assert [type(answer[key]) for key in ("expected", "lower", "upper")] == [float, int, int]
     rows = (line.split(",") for line in (demo / "census.csv").read_text().splitlines()[1:])
     header = (demo / "census.csv").read_text().splitlines()[0].split(",")
@@ -222,6 +222,9 @@ def test_query_says_what_the_contract_says(demo: Path) -> None:
     true = sum(20 <= int(row[age]) <= 24 and row[sex] == "Female" for row in complete)
     assert answer["lower"] <= true <= answer["upper"]
     assert answer["lower"] <= answer["expected"] <= answer["upper"]
+    assert answer["exact"] is False
+    known = json.loads(run("query", demo / "release", "sex=Female", "--json").stdout)
+    assert (known["exact"], known["sharp"]) == (True, True)
 
 
 def test_query_says_in_words_how_sure_it_is(demo: Path) -> None:
