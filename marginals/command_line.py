@@ -10,14 +10,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import marginals
 from marginals.errors import InputError, NothingPublishableError
-from marginals.printable import printable
+from marginals.printable import printable, wrapped
 from marginals.rarity import RARE
 from models.errors import MarginalsError
 
@@ -311,13 +313,13 @@ def risk(
     ]
     if len(objectives) > 1:
         raise InputError("choose one of --utility, --loss and --price")
-    named = [path.resolve() for path in (out, plot, page) if path is not None]
-    if len(set(named)) < len(named):
-        raise InputError("--out, --plot and --report must name files of their own")
     if plot is not None:
         plot_format(plot)
     configured = marginals.read_config(config)
     rows_file, picture, page_file = (_output(path, configured.reads, force) for path in (out, plot, page))
+    named = [file.path.resolve() for file in (rows_file, picture, page_file) if file is not None]
+    if len(set(named)) < len(named):
+        raise InputError("--out, --plot and --report must name files of their own")
     described = disclosure_risk(configured, parse_levels(levels))
     on_page = page is not None and described.no_frontier is None and described.is_quick
     report = RiskReport(
@@ -328,9 +330,9 @@ def risk(
     )
     if picture is not None and report.frontier is not None:
         write_plot(picture, report.frontier, report.points)
-    shown = labelled(described.table.records if report.optimum is None else report.optimum.disclosure.records)
     if rows_file is not None:
-        rows_file.write(_csv(shown))
+        shown = described.table.records if report.optimum is None else report.optimum.disclosure.records
+        rows_file.write(_csv(labelled(shown)))
     if page_file is not None:
         page_file.write(risk_html(described, report, objectives[0] if objectives else None))
     if as_json:
@@ -338,7 +340,9 @@ def risk(
         return
     click.echo(str(report))
     if rows_file is not None:
-        click.echo(f"Wrote {len(shown)} rows to {out}. Their risk is above; no other privacy of them was checked.")
+        click.echo(
+            f"Wrote {len(report.table.utility)} rows to {out}. Their risk is above; no other privacy of them was checked."
+        )
     for path in (plot, page):
         if path is not None:
             click.echo(f"Wrote {path}. It is made from the table: keep it to yourself.")
@@ -450,7 +454,7 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
         secret_key(sign)  # What would be refused after a long search is refused before it.
     with _Progress(not as_json) as progress:
         configured = marginals.read_config(config)
-        _ = OutputFolder(out, configured.reads)
+        _ = OutputFolder(out, configured.reads if sign is None else (*configured.reads, sign))
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
@@ -527,6 +531,12 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
         _print_attacks(attacks)
 
 
+def _say(line: str) -> None:
+    """Print a line; as several where it is longer than the terminal that it goes to is wide."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo(printable(line) if width is None else wrapped(printable(line), width))
+
+
 def _print_attacks(attacks: "Attacks") -> None:
     for attacked in attacks.attacked:
         found = attacked.concluded
@@ -542,33 +552,31 @@ def _print_attacks(attacks: "Attacks") -> None:
                 f"{guessed.maxent:.1%} by maximum entropy, {guessed.base_rate:.1%} without the release"
             )
         for line in lines:
-            click.echo(printable(line))
+            _say(line)
     for left_out, reason in attacks.left_out.items():
-        click.echo(printable(f"{left_out}: not attacked; {reason}"))
+        _say(f"{left_out}: not attacked; {reason}")
     for threshold in attacks.thresholds:
         if threshold.smallest is None:
-            click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is not known")
+            _say(f"{threshold.criterion} {threshold.k}: the smallest count is not known")
             continue
         spare = "binding: met without a row to spare" if threshold.binding else "not binding"
-        click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {spare}")
+        _say(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {spare}")
     _print_compositions(attacks)
     _print_minimality(attacks)
 
 
 def _print_compositions(attacks: "Attacks") -> None:
     for composed in attacks.compositions:
-        click.echo(printable(f"Composition, of what bears on {composed.sensitive}:"))
+        _say(f"Composition, of what bears on {composed.sensitive}:")
         for holding in (composed.together, *composed.each):
             known, held = (
                 holding.reconstruction,
                 "all together" if holding is composed.together else holding.releases[0],
             )
             skewed = "" if holding.skewness is None else f", total variation {holding.skewness:.3f}"
-            click.echo(
-                printable(
-                    f"  {held}: {known.determined} of {known.cells} possible cells determined ({known.share:.1%}), "
-                    f"smallest possible class {holding.smallest}{skewed}"
-                )
+            _say(
+                f"  {held}: {known.determined} of {known.cells} possible cells determined ({known.share:.1%}), "
+                f"smallest possible class {holding.smallest}{skewed}"
             )
 
 
@@ -577,21 +585,21 @@ def _print_minimality(attacks: "Attacks") -> None:
 
     minimality = attacks.minimality
     if minimality.note:
-        click.echo(printable(f"Minimality: {minimality.note}."))
+        _say(f"Minimality: {minimality.note}.")
         return
     told = [("Minimality: who knows that these were refused for the claims concludes", minimality.holders)]
     if minimality.insiders is not None:
         told.append(("Minimality, for those who know everybody's nonsensitive values", minimality.insiders))
     for lead, steps in told:
-        click.echo(f"{lead}:" if steps else f"{lead}: no attribute is published above level 0.")
+        _say(f"{lead}:" if steps else f"{lead}: no attribute is published above level 0.")
         untold: dict[str, list[str]] = {}
         for step in steps:
             if step.suspects is None:
                 untold.setdefault(refusal_in_words(step), []).append(step_in_words(step))
             else:
-                click.echo(printable(f"  {step_in_words(step)}: {refusal_in_words(step)}"))
+                _say(f"  {step_in_words(step)}: {refusal_in_words(step)}")
         for reason, untold_steps in untold.items():
-            click.echo(printable(f"  {'; '.join(untold_steps)}: {reason}"))
+            _say(f"  {'; '.join(untold_steps)}: {reason}")
 
 
 _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -604,8 +612,9 @@ _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Pat
 def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     """Estimate from the release in DIR how many rows have certain values, and bound it for certain.
 
-    NAME=LABEL takes a label of any level; NAME=LABEL|LABEL a set; NAME=20-39 or "NAME>=65" a range of numbers. Where a
-    label means different things at different levels, the finest published one is meant; NAME=LABEL@LEVEL says which.
+    NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" a set, one or the other; NAME=20-39 or "NAME>=65" a range of
+    numbers. All conditions must hold. Where a label means different things at different levels, the finest published one
+    is meant; NAME=LABEL@LEVEL says which.
 
     \b
     Examples:
@@ -711,8 +720,9 @@ def _anonymize_locally(configured: "Config", method: str, out: "OutputFile | Non
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
     k = configured.policy.k_link or 1
     recoded = recode(table, requirement, k=k)
+    frame = recoded.frame()
     if out is not None:
-        out.write(_csv(recoded.frame()))
+        out.write(_csv(frame))
     kl_divergence = recoded.kl_divergence(table)
     if as_json:
         _print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
@@ -723,7 +733,7 @@ def _anonymize_locally(configured: "Config", method: str, out: "OutputFile | Non
         )
         if out is not None:
             click.echo(
-                f"Wrote {len(recoded.frame())} rows to {out.path}, made in classes of {k} rows or more that satisfy "
+                f"Wrote {len(frame)} rows to {out.path}, made in classes of {k} rows or more that satisfy "
                 f"{requirement}; no other privacy of them was checked."
             )
 
@@ -764,12 +774,21 @@ def _print_assessment(assessed: "Assessed") -> None:
         click.echo(
             f"{attribute}: {reached.distinct} distinct, simple {reached.simple:.3g}, entropy {reached.entropy:.3g}"
         )
-        for number, c in enumerate(reached.recursive_c, 2):
-            click.echo(f"  recursive (c, {number}): " + (f"c above {c:.3g}" if c != float("inf") else "no c will do"))
+        some = [c for c in reached.recursive_c if isfinite(c)]
+        for number, c in enumerate(some, 2):
+            click.echo(f"  recursive (c, {number}): c above {c:.3g}")
+        if len(some) < len(reached.recursive_c):
+            first, last = len(some) + 2, len(reached.recursive_c) + 1
+            shown = f"(c, {first})" if first == last else f"(c, {first}) to (c, {last})"
+            click.echo(f"  recursive {shown}: no c will do")
     for name, affected in (("Homogeneous", found.homogeneous), ("Nearly homogeneous", found.nearly_homogeneous)):
         click.echo(f"{name}: {affected.classes} classes with {affected.rows} rows.")
     for finding in assessed.checks:
         _print_finding(finding)
+    if assessed.checks:
+        click.echo(
+            "Classes are told by their size alone: the values that make them out are those of people in the table."
+        )
 
 
 class _Progress:
