@@ -154,8 +154,10 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
 
     from marginals.atomic_folder import replace_folder
     from marginals.bundle import REPORT
+    from marginals.output import OutputFolder
     from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
 
+    _ = OutputFolder(folder)
     with _Progress(not as_json) as progress:
         progress("simulating", 0, 0)
         census = simulate_census(np.random.default_rng(seed), rows)

@@ -200,6 +200,13 @@ def test_publishing_checks_its_folder_before_the_search(folder: Path, monkeypatc
     assert not (folder / "nodir").exists()
 
 
+def test_the_demo_goes_to_no_such_folder_either(folder: Path) -> None:
+    before = contents(folder)
+    for name in ("rel/demo", "nodir/demo", "rel"):
+        assert run("demo", name).exit_code == 2
+    assert contents(folder) == before
+
+
 def test_a_release_replaces_no_bundle_that_holds_what_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_work(monkeypatch)
     shutil.copy(folder / "people.csv", folder / "rel" / "people.csv")
