@@ -13,6 +13,7 @@ from itertools import combinations, islice
 from math import isfinite
 from pathlib import Path, PurePosixPath
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from checks.claims import Claim, MaxentDiversity, parse_claim
 from marginals.atomic_file import replace_file
 from marginals.atomic_folder import replace_folder
 from marginals.attribute import Role
+from marginals.descriptor import DESCRIPTOR
 from marginals.errors import BundleError, InputError
+from marginals.output import OutputFolder
 from marginals.published import Published, Utility
 from marginals.report import report_html
 from marginals.seal import SEAL, is_sealed, seal_of
@@ -33,7 +36,6 @@ from models.domain import Domain, Mask
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
 
-DESCRIPTOR = "datapackage.json"
 REPORT = "report.html"
 FORMAT = 1
 
@@ -60,10 +62,7 @@ def write_bundle(published: Published, folder: Path, key: SecretKey | None = Non
     A crash leaves the old bundle or none. Raises InputError for any other folder, where nothing can be written, or
     where it cannot be signed.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; a release is written to a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTOR).is_file():
-        raise InputError(f"{folder} holds other things than a release; choose a new folder")
+    _ = OutputFolder(folder)
     files = _files(published)
     if max(map(len, files.values())) > _MAX_FILE_BYTES or sum(map(len, files.values())) > _MAX_BYTES:
         raise InputError(f"the release would be larger than the {_MAX_BYTES} bytes that are read; set search.max_cells")
@@ -225,6 +224,9 @@ def read_bundle(folder: Path) -> Published:
 
     Raises InputError where the folder holds no bundle, and BundleError, naming the file, where it holds a bad one.
     """
+    if folder.is_file():
+        what = "unzip it, and name the folder" if is_zipfile(folder) else "name the folder that holds the bundle"
+        raise InputError(f"{folder} is a file, and a release is a folder; {what}")
     if not (folder / DESCRIPTOR).is_file():
         raise InputError(f"{folder} holds no release: there is no {DESCRIPTOR}")
     package = _descriptor(folder)

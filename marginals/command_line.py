@@ -9,14 +9,17 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import marginals
 from marginals.errors import InputError, NothingPublishableError
-from marginals.printable import printable
+from marginals.printable import printable, wrapped
 from marginals.rarity import RARE
 from models.errors import MarginalsError
 
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
     from checks.finding import Finding
     from marginals.assessing import Assessed
     from marginals.attacking import Attacks
+    from marginals.config import Config
     from marginals.estimates import Estimate
     from marginals.lattice import LatticeResult
+    from marginals.output import OutputFile
     from marginals.publishing import Progress
     from marginals.release import Release
     from models.margin import Margin
@@ -125,6 +130,7 @@ def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")(command)
 
 
+_FORCE = click.option("--force", is_flag=True, help="Replace files that are there already.")
 _CONFIG = click.argument("config", type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -148,8 +154,10 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
 
     from marginals.atomic_folder import replace_folder
     from marginals.bundle import REPORT
+    from marginals.output import OutputFolder
     from marginals.simulation import CENSUS_CONFIG, census_hierarchies, simulate_census
 
+    _ = OutputFolder(folder)
     with _Progress(not as_json) as progress:
         progress("simulating", 0, 0)
         census = simulate_census(np.random.default_rng(seed), rows)
@@ -170,7 +178,7 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
 
 
 @main.command()
-@click.argument("table", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("table", type=click.Path(path_type=Path))
 @click.option(
     "--out",
     "-o",
@@ -186,12 +194,13 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     type=click.IntRange(1),
     help="Values that fewer rows have are named in hierarchy files only, and grouped there.",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@_FORCE
 @_json_option
 def init(table: Path, out: Path, rare: int, force: bool, as_json: bool) -> None:
-    """Look at TABLE, CSV or Parquet, and write a commented config for it that guesses what its columns are.
+    """Look at TABLE and write a commented config for it that guesses what its columns are.
 
-    It says what it guessed and why, asks nothing, and publishes nothing. Review it, above all the roles.
+    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes. It says what it guessed and why, asks nothing, and
+    publishes nothing. Review it, above all the roles.
 
     \b
     Example:
@@ -201,6 +210,7 @@ def init(table: Path, out: Path, rare: int, force: bool, as_json: bool) -> None:
     from marginals.initial_config import initial_config
 
     config = initial_config(table, out, rare)
+    config.keep_apart(out, table)
     if not force:
         config.refuse_to_replace(out)
     files = config.write(out)
@@ -257,6 +267,7 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="HTML page about all of it, for you: made from the table, not to be published.",
 )
+@_FORCE
 @_json_option
 def risk(
     config: Path,
@@ -269,6 +280,7 @@ def risk(
     plot: Path | None,
     out: Path | None,
     page: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Say what attackers could do to the people in the table of CONFIG, or in the releases in DIR.
@@ -290,11 +302,10 @@ def risk(
       marginals risk release.toml release-a release-b --report risk.html
     """
     from checks.risk.objective import LeastRisk, MostUtility, TradeOff
-    from marginals.atomic_file import replace_file
     from marginals.people import labelled
     from marginals.risk import compare, disclosure_risk
     from marginals.risk_page import risk_html
-    from marginals.risk_plot import write_plot
+    from marginals.risk_plot import plot_format, write_plot
     from marginals.risk_report import RiskReport
 
     objectives = [
@@ -304,7 +315,14 @@ def risk(
     ]
     if len(objectives) > 1:
         raise InputError("choose one of --utility, --loss and --price")
-    described = disclosure_risk(marginals.read_config(config), parse_levels(levels))
+    if plot is not None:
+        plot_format(plot)
+    configured = marginals.read_config(config)
+    rows_file, picture, page_file = (_output(path, configured.reads, force) for path in (out, plot, page))
+    named = [file.path.resolve() for file in (rows_file, picture, page_file) if file is not None]
+    if len(set(named)) < len(named):
+        raise InputError("--out, --plot and --report must name files of their own")
+    described = disclosure_risk(configured, parse_levels(levels))
     on_page = page is not None and described.no_frontier is None and described.is_quick
     report = RiskReport(
         described.of_table(),
@@ -312,19 +330,24 @@ def risk(
         described.frontier() if wants_frontier or plot is not None or on_page else None,
         compare([described.of_release(marginals.open_release(folder), str(folder)) for folder in folders]),
     )
-    if plot is not None and report.frontier is not None:
-        write_plot(plot, report.frontier, report.points)
-    if out is not None:
+    if picture is not None and report.frontier is not None:
+        write_plot(picture, report.frontier, report.points)
+    if rows_file is not None:
         shown = described.table.records if report.optimum is None else report.optimum.disclosure.records
-        _write_csv(out, labelled(shown))
-    if page is not None:
-        replace_file(page, risk_html(described, report, objectives[0] if objectives else None))
+        rows_file.write(_csv(labelled(shown)))
+    if page_file is not None:
+        page_file.write(risk_html(described, report, objectives[0] if objectives else None))
     if as_json:
         _print_json(report.as_json())
         return
     click.echo(str(report))
-    if page is not None:
-        click.echo(f"Wrote {page}. It is made from the table: keep it to yourself.")
+    if rows_file is not None:
+        click.echo(
+            f"Wrote {len(report.table.utility)} rows to {out}. Their risk is above; no other privacy of them was checked."
+        )
+    for path in (plot, page):
+        if path is not None:
+            click.echo(f"Wrote {path}. It is made from the table: keep it to yourself.")
 
 
 @main.command()
@@ -332,8 +355,9 @@ def risk(
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="CSV file for what is disclosed."
 )
+@_FORCE
 @_json_option
-def disclose(config: Path, out: Path, as_json: bool) -> None:
+def disclose(config: Path, out: Path, force: bool, as_json: bool) -> None:
     """Write the table of CONFIG as its rules disclose it: hidden or generalized where their conditions hold.
 
     The rules are the entries [[risk.rules]] of CONFIG. With DuckDB (data.engine "duckdb", or "auto" where it is
@@ -346,7 +370,8 @@ def disclose(config: Path, out: Path, as_json: bool) -> None:
     """
     from marginals.disclosing_files import disclose_table
 
-    told = disclose_table(marginals.read_config(config), out)
+    configured = marginals.read_config(config)
+    told = disclose_table(configured, _output_file(out, configured.reads, force))
     if as_json:
         _print_json({"out": str(out), "rows": told.rows, "engine": told.engine})
     else:
@@ -366,8 +391,9 @@ def disclose(config: Path, out: Path, as_json: bool) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="CSV file for the table of sweep or hilbert."
 )
+@_FORCE
 @_json_option
-def anonymize(config: Path, method: str, suppression: float, out: Path | None, as_json: bool) -> None:
+def anonymize(config: Path, method: str, suppression: float, out: Path | None, force: bool, as_json: bool) -> None:
     """List all minimal single tables that satisfy the policy of CONFIG.
 
     A table is minimal when no finer one satisfies the policy. k_link is asked of it as k-anonymity, with the diversity.
@@ -381,7 +407,8 @@ def anonymize(config: Path, method: str, suppression: float, out: Path | None, a
     if method != "lattice":
         if suppression:
             raise InputError("--suppression goes with the method lattice only")
-        _anonymize_locally(config, method, out, as_json)
+        configured = marginals.read_config(config)
+        _anonymize_locally(configured, method, _output(out, configured.reads, force), as_json)
         return
     if out is not None:
         raise InputError("--out goes with the methods sweep and hilbert; to publish, use the command publish")
@@ -420,17 +447,23 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign ~/.minisign/minisign.key
     """
+    from marginals.bundle import REPORT
+    from marginals.output import OutputFolder
+
     if sign is not None:
         from marginals.signature import secret_key
 
         secret_key(sign)  # What would be refused after a long search is refused before it.
     with _Progress(not as_json) as progress:
         configured = marginals.read_config(config)
+        _ = OutputFolder(out, configured.reads if sign is None else (*configured.reads, sign))
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
         release = marginals.publish(table, configured.policy, progress)
     _report_release(release.write(out, sign=sign), as_json)
+    if not as_json:
+        click.echo(f"A page about it to read and print: {out / REPORT}")
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -500,6 +533,12 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
         _print_attacks(attacks)
 
 
+def _say(line: str) -> None:
+    """Print a line; as several where it is longer than the terminal that it goes to is wide."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo(printable(line) if width is None else wrapped(printable(line), width))
+
+
 def _print_attacks(attacks: "Attacks") -> None:
     for attacked in attacks.attacked:
         found = attacked.concluded
@@ -515,33 +554,31 @@ def _print_attacks(attacks: "Attacks") -> None:
                 f"{guessed.maxent:.1%} by maximum entropy, {guessed.base_rate:.1%} without the release"
             )
         for line in lines:
-            click.echo(printable(line))
+            _say(line)
     for left_out, reason in attacks.left_out.items():
-        click.echo(printable(f"{left_out}: not attacked; {reason}"))
+        _say(f"{left_out}: not attacked; {reason}")
     for threshold in attacks.thresholds:
         if threshold.smallest is None:
-            click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is not known")
+            _say(f"{threshold.criterion} {threshold.k}: the smallest count is not known")
             continue
         spare = "binding: met without a row to spare" if threshold.binding else "not binding"
-        click.echo(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {spare}")
+        _say(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {spare}")
     _print_compositions(attacks)
     _print_minimality(attacks)
 
 
 def _print_compositions(attacks: "Attacks") -> None:
     for composed in attacks.compositions:
-        click.echo(printable(f"Composition, of what bears on {composed.sensitive}:"))
+        _say(f"Composition, of what bears on {composed.sensitive}:")
         for holding in (composed.together, *composed.each):
             known, held = (
                 holding.reconstruction,
                 "all together" if holding is composed.together else holding.releases[0],
             )
             skewed = "" if holding.skewness is None else f", total variation {holding.skewness:.3f}"
-            click.echo(
-                printable(
-                    f"  {held}: {known.determined} of {known.cells} possible cells determined ({known.share:.1%}), "
-                    f"smallest possible class {holding.smallest}{skewed}"
-                )
+            _say(
+                f"  {held}: {known.determined} of {known.cells} possible cells determined ({known.share:.1%}), "
+                f"smallest possible class {holding.smallest}{skewed}"
             )
 
 
@@ -550,21 +587,21 @@ def _print_minimality(attacks: "Attacks") -> None:
 
     minimality = attacks.minimality
     if minimality.note:
-        click.echo(printable(f"Minimality: {minimality.note}."))
+        _say(f"Minimality: {minimality.note}.")
         return
     told = [("Minimality: who knows that these were refused for the claims concludes", minimality.holders)]
     if minimality.insiders is not None:
         told.append(("Minimality, for those who know everybody's nonsensitive values", minimality.insiders))
     for lead, steps in told:
-        click.echo(f"{lead}:" if steps else f"{lead}: no attribute is published above level 0.")
+        _say(f"{lead}:" if steps else f"{lead}: no attribute is published above level 0.")
         untold: dict[str, list[str]] = {}
         for step in steps:
             if step.suspects is None:
                 untold.setdefault(refusal_in_words(step), []).append(step_in_words(step))
             else:
-                click.echo(printable(f"  {step_in_words(step)}: {refusal_in_words(step)}"))
+                _say(f"  {step_in_words(step)}: {refusal_in_words(step)}")
         for reason, untold_steps in untold.items():
-            click.echo(printable(f"  {'; '.join(untold_steps)}: {reason}"))
+            _say(f"  {'; '.join(untold_steps)}: {reason}")
 
 
 _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -577,8 +614,9 @@ _RELEASE = click.argument("folder", metavar="DIR", type=click.Path(path_type=Pat
 def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     """Estimate from the release in DIR how many rows have certain values, and bound it for certain.
 
-    NAME=LABEL takes a label of any level; NAME=LABEL|LABEL a set; NAME=20-39 or "NAME>=65" a range of numbers. Where a
-    label means different things at different levels, the finest published one is meant; NAME=LABEL@LEVEL says which.
+    NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" a set, one or the other; NAME=20-39 or "NAME>=65" a range of
+    numbers. All conditions must hold. Where a label means different things at different levels, the finest published one
+    is meant; NAME=LABEL@LEVEL says which.
 
     \b
     Examples:
@@ -587,7 +625,7 @@ def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     """
     estimate = marginals.open_release(folder).count(conditions, seconds=QUERY_SECONDS)
     if as_json:
-        _print_json({"expected": estimate.expected, "lower": estimate.lower, "upper": estimate.upper})
+        _print_json(asdict(estimate) | {"exact": estimate.exact})
     else:
         _print_estimate(estimate)
 
@@ -603,8 +641,9 @@ def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write, .csv or .parquet; standard output by default.",
 )
+@_FORCE
 @_json_option
-def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | None, as_json: bool) -> None:
+def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | None, force: bool, as_json: bool) -> None:
     """Draw synthetic rows from the maximum-entropy distribution of the release in DIR.
 
     The labels are of the finest published levels. Rows are independent; no row is one of the data.
@@ -617,11 +656,14 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, out: Path | No
     if as_json and out is None:
         raise InputError("--json goes with --out, since the rows would stand on standard output too")
     write = marginals.interchange.rows_writer(out)
+    _output(out, (), force)
     release = marginals.open_release(folder)
     frame = release.sample_base_values(rows, seed) if base_values else release.sample(rows, seed)
     write(frame)
     if as_json:
         _print_json({"out": str(out), "rows": rows, "attributes": list(frame.columns)})
+    elif out is not None:
+        click.echo(f"Wrote {rows} synthetic rows to {out}. They tell what the release tells, and no more.")
 
 
 def _print_estimate(estimate: "Estimate") -> None:
@@ -634,7 +676,7 @@ def _print_estimate(estimate: "Estimate") -> None:
 
 
 @main.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@_RELEASE
 @click.option(
     "--out",
     "-o",
@@ -642,8 +684,9 @@ def _print_estimate(estimate: "Estimate") -> None:
     help="File for the page; the bundle stays as it is. Without it, the page becomes the bundle's report.html.",
 )
 @_SIGN
+@_FORCE
 @_json_option
-def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> None:
+def report(folder: Path, out: Path | None, sign: Path | None, force: bool, as_json: bool) -> None:
     """Write the report of the release in DIR again, from its files alone: one HTML page to read, show and print.
 
     The claims are checked for it. Exit status 1 when one of them is not proven to hold, which the report then says. A
@@ -657,6 +700,7 @@ def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> 
     """
     from marginals.bundle import REPORT
 
+    _output(out, (), force)
     release = marginals.open_release(folder)
     release.write_report(out, sign=sign)
     verification, written = release.verify(), out or folder / REPORT
@@ -668,18 +712,19 @@ def report(folder: Path, out: Path | None, sign: Path | None, as_json: bool) -> 
         click.get_current_context().exit(FAILED)
 
 
-def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: bool) -> None:
+def _anonymize_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
     from checks.functional_diversity import Functional
 
-    configured = marginals.read_config(config)
     requirement = configured.policy.criterion
     if not isinstance(requirement, Functional):
         raise InputError(f'the method {method} needs privacy.diversity = "functional:tau,l"')
     table = configured.read_table()
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
-    recoded = recode(table, requirement, k=configured.policy.k_link or 1)
+    k = configured.policy.k_link or 1
+    recoded = recode(table, requirement, k=k)
+    frame = recoded.frame()
     if out is not None:
-        _write_csv(out, recoded.frame())
+        out.write(_csv(frame))
     kl_divergence = recoded.kl_divergence(table)
     if as_json:
         _print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
@@ -688,12 +733,29 @@ def _anonymize_locally(config: Path, method: str, out: Path | None, as_json: boo
             f"{method}: {len(recoded)} classes of {recoded.average_class_size:.1f} rows on average, "
             f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
         )
+        if out is not None:
+            click.echo(
+                f"Wrote {len(frame)} rows to {out.path}, made in classes of {k} rows or more that satisfy "
+                f"{requirement}; no other privacy of them was checked."
+            )
 
 
-def _write_csv(path: Path, frame: "pd.DataFrame") -> None:
-    from marginals.atomic_file import replace_file
+def _csv(frame: "pd.DataFrame") -> bytes:
+    return frame.to_csv(index=False, lineterminator="\n").encode()
 
-    replace_file(path, frame.to_csv(index=False, lineterminator="\n").encode())
+
+def _output(path: Path | None, reads: tuple[Path, ...], force: bool) -> "OutputFile | None":
+    return None if path is None else _output_file(path, reads, force)
+
+
+def _output_file(path: Path, reads: tuple[Path, ...], force: bool) -> "OutputFile":
+    """The file to write, refused before the work where it is there already or may not be written."""
+    from marginals.output import OutputFile
+
+    file = OutputFile(path, reads)
+    if not force:
+        file.refuse_to_replace()
+    return file
 
 
 def parse_levels(text: str | None) -> dict[str, int]:
@@ -714,12 +776,21 @@ def _print_assessment(assessed: "Assessed") -> None:
         click.echo(
             f"{attribute}: {reached.distinct} distinct, simple {reached.simple:.3g}, entropy {reached.entropy:.3g}"
         )
-        for number, c in enumerate(reached.recursive_c, 2):
-            click.echo(f"  recursive (c, {number}): " + (f"c above {c:.3g}" if c != float("inf") else "no c will do"))
+        some = [c for c in reached.recursive_c if isfinite(c)]
+        for number, c in enumerate(some, 2):
+            click.echo(f"  recursive (c, {number}): c above {c:.3g}")
+        if len(some) < len(reached.recursive_c):
+            first, last = len(some) + 2, len(reached.recursive_c) + 1
+            shown = f"(c, {first})" if first == last else f"(c, {first}) to (c, {last})"
+            click.echo(f"  recursive {shown}: no c will do")
     for name, affected in (("Homogeneous", found.homogeneous), ("Nearly homogeneous", found.nearly_homogeneous)):
         click.echo(f"{name}: {affected.classes} classes with {affected.rows} rows.")
     for finding in assessed.checks:
         _print_finding(finding)
+    if assessed.checks:
+        click.echo(
+            "Classes are told by their size alone: the values that make them out are those of people in the table."
+        )
 
 
 class _Progress:

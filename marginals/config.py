@@ -46,6 +46,12 @@ class Config:
     engine: str = "auto"
     memory: int | None = None
     risk: RiskSettings = field(default_factory=RiskSettings)
+    hierarchies: tuple[Path, ...] = ()
+
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        """All that is read: this file and those it names, a folder or glob as it stands there."""
+        return (self.path, self.data, *self.hierarchies, *self.risk.reads)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
@@ -107,6 +113,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     attributes = content.get("attributes", {})
     if not isinstance(attributes, dict) or not attributes:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
+    files = [given["hierarchy"] for given in attributes.values() if isinstance(given, dict) and "hierarchy" in given]
     return Config(
         path,
         path.parent / data["path"],
@@ -117,6 +124,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         data.get("engine", "auto"),
         _bytes(data["memory"]) if "memory" in data else None,
         risk_settings(path.parent, content.get("risk", {})),
+        tuple(path.parent / file for file in files),
     )
 
 

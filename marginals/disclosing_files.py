@@ -1,14 +1,13 @@
 """Disclosing the table of a config under its rules into a file, by the engine that suits it."""
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
 
-from marginals.atomic_file import replace_file
 from marginals.config import Config
 from marginals.disclosing import disclose
 from marginals.disclosure_sql import disclose_file
 from marginals.errors import InputError
+from marginals.output import OutputFile
 from marginals.sources.engine_files import duckdb_reads
 from marginals.sources.files import files_of
 
@@ -20,7 +19,7 @@ class DisclosedFile(NamedTuple):
     engine: str
 
 
-def disclose_table(config: Config, target: Path) -> DisclosedFile:
+def disclose_table(config: Config, target: OutputFile) -> DisclosedFile:
     """Write the table of a config under its rules as CSV.
 
     By DuckDB, file to file, where the config asks for it or "auto" finds it; by pandas in memory else. Raises InputError
@@ -36,9 +35,12 @@ def disclose_table(config: Config, target: Path) -> DisclosedFile:
         raise InputError('rules are executed by DuckDB or pandas; set data.engine to "duckdb", "pandas" or "auto"')
     files = files_of(config.data)
     found = find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)
-    if config.engine == "duckdb" or (config.engine == "auto" and found):
+    # A device takes what is there; DuckDB would put a file in its place.
+    if config.engine == "duckdb" or (config.engine == "auto" and found and not target.is_device):
         domain = config.read_table().domain
-        return DisclosedFile(disclose_file(config.data, target, domain, rules, config.missing, config.memory), "duckdb")
+        return DisclosedFile(
+            disclose_file(config.data, target.path, domain, rules, config.missing, config.memory), "duckdb"
+        )
     table = disclose(config.read_rows(), rules)
-    replace_file(target, table.frame().to_csv(index=False, lineterminator="\n").encode())
+    target.write(table.frame().to_csv(index=False, lineterminator="\n").encode())
     return DisclosedFile(len(table.rows), "pandas")

@@ -16,6 +16,8 @@ import pandas as pd
 
 from marginals.disclosing import DisclosureRule, parsed
 from marginals.errors import InputError
+from marginals.leftovers import prefix, sweep
+from marginals.output import OutputFile
 from marginals.sources.engine_files import rows_query
 from marginals.sources.files import CsvFiles, ParquetFiles, files_of
 from models.domain import Domain
@@ -44,28 +46,33 @@ def disclose_file(
 
     source: a file, a folder or a glob. domain: the attributes to disclose, columns of the source. Rows with a missing
     value in one of them are left out, as `read_table` does; the order of rows is not kept. Conditions must be formulas
-    in text. memory: bytes that DuckDB may take; it puts more on disk. Raises InputError without duckdb, or for a file,
-    condition or value that cannot be used; then nothing is written.
+    in text. memory: bytes that DuckDB may take; it puts more on disk. Raises InputError without duckdb, for a target that
+    belongs to the source or to a bundle, or for a file, condition or value that cannot be used; then nothing is written.
     """
     try:
         duckdb = import_module("duckdb")
     except ImportError:
         raise InputError("rules on tables that do not fit in memory need duckdb: pip install duckdb") from None
+    if OutputFile(target, (source,)).is_device:
+        raise InputError(f"DuckDB puts a file in the place of {target}, which is none; name a file")
     files = files_of(source)
-    partial = target.with_name(target.name + ".partial")
+    whole = target.resolve()
     try:
-        with tempfile.TemporaryDirectory(prefix="marginals-") as folder:
+        sweep(whole)
+        with (
+            tempfile.TemporaryDirectory(prefix="marginals-") as folder,
+            tempfile.TemporaryDirectory(prefix=prefix(whole), dir=whole.parent) as beside,
+        ):
+            partial = Path(beside) / "disclosed.csv"
             settings = {"temp_directory": folder, "preserve_insertion_order": False}
             limit = {} if memory is None else {"memory_limit": f"{max(memory >> 20, 64)}MiB"}
             with duckdb.connect(config={**settings, **limit}) as connection:
                 rows = _disclose(connection, files, partial, domain, rules, tuple(missing))
-        partial.replace(target)
+            partial.replace(whole)
     except duckdb.Error as error:
         raise InputError(f"DuckDB cannot disclose {source.name} ({type(error).__name__})") from None
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from None
-    finally:
-        partial.unlink(missing_ok=True)
     return rows
 
 

@@ -19,6 +19,7 @@ from marginals.atomic_file import replace_file
 from marginals.attribute import Attribute, Role
 from marginals.column_guess import Column, Guess, guess, settled
 from marginals.errors import InputError
+from marginals.output import keep_apart, refuse_to_replace
 from marginals.rarity import RARE
 from marginals.sources.files import read_frame
 from marginals.table import Table, read_table
@@ -49,8 +50,12 @@ class InitialConfig:
     def refuse_to_replace(self, path: Path) -> None:
         """Raise InputError where writing to `path` would replace a file."""
         for file in self.files(path):
-            if os.path.lexists(file):
-                raise InputError(f"{file} is there already; choose another name, or replace it with --force")
+            refuse_to_replace(file)
+
+    def keep_apart(self, path: Path, source: Path) -> None:
+        """Raise InputError where writing to `path` would replace the table, add to it, or change a bundle."""
+        for file in self.files(path):
+            keep_apart(file, (source,))
 
     def write(self, path: Path) -> list[Path]:
         """Write the config to `path` and the hierarchies beside it; returns all files, the config last.

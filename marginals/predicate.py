@@ -37,7 +37,8 @@ def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where)
     """For each attribute of a predicate whether each base value is meant, shape (size(0),).
 
     Conditions on the same attribute must all hold. Raises InputError, naming the attribute, for an attribute or label
-    that there is not, and for a range that no value lies in or that cuts through one.
+    that there is not, for a range that no value lies in or that cuts through one, and for conditions that exclude each
+    other.
     """
     meant: dict[str, BoolArray] = {}
     for attribute, condition in _conditions(domain, where):
@@ -46,7 +47,13 @@ def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where)
         inside = np.zeros(hierarchy.size(0), dtype=np.bool_)
         for text in _texts(attribute, condition):
             inside |= _meant(attribute, hierarchy, level, text)
-        meant[attribute] = meant.get(attribute, np.ones_like(inside)) & inside
+        before = meant.get(attribute, inside)
+        meant[attribute] = before & inside
+        if before.any() and inside.any() and not meant[attribute].any():
+            raise InputError(
+                f"no value of {attribute!r} meets all conditions on it, of which each must hold; for one or the other, "
+                f"put | between: {attribute}=LABEL|LABEL"
+            )
     return meant
 
 
@@ -106,6 +113,11 @@ def _condition(domain: Domain, text: str) -> tuple[str, str]:
                 return attribute, rest[3:].strip()
             if rest.startswith(("<", ">")):
                 return attribute, rest
+            if rest.startswith(("!=", "not in ")):
+                raise InputError(
+                    f"a condition says which values are meant, not which are not; instead of {text!r} give the others, "
+                    f"{attribute}=LABEL|LABEL, or a range"
+                )
     name, sign, condition = re.match(r"\s*(.*?)\s*(=|<|>|\sin\s|$)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     if not sign:
         raise InputError(f"a condition is NAME=LABEL, NAME=LABEL|LABEL or NAME=LOW-HIGH, not {text!r}")

@@ -1,5 +1,7 @@
 """Text of strangers, shown without obeying it: labels and file names of a bundle may hold terminal escapes."""
 
+import textwrap
+
 _LONGEST = 1000
 """Characters that a sentence shows; a label may have a million."""
 
@@ -12,3 +14,16 @@ def printable(text: str) -> str:
     """
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: _LONGEST + 1])
     return shown if len(text) <= _LONGEST else shown[:_LONGEST] + "..."
+
+
+def wrapped(line: str, width: int) -> str:
+    r"""A line as several of no more than so many characters, the later ones further in, words left whole.
+
+    >>> print(wrapped("  one class: a part of it is small", 20))
+      one class: a part
+        of it is small
+    """
+    begin = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line, max(width, 20), subsequent_indent=begin + "  ", break_long_words=False, break_on_hyphens=False
+    )

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import Claim
-from marginals.atomic_file import replace_file
 from marginals.bundle import put_report, read_bundle, write_bundle
 from marginals.errors import InputError
 from marginals.estimates import (
@@ -30,6 +29,7 @@ from marginals.estimates import (
     odds,
     rows_frame,
 )
+from marginals.output import OutputFile
 from marginals.predicate import Where
 from marginals.published import Published, Verification
 from marginals.report import report_html
@@ -409,7 +409,7 @@ class Release:
         """Write the report, one HTML page, to a file, or without one into the bundle that the release was read from.
 
         sign: file of the secret key of minisign by which the bundle is signed again; one that is signed already keeps
-        its report without. Raises InputError where it cannot be written or signed.
+        its report without. Raises InputError where it cannot be written or signed, and for a file in a bundle.
 
         >>> from marginals.example import release
         >>> from pathlib import Path
@@ -421,13 +421,14 @@ class Release:
         """
         if path is not None and sign is not None:
             raise InputError("a report in a file of its own is not signed; what is signed is the bundle")
+        file = None if path is None else OutputFile(Path(path))
         page = report_html(self.published)
-        if path is None:
+        if file is None:
             if self.path is None:
                 raise InputError("the release is in no folder yet; write it, or name a file for its report")
             put_report(self.path, page, None if sign is None else secret_key(sign))
             return
-        replace_file(Path(path), page)
+        file.write(page)
 
 
 def open_release(path: str | Path) -> Release:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from checks.risk.frontier import Frontier
-from marginals.atomic_file import replace_file
 from marginals.errors import InputError
+from marginals.output import OutputFile
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -43,10 +43,15 @@ def frontier_plot(edge: Frontier, points: Mapping[str, tuple[float, float]], for
     return content.getvalue()
 
 
-def write_plot(path: Path, edge: Frontier, points: Mapping[str, tuple[float, float]]) -> None:
-    """Write the picture in the format that the name of the file ends in. Raises InputError."""
+def plot_format(path: Path) -> str:
+    """The format that the name of a file ends in. Raises InputError for another ending, or without matplotlib."""
     ending = path.suffix.removeprefix(".").lower()
     if ending not in FORMATS:
         raise InputError(f"a plot is written as {', '.join(FORMATS)}, which the name {path.name} must end in")
-    content = frontier_plot(edge, points, ending)
-    replace_file(path, content)
+    _ = pyplot()
+    return ending
+
+
+def write_plot(file: OutputFile, edge: Frontier, points: Mapping[str, tuple[float, float]]) -> None:
+    """Write the picture in the format that the name of the file ends in. Raises InputError."""
+    file.write(frontier_plot(edge, points, plot_format(file.path)))

@@ -67,6 +67,12 @@ class RiskSettings:
     threshold: float = THRESHOLD
     linkage: LinkageSettings | None = None
 
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        """The tables that are read beside the one that is disclosed."""
+        others = (self.personal_weights, self.linkage.table if self.linkage else None)
+        return self.dictionaries + tuple(table for table in others if table is not None)
+
 
 def risk_settings(folder: Path, given: object) -> RiskSettings:
     """The settings in a section as TOML has it; paths are relative to a folder. Raises InputError naming the key."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from marginals.atomic_file import replace_file
 from marginals.errors import InputError
+from marginals.output import OutputFile
 from marginals.printable import printable
 from marginals.release import Release
 
@@ -24,17 +24,19 @@ _NUMBER = re.compile(r"[+-]?[0-9][0-9.,+-]*")
 def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
     """What writes rows to a file by its suffix, or as CSV to standard output.
 
-    Raises InputError, before any row is drawn, for another suffix or where Parquet cannot be written.
+    Raises InputError, before any row is drawn, for another suffix, where the file cannot be written or would lie in a
+    bundle, or where Parquet needs what is not installed.
     """
     if path is None:
         return _print_csv
-    if path.suffix == ".csv":
-        return lambda frame: replace_file(path, _csv(frame).encode())
-    if path.suffix != ".parquet":
+    if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
+    file = OutputFile(path)
+    if path.suffix == ".csv":
+        return lambda frame: file.write(_csv(frame).encode())
     if find_spec("pyarrow") is None:
         raise InputError("Parquet needs pyarrow, which comes with anonymized-marginals[parquet]")
-    return lambda frame: _write_parquet(frame, path)
+    return lambda frame: file.write(_parquet(frame))
 
 
 def _csv(frame: pd.DataFrame) -> str:
@@ -52,10 +54,10 @@ def _print_csv(frame: pd.DataFrame) -> None:
     click.echo(lines, nl=False)
 
 
-def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
+def _parquet(frame: pd.DataFrame) -> bytes:
     content = io.BytesIO()
     frame.to_parquet(content, index=False)
-    replace_file(path, content.getvalue())
+    return content.getvalue()
 
 
 def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None:

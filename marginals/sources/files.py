@@ -39,10 +39,27 @@ def files_of(path: Path) -> "CsvFiles | ParquetFiles":
     return ParquetFiles(path.name, tuple(found)) if parquet else CsvFiles(path.name, tuple(found))
 
 
+def is_part(path: Path, file: Path) -> bool:
+    """Whether a file is one of those that a path stands for, by whatever link, or would be once it is written."""
+    if path.is_dir():
+        joins = _is_table(file) and file.resolve().is_relative_to(path.resolve())
+    else:
+        joins = file.resolve() == path.resolve() or (not path.exists() and file.resolve().match(str(path.resolve())))
+    return joins or (file.exists() and any(file.samefile(found) for found in files_at(path)))
+
+
+def files_at(path: Path) -> list[Path]:
+    """The files that a path stands for, sorted; none where there is none."""
+    return [file for file in _found(path) if file.exists()]
+
+
+def _is_table(file: Path) -> bool:
+    return file.name.lower().endswith((*_PARQUET, *_CSV)) and not file.name.startswith((".", "_"))
+
+
 def _found(path: Path) -> list[Path]:
     if path.is_dir():
-        tables = (file for file in path.rglob("*") if file.name.lower().endswith((*_PARQUET, *_CSV)))
-        return sorted(file for file in tables if not file.name.startswith((".", "_")))
+        return sorted(file for file in path.rglob("*") if _is_table(file))
     if path.exists():
         return [path]
     return (

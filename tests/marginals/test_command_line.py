@@ -1,6 +1,10 @@
 """The command line keeps its contract: JSON alone on standard output, exit status 0, 1 or 2, one sentence of error."""
 
+import contextlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -213,7 +217,7 @@ def test_query_says_what_the_contract_says(demo: Path) -> None:
     result = run("query", demo / "release", "age=20-24", "sex=Female", "--json")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    assert set(answer) == {"expected", "lower", "upper"}
+    assert set(answer) == {"expected", "lower", "upper", "exact", "sharp"}
     assert [type(answer[key]) for key in ("expected", "lower", "upper")] == [float, int, int]
     rows = (line.split(",") for line in (demo / "census.csv").read_text().splitlines()[1:])
     header = (demo / "census.csv").read_text().splitlines()[0].split(",")
@@ -222,6 +226,9 @@ def test_query_says_what_the_contract_says(demo: Path) -> None:
     true = sum(20 <= int(row[age]) <= 24 and row[sex] == "Female" for row in complete)
     assert answer["lower"] <= true <= answer["upper"]
     assert answer["lower"] <= answer["expected"] <= answer["upper"]
+    assert answer["exact"] is False
+    known = json.loads(run("query", demo / "release", "sex=Female", "--json").stdout)
+    assert (known["exact"], known["sharp"]) == (True, True)
 
 
 def test_query_says_in_words_how_sure_it_is(demo: Path) -> None:
@@ -288,6 +295,35 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     assert "determined exactly" in words
     assert "all together" in words
     assert "guessed" not in words
+
+
+def test_attack_wraps_its_lines_on_a_terminal_only(demo: Path) -> None:
+    pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+    plain = run("attack", demo / "release").output
+    assert max(map(len, plain.splitlines())) > 150
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from marginals.command_line import main; main()", "attack", str(demo / "release")]
+    environment = os.environ | {"COLUMNS": "70", "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # which is how a terminal ends on Linux
+            while piece := os.read(ours, 1 << 16):
+                shown += piece
+    os.close(ours)
+    assert process.returncode == 0
+    lines = shown.decode().splitlines()
+    assert max(map(len, lines)) <= 70
+    assert " ".join(lines).split() == plain.split()
+
+
+def test_assess_says_once_from_where_on_no_c_will_do(demo: Path) -> None:
+    shown = run("assess", demo / "release.toml").stdout
+    assert shown.count("no c will do") == 1
+    assert "recursive (c, 2) to (c, " in shown
+    assert "told by their size alone" in shown
+    coarse = "age=4,postcode=3,sex=1,education=2,marital_status=2,occupation=2"
+    assert "no c will do" not in run("assess", demo / "release.toml", "--levels", coarse).stdout
 
 
 def test_attack_refuses_the_truth_of_another_table(demo: Path, tmp_path: Path) -> None:

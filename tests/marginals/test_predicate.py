@@ -104,9 +104,14 @@ def test_base_values_that_are_intervals_are_taken_whole() -> None:
         ("region=top@7", "'region' has no value 'top@7'"),
         ("sex", "a condition is NAME=LABEL"),
         ("", "a condition is NAME=LABEL"),
+        ("age!=33", r"which are not; instead of 'age!=33' give the others, age=LABEL\|LABEL"),
+        ("sex != Female", "a condition says which values are meant"),
+        ("sex not in Female", "a condition says which values are meant"),
+        (["age=20-29", "age=30-39"], r"no value of 'age' meets all conditions on it.*age=LABEL\|LABEL"),
+        (["sex=Male", "age=33", "sex=Female"], "no value of 'sex' meets all conditions"),
     ],
 )
-def test_what_is_not_there_is_refused_in_one_sentence_with_its_attribute(condition: str, message: str) -> None:
+def test_what_is_not_there_is_refused_in_one_sentence_with_its_attribute(condition: Where, message: str) -> None:
     with pytest.raises(InputError, match=message):
         meant(condition)
 
