@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from math import isfinite
+from os import fstat
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,6 +26,7 @@ from marginals.published import Published, Utility
 from marginals.report import report_html
 from marginals.seal import SEAL, is_sealed, seal_of
 from marginals.signature import SIGNATURE, SecretKey, is_signed, signature_of
+from marginals.undeclared import undeclared
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.collection import Collection
 from models.contingency_table import ContingencyTable, equal_cells
@@ -304,6 +306,14 @@ def _is_number(stated: object, number: int) -> bool:
 
 def _content(folder: Path, path: str, limit: int) -> bytes:
     """The bytes of a file inside the bundle; nothing outside of it, and nothing larger than the limit."""
+    content, size = _beginning(folder, path, limit)
+    if size > limit:
+        raise BundleError(path, f"it is larger than the {limit} bytes that are read")
+    return content
+
+
+def _beginning(folder: Path, path: str, limit: int) -> tuple[bytes, int]:
+    """As many bytes of a file inside the bundle as the limit allows, and how many it has."""
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts or "\\" in path or "\0" in path:
         raise BundleError(path, "its path leads out of the bundle")
@@ -315,13 +325,12 @@ def _content(folder: Path, path: str, limit: int) -> bytes:
             raise BundleError(path, "there is no such file")
         with file.open("rb") as stream:
             content = stream.read(limit + 1)
+            size = max(len(content), fstat(stream.fileno()).st_size)
     except OSError as error:
         raise BundleError(path, f"it cannot be read: {error.strerror or type(error).__name__}") from None
     except RuntimeError:
         raise BundleError(path, "it is a link that leads to itself") from None
-    if len(content) > limit:
-        raise BundleError(path, f"it is larger than the {limit} bytes that are read")
-    return content
+    return content[:limit], size
 
 
 def check_report(folder: Path) -> None:
@@ -337,6 +346,28 @@ def check_report(folder: Path) -> None:
     _listed_content(folder, listed)
 
 
+def check_undeclared(folder: Path) -> None:
+    """Raise BundleError naming a file in the folder of a bundle that its descriptor does not declare, if there is one.
+
+    Who reads all files of a folder would take it for published. Opening a bundle reads what is declared alone, and does
+    without this. A report that is being replaced may be undeclared for a moment, but not in a signed bundle.
+    """
+    package = _descriptor(folder)
+    listed = package["release"].get("report")
+    declared = [DESCRIPTOR, SEAL, SIGNATURE, *(resource["path"] for resource in package["resources"])]
+    if isinstance(listed, dict) and isinstance(listed.get("path"), str):
+        declared.append(listed["path"])
+    elif not is_signed(folder):
+        declared.append(REPORT)
+    try:
+        found = undeclared(folder, declared)
+    except OSError as error:
+        raise BundleError(folder.name, f"it cannot be read: {error.strerror or type(error).__name__}") from None
+    if found:
+        others = f", nor {len(found) - 1} more" if len(found) > 1 else ""
+        raise BundleError(found[0], f"{DESCRIPTOR} does not declare it{others}; remove what is no part of the release")
+
+
 def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:
     """The bytes of a file whose size and hash are what the descriptor says."""
     path: str = listed["path"]
@@ -345,9 +376,9 @@ def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:
         raise BundleError(path, "the descriptor does not say how many bytes it has")
     if size > _MAX_FILE_BYTES:
         raise BundleError(path, f"its {size:.6g} bytes are more than the {_MAX_FILE_BYTES} that are read")
-    content = _content(folder, path, size)
-    if len(content) != size:
-        raise BundleError(path, f"it has {len(content)} bytes where the descriptor says {size}")
+    content, found = _beginning(folder, path, size)
+    if found != size:
+        raise BundleError(path, f"it has {found} bytes where the descriptor says {size}")
     if digest != _digest(content):
         raise BundleError(path, "its content does not match the hash in the descriptor; it was changed")
     return content

@@ -10,7 +10,7 @@ from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.finding import Finding, Verdict
 from checks.l_diversity import parse_diversity
 from marginals.attribute import Role
-from marginals.bundle import check_agreement, check_report, read_bundle
+from marginals.bundle import check_agreement, check_report, check_undeclared, read_bundle
 from marginals.errors import BundleError, InputError
 from marginals.published import Published, Verification
 from marginals.seal import is_sealed
@@ -77,6 +77,7 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
         bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
         for folder in folders:
             check_report(Path(folder))
+            check_undeclared(Path(folder))
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
         seals = [is_sealed(Path(folder)) for folder in folders]
         signatures = [is_signed(Path(folder)) for folder in folders]

@@ -159,8 +159,9 @@ def test_a_bundle_without_a_report_is_as_good_and_can_get_one(bundle: Path, tmp_
     package = json.loads((bundle / "datapackage.json").read_text())
     del package["release"]["report"]
     package["title"], package["release"]["theirs"] = "Somebody's", [1, {"a": None}]
-    (bundle / "datapackage.json").write_text(json.dumps(package))
+    package["resources"].append({"name": "notes", "path": "notes.txt"})
     (bundle / "datapackage.json.sha256").unlink()
+    (bundle / "datapackage.json").write_text(json.dumps(package))
     (bundle / "notes.txt").write_text("ours")
     written = (bundle / "report.html").read_bytes()
     (bundle / "report.html").unlink()
