@@ -22,7 +22,8 @@ from marginals.atomic_file import replace_file
 from marginals.atomic_folder import replace_folder
 from marginals.attribute import Role
 from marginals.errors import BundleError, InputError
-from marginals.published import Published, Utility
+from marginals.printable import printable
+from marginals.published import TITLE, Published, Utility
 from marginals.report import report_html
 from marginals.seal import SEAL, is_sealed, seal_of
 from marginals.signature import SIGNATURE, SecretKey, is_signed, signature_of
@@ -121,7 +122,7 @@ def _files(published: Published) -> dict[str, bytes]:
     package = {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "anonymized-marginals",
-        "title": "Anonymized marginals",
+        "title": published.title,
         "description": "Small generalized tables of counts over one table about people, private together.",
         "resources": resources,
         "release": release,
@@ -245,7 +246,7 @@ def read_bundle(folder: Path) -> Published:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     _agree(tables, release)
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    return Published(collection, roles, _claims(release, roles), _utility(release))
+    return Published(collection, roles, _claims(release, roles), _utility(release), _title(package))
 
 
 def _descriptor(folder: Path) -> dict[str, Any]:
@@ -539,6 +540,12 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
         if isinstance(claim, MaxentDiversity) and roles.get(claim.sensitive) is not Role.SENSITIVE:
             raise BundleError(DESCRIPTOR, "release.privacy claims diversity for an attribute that is not sensitive")
     return claims
+
+
+def _title(package: Mapping[str, Any]) -> str:
+    """What the package is called, on one line, as far as it is text; the title of packages without one."""
+    stated = package.get("title")
+    return printable(" ".join(stated.split())) if isinstance(stated, str) and stated.strip() else TITLE
 
 
 def _utility(release: Mapping[str, Any]) -> Utility | None:

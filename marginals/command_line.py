@@ -429,7 +429,7 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
-        release = marginals.publish(table, configured.policy, progress)
+        release = marginals.publish(table, configured.policy, progress, configured.title)
     _report_release(release.write(out, sign=sign), as_json)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")

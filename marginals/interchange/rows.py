@@ -13,6 +13,7 @@ import pandas as pd
 
 from marginals.atomic_file import replace_file
 from marginals.errors import InputError
+from marginals.installing import installing
 from marginals.printable import printable
 from marginals.release import Release
 
@@ -33,7 +34,7 @@ def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
     if path.suffix != ".parquet":
         raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
     if find_spec("pyarrow") is None:
-        raise InputError("Parquet needs pyarrow, which comes with anonymized-marginals[parquet]")
+        raise InputError(f"Parquet needs pyarrow: {installing('parquet')}")
     return lambda frame: _write_parquet(frame, path)
 
 
