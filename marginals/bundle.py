@@ -22,6 +22,7 @@ from marginals.atomic_file import replace_file
 from marginals.atomic_folder import replace_folder
 from marginals.attribute import Role
 from marginals.errors import BundleError, InputError
+from marginals.leftovers import is_leftover
 from marginals.printable import printable
 from marginals.published import TITLE, Published, Utility
 from marginals.report import report_html
@@ -361,12 +362,18 @@ def check_undeclared(folder: Path) -> None:
     elif not is_signed(folder):
         declared.append(REPORT)
     try:
-        found = undeclared(folder, declared)
+        found = [path for path in undeclared(folder, declared) if not _is_unfinished(folder, path)]
     except OSError as error:
         raise BundleError(folder.name, f"it cannot be read: {error.strerror or type(error).__name__}") from None
     if found:
-        others = f", nor {len(found) - 1} more" if len(found) > 1 else ""
+        others = f", nor {len(found) - 1} others that were looked at" if len(found) > 1 else ""
         raise BundleError(found[0], f"{DESCRIPTOR} does not declare it{others}; remove what is no part of the release")
+
+
+def _is_unfinished(folder: Path, path: str) -> bool:
+    """Whether this is what a run that was killed while it put a report there has left, and the next one removes."""
+    own = (DESCRIPTOR, REPORT, SEAL, SIGNATURE)
+    return any(is_leftover(path, folder / name) for name in own) and (folder / path).is_file()
 
 
 def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:

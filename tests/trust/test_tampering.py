@@ -112,13 +112,20 @@ def test_many_undeclared_files_are_one_sentence_in_a_moment(bundle: Path) -> Non
         (bundle / "marginals" / f"{number}.csv").touch()
     (finding,) = marginals.verify(bundle).checks
     assert finding.worst is not None
-    assert "nor 999 more" in finding.worst["problem"]
+    assert "nor 999 others" in finding.worst["problem"]
 
 
 def test_what_file_managers_leave_is_no_matter_of_integrity(bundle: Path) -> None:
     for name in (".DS_Store", "marginals/Thumbs.db", "hierarchies/desktop.ini"):
         (bundle / name).write_bytes(b"\0")
     assert marginals.verify(bundle).ok
+
+
+def test_what_a_killed_report_leaves_is_no_matter_of_integrity(bundle: Path) -> None:
+    (bundle / ".report.html.writing-abc_1234").write_text("<!doctype")
+    assert marginals.verify(bundle).ok
+    (bundle / "marginals" / ".report.html.writing-abc_1234").write_text("<!doctype")
+    assert not marginals.verify(bundle).ok
 
 
 def test_an_undeclared_link_is_named_and_not_followed(bundle: Path) -> None:
