@@ -1,7 +1,7 @@
 """Attacks on bundles: what those who hold them can conclude, with the truth beside it where it is known."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from checks.equivalence_classes import equivalence_classes
 from marginals.bundle import read_bundle
 from marginals.composition import Composition, composition
 from marginals.conclusions import Concluded, Threshold, conclusions
-from marginals.errors import InputError
+from marginals.errors import ApartError, InputError
 from marginals.published import Published
 from marginals.table import Table
 from marginals.verification import recoded, union
@@ -73,17 +73,24 @@ class Minimality:
 
 @dataclass(frozen=True)
 class Attacks:
-    """All measures, and why a sensitive attribute was left out, if one was. compositions: of several releases only."""
+    """All measures, and why a sensitive attribute was left out, if one was.
+
+    compositions: of several releases only. apart: the measures of each release where they cannot be put together, for
+    the reason that `note` gives; there are no others then.
+    """
 
     attacked: tuple[Attacked, ...]
     thresholds: tuple[Threshold, ...]
     left_out: Mapping[str, str]
     minimality: Minimality
     compositions: tuple[Composition, ...]
+    apart: Mapping[str, "Attacks"] = field(default_factory=dict)
+    note: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        return {
+        each = {"note": self.note, "apart": {name: attacks.as_json() for name, attacks in self.apart.items()}}
+        return (each if self.apart else {}) | {
             "attacks": [attacked.as_json() for attacked in self.attacked],
             "thresholds": [threshold.as_json() for threshold in self.thresholds],
             "left_out": dict(self.left_out),
@@ -93,7 +100,7 @@ class Attacks:
 
 
 def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
-    """Measure attacks on one bundle, or on several put together.
+    """Measure attacks on one bundle, or on several put together; on each alone where they cannot be.
 
     truth: the table they were made from; with it, guesses are judged. Raises InputError or BundleError.
 
@@ -107,7 +114,20 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     (0.792, 0.375)
     """
     bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
-    published = bundles[0][1] if len(bundles) == 1 else union(bundles)
+    try:
+        published = bundles[0][1] if len(bundles) == 1 else union(bundles)
+    except ApartError as problem:
+        if truth is not None:
+            raise InputError(f"{problem}; with the table that they were made from, attack them one by one") from None
+        apart = {name: _attacks([(name, alone)], alone, None) for name, alone in bundles}
+        return Attacks(
+            (), (), {}, Minimality(note="each release by itself says more; see there"), (), apart, str(problem)
+        )
+    return _attacks(bundles, published, truth)
+
+
+def _attacks(bundles: Sequence[tuple[str, Published]], published: Published, truth: Table | None) -> Attacks:
+    """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection)
     true = None if truth is None else _in_truth(model, truth)
     found = conclusions(published, model)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from math import isfinite
+from os import fstat
 from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import is_zipfile
@@ -23,11 +24,14 @@ from marginals.atomic_folder import replace_folder
 from marginals.attribute import Role
 from marginals.descriptor import DESCRIPTOR
 from marginals.errors import BundleError, InputError
+from marginals.leftovers import is_leftover
 from marginals.output import OutputFolder
-from marginals.published import Published, Utility
+from marginals.printable import printable
+from marginals.published import TITLE, Published, Utility
 from marginals.report import report_html
 from marginals.seal import SEAL, is_sealed, seal_of
 from marginals.signature import SIGNATURE, SecretKey, is_signed, signature_of
+from marginals.undeclared import undeclared
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.collection import Collection
 from models.contingency_table import ContingencyTable, equal_cells
@@ -118,7 +122,7 @@ def _files(published: Published) -> dict[str, bytes]:
     package = {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "anonymized-marginals",
-        "title": "Anonymized marginals",
+        "title": published.title,
         "description": "Small generalized tables of counts over one table about people, private together.",
         "resources": resources,
         "release": release,
@@ -245,7 +249,7 @@ def read_bundle(folder: Path) -> Published:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     _agree(tables, release)
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    return Published(collection, roles, _claims(release, roles), _utility(release))
+    return Published(collection, roles, _claims(release, roles), _utility(release), _title(package))
 
 
 def _descriptor(folder: Path) -> dict[str, Any]:
@@ -306,6 +310,14 @@ def _is_number(stated: object, number: int) -> bool:
 
 def _content(folder: Path, path: str, limit: int) -> bytes:
     """The bytes of a file inside the bundle; nothing outside of it, and nothing larger than the limit."""
+    content, size = _beginning(folder, path, limit)
+    if size > limit:
+        raise BundleError(path, f"it is larger than the {limit} bytes that are read")
+    return content
+
+
+def _beginning(folder: Path, path: str, limit: int) -> tuple[bytes, int]:
+    """As many bytes of a file inside the bundle as the limit allows, and how many it has."""
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts or "\\" in path or "\0" in path:
         raise BundleError(path, "its path leads out of the bundle")
@@ -317,13 +329,12 @@ def _content(folder: Path, path: str, limit: int) -> bytes:
             raise BundleError(path, "there is no such file")
         with file.open("rb") as stream:
             content = stream.read(limit + 1)
+            size = max(len(content), fstat(stream.fileno()).st_size)
     except OSError as error:
         raise BundleError(path, f"it cannot be read: {error.strerror or type(error).__name__}") from None
     except RuntimeError:
         raise BundleError(path, "it is a link that leads to itself") from None
-    if len(content) > limit:
-        raise BundleError(path, f"it is larger than the {limit} bytes that are read")
-    return content
+    return content[:limit], size
 
 
 def check_report(folder: Path) -> None:
@@ -339,6 +350,34 @@ def check_report(folder: Path) -> None:
     _listed_content(folder, listed)
 
 
+def check_undeclared(folder: Path) -> None:
+    """Raise BundleError naming a file in the folder of a bundle that its descriptor does not declare, if there is one.
+
+    Who reads all files of a folder would take it for published. Opening a bundle reads what is declared alone, and does
+    without this. A report that is being replaced may be undeclared for a moment, but not in a signed bundle.
+    """
+    package = _descriptor(folder)
+    listed = package["release"].get("report")
+    declared = [DESCRIPTOR, SEAL, SIGNATURE, *(resource["path"] for resource in package["resources"])]
+    if isinstance(listed, dict) and isinstance(listed.get("path"), str):
+        declared.append(listed["path"])
+    elif not is_signed(folder):
+        declared.append(REPORT)
+    try:
+        found = [path for path in undeclared(folder, declared) if not _is_unfinished(folder, path)]
+    except OSError as error:
+        raise BundleError(folder.name, f"it cannot be read: {error.strerror or type(error).__name__}") from None
+    if found:
+        others = f", nor {len(found) - 1} others that were looked at" if len(found) > 1 else ""
+        raise BundleError(found[0], f"{DESCRIPTOR} does not declare it{others}; remove what is no part of the release")
+
+
+def _is_unfinished(folder: Path, path: str) -> bool:
+    """Whether this is what a run that was killed while it put a report there has left, and the next one removes."""
+    own = (DESCRIPTOR, REPORT, SEAL, SIGNATURE)
+    return any(is_leftover(path, folder / name) for name in own) and (folder / path).is_file()
+
+
 def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:
     """The bytes of a file whose size and hash are what the descriptor says."""
     path: str = listed["path"]
@@ -347,9 +386,9 @@ def _listed_content(folder: Path, listed: Mapping[str, Any]) -> bytes:
         raise BundleError(path, "the descriptor does not say how many bytes it has")
     if size > _MAX_FILE_BYTES:
         raise BundleError(path, f"its {size:.6g} bytes are more than the {_MAX_FILE_BYTES} that are read")
-    content = _content(folder, path, size)
-    if len(content) != size:
-        raise BundleError(path, f"it has {len(content)} bytes where the descriptor says {size}")
+    content, found = _beginning(folder, path, size)
+    if found != size:
+        raise BundleError(path, f"it has {found} bytes where the descriptor says {size}")
     if digest != _digest(content):
         raise BundleError(path, "its content does not match the hash in the descriptor; it was changed")
     return content
@@ -510,6 +549,12 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
         if isinstance(claim, MaxentDiversity) and roles.get(claim.sensitive) is not Role.SENSITIVE:
             raise BundleError(DESCRIPTOR, "release.privacy claims diversity for an attribute that is not sensitive")
     return claims
+
+
+def _title(package: Mapping[str, Any]) -> str:
+    """What the package is called, on one line, as far as it is text; the title of packages without one."""
+    stated = package.get("title")
+    return printable(" ".join(stated.split())) if isinstance(stated, str) and stated.strip() else TITLE
 
 
 def _utility(release: Mapping[str, Any]) -> Utility | None:

@@ -15,7 +15,19 @@ _VERDICTS = {
     Verdict.FAILS: ("does not hold", "Worst"),
     Verdict.UNDECIDED: ("could not be decided", "Worst found"),
 }
-_HOW = {"minimum": "looking at every cell", "join": "looking at every combination that the tables leave possible"}
+_HOW = {
+    "not published": "at once: no table shows it",
+    "minimum": "by looking at every cell",
+    "k-link": "by looking at every cell, which is enough here",
+    "join": "by looking at every combination that the tables leave possible",
+    "hull": "by putting the tables together, keeping the most extreme combinations only (hull)",
+    "pairwise ratios": "by the largest ratio that any two values can have (pairwise ratios)",
+    "vector sets": "by putting the tables together, keeping what could still break it only (vector sets)",
+    "branch and bound": "by a search that leaves out what provably cannot break it (branch and bound)",
+    "integer programming": "by the most rows that any combination can have (integer programming)",
+    "iterative fitting": "by fitting what the tables say together step by step (iterative fitting)",
+}
+"""How each algorithm comes to its verdict."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +64,13 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
         _reached(claim, worst),
         worst.get("distribution", {}),
         claim.sensitive if isinstance(claim, MaxentDiversity) else "",
-        f"Decided by {_HOW.get(finding.algorithm, finding.algorithm)}" + (f"; {finding.note}" if finding.note else ""),
+        _how(finding),
     )
+
+
+def _how(finding: Finding) -> str:
+    ways = [_HOW.get(way, f"by {way}") for way in finding.algorithm.split(", ")]
+    return f"Decided {', then '.join(ways)}" + (f"; {finding.note}" if finding.note else "")
 
 
 def _name(claim: Claim) -> str:

@@ -460,7 +460,7 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
-        release = marginals.publish(table, configured.policy, progress)
+        release = marginals.publish(table, configured.policy, progress, configured.title)
     _report_release(release.write(out, sign=sign), as_json)
     if not as_json:
         click.echo(f"A page about it to read and print: {out / REPORT}")
@@ -486,7 +486,8 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
 def verify(folders: Sequence[Path], demands: Sequence[str], key: str | None, as_json: bool) -> None:
     """Check the release in DIR from its files alone; several DIRs as somebody sees them who holds them all.
 
-    A check that is undecided within its budget is no pass: exit status 1, as for one that fails. With --key a signature
+    A check that is undecided within its budget is no pass: exit status 1, as for one that fails. So is the composition of
+    releases that generalize an attribute differently; each is then checked by itself. With --key a signature
     that is missing, wrong, or by another key fails too; without it, no signature is checked, which the answer says.
 
     \b
@@ -517,7 +518,7 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
     (skewness), claims met without a row to spare, and what follows from knowing that the release is as fine as its
     claims allow (minimality). Of several releases: what all tell, and each alone. With the table of CONFIG: how often
     sensitive values are guessed (deFinetti), and what those conclude who know everybody's nonsensitive values. Measures,
-    no verdict.
+    no verdict; but exit status 1 where releases that generalize an attribute differently cannot be put together.
 
     \b
     Examples:
@@ -530,7 +531,15 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
     if as_json:
         _print_json(attacks.as_json())
     else:
-        _print_attacks(attacks)
+        for name, alone in attacks.apart.items():
+            click.echo(printable(f"{name}:"))
+            _print_attacks(alone)
+        if attacks.note:
+            click.echo(printable(f"Not measured together: {attacks.note}."))
+        else:
+            _print_attacks(attacks)
+    if attacks.note:
+        click.get_current_context().exit(FAILED)
 
 
 def _say(line: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from marginals.attribute import Attribute
 from marginals.errors import InputError
 from marginals.policy import Policy
+from marginals.published import TITLE
 from marginals.risk_settings import RiskSettings, risk_settings
 from marginals.sources.choice import ENGINES
 from marginals.table import Rows, Table, read_rows, read_table
@@ -19,7 +20,9 @@ from models.hierarchy import Hierarchy
 
 _SIZE = re.compile(r"([1-9][0-9]*) ?([MG]B)")
 
-_SECTIONS = ("data", "attributes", "privacy", "base", "search", "risk")
+_LONGEST_TITLE = 200
+
+_SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
 _SEARCH = (
     "strategy",
     "seed",
@@ -46,6 +49,7 @@ class Config:
     engine: str = "auto"
     memory: int | None = None
     risk: RiskSettings = field(default_factory=RiskSettings)
+    title: str = TITLE
     hierarchies: tuple[Path, ...] = ()
 
     @property
@@ -104,6 +108,9 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError('the key data.domain must be "declared" or "observed"')
     if data.get("engine", "auto") not in ENGINES:
         raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
+    title = _section(content, "release", ("title",)).get("title", TITLE)
+    if not isinstance(title, str) or not title.strip() or not title.isprintable() or len(title) > _LONGEST_TITLE:
+        raise InputError(f"the key release.title must be one line of text of at most {_LONGEST_TITLE} characters")
     privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
@@ -124,6 +131,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         data.get("engine", "auto"),
         _bytes(data["memory"]) if "memory" in data else None,
         risk_settings(path.parent, content.get("risk", {})),
+        title.strip(),
         tuple(path.parent / file for file in files),
     )
 

@@ -41,3 +41,15 @@ class BundleError(InputError):
         self.file = printable(file)
         self.problem = printable(problem)
         super().__init__(f"{self.file}: {self.problem}")
+
+
+class ApartError(InputError):
+    """Releases that are intact, each by itself, and cannot be put together: they generalize an attribute differently."""
+
+    def __init__(self, one: str, other: str, attribute: str) -> None:
+        super().__init__(
+            printable(
+                f"{one} and {other} are intact, but generalize {attribute!r} differently, so what they say together is not "
+                "judged; publish the second again with the hierarchies that the first has, or only one of them"
+            )
+        )

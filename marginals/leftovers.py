@@ -10,10 +10,14 @@ def prefix(target: Path) -> str:
     return f".{target.name}.writing-"
 
 
+def is_leftover(name: str, target: Path) -> bool:
+    """Whether a name is what a killed run leaves beside a target."""
+    return bool(re.fullmatch(re.escape(prefix(target)) + r"[a-z0-9_]{8}(\.old)?", name))
+
+
 def sweep(target: Path) -> None:
     """Remove what killed runs have left beside a target; an old folder that was already moved away is moved back."""
-    left = re.compile(re.escape(prefix(target)) + r"[a-z0-9_]{8}(\.old)?")
-    for leftover in sorted(path for path in target.parent.iterdir() if left.fullmatch(path.name)):
+    for leftover in sorted(path for path in target.parent.iterdir() if is_leftover(path.name, target)):
         if leftover.suffix == ".old" and not target.exists():
             leftover.rename(target)
         elif leftover.is_dir() and not leftover.is_symlink():

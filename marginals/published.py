@@ -11,6 +11,9 @@ from marginals.attribute import Role
 from models.collection import Collection
 from models.domain import Domain
 
+TITLE = "Anonymized marginals"
+"""What a release is called that nobody has named."""
+
 
 @dataclass(frozen=True)
 class Utility:
@@ -53,13 +56,15 @@ class Verification:
 class Published:
     """The content of a bundle.
 
-    collection: over a cube of the published marginals alone. roles: of the attributes of its domain.
+    collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people
+    call it.
     """
 
     collection: Collection
     roles: Mapping[str, Role]
     claims: tuple[Claim, ...] = ()
     utility: Utility | None = None
+    title: str = TITLE
 
     @property
     def domain(self) -> Domain:

@@ -9,7 +9,7 @@ from marginals.assessing import assess
 from marginals.errors import InputError, NothingPublishableError
 from marginals.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.policy import Policy
-from marginals.published import Published, Utility
+from marginals.published import TITLE, Published, Utility
 from marginals.release import Release
 from marginals.table import Table
 from models.collection import Collection
@@ -126,12 +126,13 @@ def _told(table: Table, collection: Collection) -> Domain:
     return Domain.of(hierarchies)
 
 
-def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> Release:
+def publish(table: Table, policy: Policy, progress: Progress = no_progress, title: str = TITLE) -> Release:
     """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
 
-    What is found is verified, by the marginals alone and with the whole budget of each check, before it is given back.
-    Raises NothingPublishableError when no collection satisfies the policy or the one found is not proven to, InputError
-    when the policy does not fit the table, or demands no privacy.
+    title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
+    budget of each check, before it is given back. Raises NothingPublishableError when no collection satisfies the policy
+    or the one found is not proven to, InputError when the policy does not fit the table, or demands
+    no privacy.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
@@ -168,7 +169,7 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress) -> R
     # A cube of the published marginals alone, over a domain that tells no more: a release must not carry the data along.
     domain = _told(table, Collection.of(cube, found.cliques))
     marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in found.cliques])
-    published = Published(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility)
+    published = Published(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility, title)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:

@@ -18,6 +18,7 @@ from marginals.attacks_in_words import reconstruction_in_words, skewness_in_word
 from marginals.attribute import Role
 from marginals.claims_in_words import ClaimInWords, in_words
 from marginals.conclusions import conclusions
+from marginals.installing import installing
 from marginals.page import page
 from marginals.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
 from marginals.published import Published
@@ -53,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Bar:
-    """A value with its rows, its share of all rows, and its share of the most frequent value, in percent."""
+    """A value with its rows, its share of all rows, and its length in percent of the most frequent value's."""
 
     label: str
     rows: int
@@ -119,6 +120,8 @@ def report_html(published: Published) -> bytes:
     attackers = conclusions(published, MarginalModel(published.collection), most_cells)
     return page(
         "report.html",
+        title=published.title,
+        install=installing(),
         rows=published.collection.cube.total,
         attributes=attributes,
         hidden=next((s.example for a in attributes for s in a.steps if _STAND_IN.search(s.example)), None),

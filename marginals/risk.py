@@ -47,6 +47,9 @@ MAX_VECTORS = 10_000
 """Combinations of levels that a frontier looks at, for each record."""
 
 
+_SAME = 1e-6
+"""Relative difference up to which two divergences are taken to be of the same table over the same base values."""
+
 QUICK = 10_000_000
 """Losses of a record at a combination of levels that a frontier computes without being asked to."""
 
@@ -148,7 +151,8 @@ class BundleRisk:
     """The risk of a release for the people of the dictionaries, and its utility, so that releases can be compared.
 
     bounds: of the risk, by what its marginals prove of the number of rows that fit each person. kl_divergence: as its
-    publisher states it.
+    publisher states it. kl_suppressed: the same of its table with all quasi-identifiers suppressed; divergences to the
+    same data compare where these agree, since they also count how many base values there could be.
     """
 
     name: str
@@ -157,6 +161,7 @@ class BundleRisk:
     bounds: tuple[float, float]
     identification_probability: float
     kl_divergence: float | None
+    kl_suppressed: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As plain values; null stands for infinite."""
@@ -167,6 +172,7 @@ class BundleRisk:
             "bounds": [finite(bound) for bound in self.bounds],
             "identification_probability": self.identification_probability,
             "kl_divergence": self.kl_divergence,
+            "kl_suppressed": self.kl_suppressed,
         }
 
 
@@ -350,7 +356,9 @@ class Risk:
         averaged = [float(product(prior, np.array(v)).sum()) for v in zip(*((f.risk, *f.bounds) for f in found))]
         probability = float(prior @ [f.identification_probability.mean() for f in found])
         people = sum(len(attacker.frame) for attacker in self.attackers)
-        return BundleRisk(name, people, averaged[0], (averaged[1], averaged[2]), probability, release.kl_divergence)
+        utility = release.published.utility
+        stated = (None, None) if utility is None else (utility.kl_divergence, utility.kl_suppressed)
+        return BundleRisk(name, people, averaged[0], (averaged[1], averaged[2]), probability, *stated)
 
 
 def _enlarged(domain: Domain, columns: Sequence[str], tables: Sequence[AttackerTable]) -> RecordSpace:
@@ -469,6 +477,12 @@ def levels_chosen(space: RecordSpace, levels: IndexArray) -> dict[str, list[int]
         attribute: np.bincount(column, minlength=height + 1).tolist()
         for attribute, height, column in zip(space.domain.attributes, space.heights.tolist(), levels.T)
     }
+
+
+def are_comparable(risks: Sequence[BundleRisk]) -> bool:
+    """Whether the divergences of releases are over the same base values, as far as they are stated at all."""
+    baselines = [found.kl_suppressed for found in risks if found.kl_suppressed is not None]
+    return not baselines or max(baselines) - min(baselines) <= _SAME * max(1.0, *map(abs, baselines))
 
 
 def compare(risks: Sequence[BundleRisk]) -> list[BundleRisk]:

@@ -12,7 +12,7 @@ from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
 from checks.risk.sensitivity import Multiplicative, harmonic_shares
 from marginals.disclosing import selected
 from marginals.page import page
-from marginals.risk import Risk, TableRisk, finite, levels_chosen
+from marginals.risk import Risk, TableRisk, are_comparable, finite, levels_chosen
 from marginals.risk_pictures import frontier_picture, loss_histogram, releases_picture
 from marginals.risk_report import RiskReport
 from models.arrays import CountArray
@@ -96,6 +96,7 @@ def risk_html(described: Risk, report: RiskReport, objective: Objective | None =
         no_frontier=described.no_frontier,
         releases=report.releases,
         releases_plot=releases_picture(report.releases),
+        comparable=are_comparable(report.releases),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from checks.risk.frontier import Frontier
 from marginals.pictures import WIDTH, text_width
-from marginals.risk import BundleRisk
+from marginals.risk import BundleRisk, are_comparable
 from models.arrays import FloatArray
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, WIDTH - 12, 14.0, 210.0
@@ -140,16 +140,19 @@ def frontier_picture(edge: Frontier, points: Sequence[tuple[str, float, float]])
 
 
 def releases_picture(releases: Sequence[BundleRisk]) -> Plot | None:
-    """Releases by number, the more useful to the right; None where fewer than two say how useful they are."""
+    """Releases by number, the more useful to the right.
+
+    None where fewer than two say how useful they are, or where they say it over different base values.
+    """
     shown = [
         (str(number), release.kl_divergence, release.risk)
         for number, release in enumerate(releases, 1)
         if release.kl_divergence is not None and isfinite(release.kl_divergence) and isfinite(release.risk)
     ]
-    if len(shown) < 2:
+    if len(shown) < 2 or not are_comparable(releases):
         return None
-    low, high = _ends([0.0, *(kl for _, kl, _ in shown)])
-    x, y = Axis(high, low, _LEFT, _RIGHT), Axis(0.0, _top([r for _, _, r in shown]), _BOTTOM, _TOP)
+    low, high = _around([kl for _, kl, _ in shown])
+    x, y = Axis(high, low, _LEFT, _RIGHT), Axis(*_around([r for _, _, r in shown]), _BOTTOM, _TOP)
     told = "; ".join(f"release {name}: {kl:.3g} nats, risk {r:.3g}" for name, kl, r in shown)
     titles = "KL divergence to the data (nats); right: more useful", "risk (mean loss)"
     return Plot("Releases by risk and utility", told, *titles, x.ticks(), y.ticks(), dots=_dots(shown, x, y))
@@ -173,6 +176,12 @@ def _ends(values: Iterable[float]) -> tuple[float, float]:
     held = list(values)
     low, high = min(held), max(held)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _around(values: Iterable[float]) -> tuple[float, float]:
+    """From a little below the least of some numbers to a little above the largest, but not below 0."""
+    low, high = _ends(values)
+    return max(0.0, low - (high - low) / 8), high + (high - low) / 8
 
 
 def _top(values: Iterable[float]) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 from checks.risk.frontier import Frontier
 from checks.risk.optimal_disclosure import Optimum
-from marginals.risk import BundleRisk, TableRisk, finite, levels_chosen
+from marginals.risk import BundleRisk, TableRisk, are_comparable, finite, levels_chosen
 
 _SHOWN = 11
 """Points of a frontier that are printed."""
@@ -65,6 +65,8 @@ class RiskReport:
             yield from (f"  {utility:8.3f}  {risk:.4g}" for utility, risk in zip(few.utility, few.risk))
         if self.releases:
             yield "Releases, the least risk first:"
+        if not are_comparable(self.releases):
+            yield "  (their KL divergences do not compare, since they are over different base values)"
         for release in self.releases:
             kl = "" if release.kl_divergence is None else f", KL divergence {release.kl_divergence:.4f}"
             yield (

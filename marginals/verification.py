@@ -1,7 +1,8 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.finding import Finding, Verdict
 from checks.l_diversity import parse_diversity
 from marginals.attribute import Role
-from marginals.bundle import check_agreement, check_report, read_bundle
-from marginals.errors import BundleError, InputError
+from marginals.bundle import check_agreement, check_report, check_undeclared, read_bundle
+from marginals.errors import ApartError, BundleError, InputError
 from marginals.published import Published, Verification
 from marginals.seal import is_sealed
 from marginals.signature import PublicKey, check_signature, is_signed, public_key
@@ -62,9 +63,10 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
     Integrity first, then the claims of all bundles, or the demands instead of them. What cannot be decided within the
-    budgets of the checks is undecided, which is no pass. key: the public key of minisign, or its file, with which each
-    bundle must be signed. Raises InputError where there is no bundle, for a demand or key that cannot be read, or where
-    signatures cannot be checked because minisign is not installed.
+    budgets of the checks is undecided, which is no pass; so is what bundles say together that generalize an attribute
+    differently, each of which is then checked by itself, its name among the parameters. key: the public key of minisign,
+    or its file, with which each bundle must be signed. Raises InputError where there is no bundle, for a demand or key
+    that cannot be read, or where signatures cannot be checked because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -78,31 +80,48 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
         bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
         for folder in folders:
             check_report(Path(folder))
-        published = bundles[0][1] if len(bundles) == 1 else union(bundles)
+            check_undeclared(Path(folder))
         seals = [is_sealed(Path(folder)) for folder in folders]
         signatures = [is_signed(Path(folder)) for folder in folders]
         if signer is not None:
             for folder in folders:
                 check_signature(Path(folder), signer)
+        findings = tuple(_findings(bundles, demands))
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),))
-    notes = [] if all(seals) else [_UNSEALED]
+    notes = [] if all(seals) or signer is not None else [_UNSEALED]
     notes += [_UNCHECKED] if any(signatures) and signer is None else []
-    notes += [] if published.claims or demands else [_UNCLAIMED]
-    return Verification((integrity(None, notes, signer), *published.verify(_demanded(published, demands)).checks))
+    notes += [] if findings else [_UNCLAIMED]
+    return Verification((integrity(None, notes, signer), *findings))
 
 
-def _demanded(published: Published, demands: Sequence[str]) -> list[Claim] | None:
+def _findings(bundles: Sequence[tuple[str, Published]], demands: Sequence[str]) -> Iterator[Finding]:
+    """On the claims of all bundles together, or on those of each and that together they are not judged."""
+    try:
+        published = bundles[0][1] if len(bundles) == 1 else union(bundles)
+    except ApartError as problem:
+        yield Finding("composition", Verdict.UNDECIDED, {}, None, "none", 0, str(problem))
+        sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
+        for folder, published in bundles:
+            for finding in published.verify(_demanded(published, demands, sensitive)).checks:
+                yield replace(finding, parameters={"release": folder, **finding.parameters})
+        return
+    yield from published.verify(_demanded(published, demands, published.sensitive)).checks
+
+
+def _demanded(published: Published, demands: Sequence[str], sensitive: Sequence[str]) -> list[Claim] | None:
+    """Demands as claims, those about a sensitive attribute that the bundle lacks left out; None where there are none."""
     if not demands:
         return None
-    return [claim for demand in demands for claim in parse_demand(demand, published.sensitive)]
+    claims = [claim for demand in demands for claim in parse_demand(demand, sensitive)]
+    return [c for c in claims if not isinstance(c, MaxentDiversity) or c.sensitive in published.sensitive]
 
 
 def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     """All marginals of several bundles as one collection, with all their claims.
 
-    An attribute is sensitive when one bundle says so. Raises BundleError naming both bundles when they generalize an
-    attribute differently, count different numbers of rows, or contradict each other.
+    An attribute is sensitive when one bundle says so. Raises ApartError naming both bundles when they generalize an
+    attribute differently, BundleError when they count different numbers of rows, or contradict each other.
     """
     hierarchies: dict[str, tuple[str, Hierarchy, int]] = {}
     roles: dict[str, Role] = {}
@@ -112,9 +131,7 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
             finest = hierarchy.height - published.collection.finest_resolution(attribute)
             first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
             if not _agree(known, hierarchy, max(shown, finest)):
-                raise BundleError(
-                    name, f"it generalizes {attribute!r} otherwise than {first}, so they cannot be combined"
-                )
+                raise ApartError(first, name, attribute)
             if finest < shown:
                 hierarchies[attribute] = (name, hierarchy, finest)
             if roles.get(attribute) is not Role.SENSITIVE:

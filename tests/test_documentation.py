@@ -70,6 +70,7 @@ def config_keys() -> dict[str, str]:
 
 UNKNOWN = {
     "": "unheard_of = 1",
+    "release.": '[data]\npath = "t.csv"\n[release]\nunheard_of = 1',
     "data.": "[data]\nunheard_of = 1",
     "attributes.NAME.": '[data]\npath = "t.csv"\n[attributes.NAME]\nunheard_of = 1',
     "privacy.": '[data]\npath = "t.csv"\n[privacy]\nunheard_of = 1',

@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 from marginals.errors import InputError
+from marginals.installing import installing
 from marginals.interchange.factors import factors
 from marginals.release import Release
 
@@ -19,7 +20,7 @@ def to_pgmpy(release: Release) -> Any:
             from pgmpy.factors.discrete import DiscreteFactor
             from pgmpy.models import DiscreteMarkovNetwork
     except ImportError:
-        raise InputError("pgmpy is not installed; it comes with anonymized-marginals[pgmpy]") from None
+        raise InputError(f"pgmpy is not installed: {installing('pgmpy')}") from None
     network = factors(release)
     model = DiscreteMarkovNetwork()
     model.add_nodes_from(network.labels)

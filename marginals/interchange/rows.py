@@ -12,6 +12,7 @@ import click
 import pandas as pd
 
 from marginals.errors import InputError
+from marginals.installing import installing
 from marginals.output import OutputFile
 from marginals.printable import printable
 from marginals.release import Release
@@ -35,7 +36,7 @@ def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
     if path.suffix == ".csv":
         return lambda frame: file.write(_csv(frame).encode())
     if find_spec("pyarrow") is None:
-        raise InputError("Parquet needs pyarrow, which comes with anonymized-marginals[parquet]")
+        raise InputError(f"Parquet needs pyarrow: {installing('parquet')}")
     return lambda frame: file.write(_parquet(frame))
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from marginals.errors import InputError
+from marginals.installing import installing
 
 _ERRORS = {
     "duckdb": ("Error",),
@@ -25,8 +26,7 @@ def require(library: str, extra: str, purpose: str) -> None:
     try:
         import_module(library)
     except ImportError:
-        install = f'pip install "anonymized-marginals[{extra}]"'
-        raise InputError(f"{purpose} needs {library}: {install}") from None
+        raise InputError(f"{purpose} needs {library}: {installing(extra)}") from None
 
 
 def _engine_errors() -> tuple[type[BaseException], ...]:

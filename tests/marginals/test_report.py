@@ -16,9 +16,12 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 
 import marginals
+from checks.claims import KLink
+from checks.finding import Finding, Verdict
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role
 from marginals.bundle import read_bundle, write_bundle
+from marginals.claims_in_words import in_words
 from marginals.command_line import main
 from marginals.pictures import finest_pairs, interaction_picture, tree_picture
 from marginals.published import Published, Utility
@@ -26,6 +29,7 @@ from marginals.report import report_html
 from models.collection import Collection
 from models.domain import Domain
 from models.margin import Margin
+from small_release import write_config
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
 
 SCRIPT = "<script>alert(1)</script>"
@@ -158,9 +162,10 @@ def test_a_bundle_without_a_report_is_as_good_and_can_get_one(bundle: Path, tmp_
     """Everything else in the bundle stays, whoever wrote it; with -o all of it does."""
     package = json.loads((bundle / "datapackage.json").read_text())
     del package["release"]["report"]
-    package["title"], package["release"]["theirs"] = "Somebody's", [1, {"a": None}]
-    (bundle / "datapackage.json").write_text(json.dumps(package))
+    package["description"], package["release"]["theirs"] = "Somebody's", [1, {"a": None}]
+    package["resources"].append({"name": "notes", "path": "notes.txt"})
     (bundle / "datapackage.json.sha256").unlink()
+    (bundle / "datapackage.json").write_text(json.dumps(package))
     (bundle / "notes.txt").write_text("ours")
     written = (bundle / "report.html").read_bytes()
     (bundle / "report.html").unlink()
@@ -333,6 +338,86 @@ def test_it_prints_in_light_colours_on_a_few_pages(browser: Any, bundle: Path) -
     printed = page.pdf(format="A4")
     assert 2 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 8
     page.close()
+
+
+def test_the_page_calls_a_release_as_its_config_does(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    config.write_text('[release]\ntitle = "Falls on ward <5>, 2025"\n' + config.read_text())
+    assert run("publish", config, "--out", tmp_path / "release").exit_code == 0
+    assert json.loads((tmp_path / "release" / "datapackage.json").read_text())["title"] == "Falls on ward <5>, 2025"
+    written = (tmp_path / "release" / "report.html").read_bytes()
+    assert b"<h1>Falls on ward &lt;5&gt;, 2025</h1>" in written
+    assert written == report_html(read_bundle(tmp_path / "release"))
+
+
+@pytest.mark.parametrize("title", ["7", '""', r'"a\nb"', f'"{"x" * 201}"'])
+def test_a_title_that_is_none_is_refused(tmp_path: Path, title: str) -> None:
+    config = write_config(tmp_path)
+    config.write_text(f"[release]\ntitle = {title}\n" + config.read_text())
+    with pytest.raises(InputError, match=r"release\.title must be one line of text"):
+        marginals.read_config(config)
+
+
+def test_a_single_table_is_spoken_of_in_the_singular(release: Release) -> None:
+    single = Collection.of(release.collection.cube, release.collection.masks[:1])
+    text = " ".join(" ".join(Page(report_html(Published(single, release.published.roles))).text).split())
+    assert "1 small table of counts stands for one table" in text
+    assert "It shows a few attributes" in text
+
+
+ALGORITHMS = {
+    name
+    for path in (Path(__file__).parents[2] / "checks").glob("*.py")
+    for name in re.findall(
+        r'"(minimum|join|hull|k-link|not published|pairwise ratios|branch and bound|vector sets|integer programming)"',
+        path.read_text(),
+    )
+}
+
+
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS | {f"iterative fitting, {name}" for name in ("join", "hull")}))
+def test_how_a_claim_was_decided_is_said_in_plain_words(algorithm: str) -> None:
+    told = in_words(KLink(2), Finding("k-link", Verdict.HOLDS, {"k": 2}, None, algorithm, 1), ()).how
+    plain = re.sub(r" \(.*?\)", "", told)
+    assert plain.startswith(("Decided by ", "Decided at once"))
+    assert not re.search(rf"Decided by {algorithm}|branch and|hull|k-link|fitting,", plain)
+
+
+def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A postcode that begins with 0, and labels that pandas takes for missing; a file that nobody declares stays out."""
+    frame = pd.DataFrame({"postcode": ["08001", "NA", "1e3", "007"] * 5, "ill": ["flu", "", "nan", "None"] * 5})
+    table = marginals.read_table(frame, {"postcode": "quasi-identifier", "ill": "sensitive"}, missing=())
+    collection = Collection.of(table.cube, [table.domain.mask({"postcode": 0, "ill": 0})])
+    write_bundle(Published(collection, table.roles), tmp_path / "release")
+    (tmp_path / "release" / "marginals" / "ward.0.csv").write_text("ward,count\nA,7\n")
+    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (tmp_path / "release" / "report.html").read_text(), re.S)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(html.unescape(code[1]), names)
+    (read,) = names["tables"].values()
+    assert sorted(zip(read["postcode"], read["ill"], read["count"])) == [
+        ("007", "None", 5),
+        ("08001", "flu", 5),
+        ("1e3", "nan", 5),
+        ("NA", "", 5),
+    ]
+
+
+def test_the_r_on_the_page_reads_text_and_declared_paths(bundle: Path) -> None:
+    """There is no R to run it with here, so what it must say is looked for."""
+    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (bundle / "report.html").read_text(), re.DOTALL)
+    recipe = html.unescape(code[2])
+    for said in (
+        'colClasses = "character"',
+        "check.names = FALSE",
+        "na.strings = character(0)",
+        "r$path",
+        "as.numeric",
+    ):
+        assert said in recipe
+    assert "glob" not in recipe
 
 
 def test_the_python_on_the_page_runs(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from checks.risk.frontier import Frontier
 from checks.risk.objective import LeastRisk, MostUtility, TradeOff
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals.command_line import main
-from marginals.risk import BundleRisk
+from marginals.risk import BundleRisk, are_comparable
 from marginals.risk_page import in_words, risk_html
 from marginals.risk_pictures import Plot, frontier_picture, loss_histogram, releases_picture
 from marginals.risk_report import RiskReport
@@ -177,6 +177,24 @@ def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]
     assert line is None or inside(line)
 
 
+def test_releases_over_different_base_values_are_not_drawn_together() -> None:
+    """Ages up to 149 instead of 119 add ln(150 / 120) to what is suppressed, which says nothing about usefulness."""
+    stated = [(8.0, 10.510), (8.1, 10.733)]
+    releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *kls) for i, kls in enumerate(stated)]
+    assert not are_comparable(releases)
+    assert releases_picture(releases) is None
+    assert are_comparable(releases[:1] * 2)
+    assert releases_picture(releases[:1] * 2) is not None
+
+
+def test_dots_of_releases_are_spread_over_the_picture() -> None:
+    releases = [BundleRisk(str(i), 1, 0.33 + i / 100, (0, 1), 0.5, 6 + i / 10, 8.0) for i in range(3)]
+    plot = releases_picture(releases)
+    assert plot is not None
+    for places, room in (([d.x for d in plot.dots], plot.right - plot.left), ([d.y for d in plot.dots], plot.bottom)):
+        assert max(places) - min(places) > room / 2
+
+
 def test_objectives_are_said_in_words() -> None:
     assert in_words(LeastRisk(8)) == "the least loss with a utility of at least 8"
     assert in_words(MostUtility(0.5)) == "the most utility with a loss of at most 0.5"
@@ -190,6 +208,8 @@ def test_in_a_browser_it_fits_and_reads_well(browser: Any, config: Path, width: 
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto((config.parent / "risk.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    right = "Math.max(...[...document.querySelectorAll('caption')].map(c => c.getBoundingClientRect().right))"
+    assert page.evaluate(right) <= width, "a caption is read without scrolling sideways"
     assert page.evaluate("document.scripts.length") == 0
     ratio, where = page.evaluate(CONTRAST)
     assert ratio >= 4.5, where

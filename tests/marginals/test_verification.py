@@ -91,7 +91,8 @@ def test_bundles_of_different_tables_are_an_integrity_failure_that_names_both(tm
         assert str(second) in said
 
 
-def test_bundles_that_generalize_differently_are_an_integrity_failure(tmp_path: Path) -> None:
+def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(tmp_path: Path) -> None:
+    """That no check is made of both is never a pass, though each bundle passes its own."""
     frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
     folders = []
     for width in (2, 5):
@@ -99,8 +100,42 @@ def test_bundles_that_generalize_differently_are_an_integrity_failure(tmp_path: 
         table = marginals.read_table(frame, attributes)
         folders.append(bundle(tmp_path / str(width), table, [{"age": 1}, {"ill": 0}]))
     verification = marginals.verify(*folders)
-    assert verification.checks[0].verdict is Verdict.FAILS
-    assert "'age'" in str(verification.checks[0].worst)
+    assert not verification.ok
+    integrity, composition, *own = verification.checks
+    assert (integrity.criterion, integrity.verdict) == ("integrity", Verdict.HOLDS)
+    assert (composition.criterion, composition.verdict) == ("composition", Verdict.UNDECIDED)
+    for said in ("'age'", *map(str, folders), "intact", "publish the second again with the hierarchies"):
+        assert said in composition.note
+    assert [finding.parameters["release"] for finding in own] == [str(f) for f in folders for _ in range(3)]
+    for folder in folders:
+        alone = marginals.verify(folder).checks[1:]
+        assert [f.verdict for f in alone] == [f.verdict for f in own if f.parameters["release"] == str(folder)]
+    result = CliRunner().invoke(main, ["verify", *map(str, folders)])
+    assert result.exit_code == 1
+    assert "undecided  composition" in result.output
+    demanded = marginals.verify(*folders, demands=["k-link=2", "diversity=distinct:2"])
+    assert [f.criterion for f in demanded.checks[2:]] == ["k-link", "maxent-diversity"] * 2
+
+
+def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alone(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
+    folders = []
+    for width in (2, 5):
+        attributes = {"age": Attribute("quasi-identifier", intervals=[width]), "ill": "sensitive"}
+        table = marginals.read_table(frame, attributes)  # type: ignore[arg-type]
+        folders.append(bundle(tmp_path / str(width), table, [{"age": 1, "ill": 0}]))
+    attacks = marginals.attack(*folders)
+    assert attacks.attacked == attacks.compositions == ()
+    for folder in folders:
+        assert attacks.apart[str(folder)].as_json() == marginals.attack(folder).as_json()
+    result = CliRunner().invoke(main, ["attack", *map(str, folders)])
+    assert result.exit_code == 1
+    assert result.output.count("possible cells are determined exactly") == 2
+    assert "Not measured together" in result.output
+    plain = json.loads(CliRunner().invoke(main, ["attack", *map(str, folders), "--json"]).stdout)
+    assert list(plain["apart"]) == list(map(str, folders))
+    with pytest.raises(InputError, match="one by one"):
+        marginals.attack(*folders, truth=table)
 
 
 def test_a_release_that_claims_nothing_says_so_until_something_is_demanded(tmp_path: Path) -> None:

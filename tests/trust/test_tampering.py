@@ -90,3 +90,56 @@ def test_a_changed_file_of_another_kind_is_noticed(bundle: Path) -> None:
     assert marginals.verify(bundle).ok
     (bundle / "notes.txt").write_text("as it")
     assert not marginals.verify(bundle).ok
+
+
+@pytest.mark.parametrize("path", ["marginals/ward.0.csv", "report2.html", ".hidden", "more/deep/table.csv"])
+def test_a_file_that_is_not_declared_is_named(bundle: Path, path: str) -> None:
+    """Who reads all CSV files of the folder would take it for published, though nobody signed it."""
+    (bundle / path).parent.mkdir(parents=True, exist_ok=True)
+    (bundle / path).write_text("ward,count\nA,7\n")
+    (finding,) = marginals.verify(bundle).checks
+    assert finding.criterion == "integrity"
+    assert not finding.holds
+    assert finding.worst is not None
+    assert finding.worst["file"] in (path, path.split("/")[0])
+    assert "does not declare it" in finding.worst["problem"]
+    assert marginals.open_release(bundle).rows
+
+
+def test_many_undeclared_files_are_one_sentence_in_a_moment(bundle: Path) -> None:
+    """Not every one is looked at; the one that is named is the same each time."""
+    for number in range(1200):
+        (bundle / "marginals" / f"{number}.csv").touch()
+    (finding,) = marginals.verify(bundle).checks
+    assert finding.worst is not None
+    assert "nor 999 others" in finding.worst["problem"]
+
+
+def test_what_file_managers_leave_is_no_matter_of_integrity(bundle: Path) -> None:
+    for name in (".DS_Store", "marginals/Thumbs.db", "hierarchies/desktop.ini"):
+        (bundle / name).write_bytes(b"\0")
+    assert marginals.verify(bundle).ok
+
+
+def test_what_a_killed_report_leaves_is_no_matter_of_integrity(bundle: Path) -> None:
+    (bundle / ".report.html.writing-abc_1234").write_text("<!doctype")
+    assert marginals.verify(bundle).ok
+    (bundle / "marginals" / ".report.html.writing-abc_1234").write_text("<!doctype")
+    assert not marginals.verify(bundle).ok
+
+
+def test_an_undeclared_link_is_named_and_not_followed(bundle: Path) -> None:
+    (bundle / "loop").symlink_to(bundle)
+    (finding,) = marginals.verify(bundle).checks
+    assert finding.worst is not None
+    assert finding.worst["file"] == "loop"
+
+
+@pytest.mark.parametrize("more", [b"0", b"0" * 5000])
+def test_a_longer_file_is_named_with_both_sizes(bundle: Path, more: bytes) -> None:
+    file = next((bundle / "marginals").iterdir())
+    size = file.stat().st_size
+    file.write_bytes(file.read_bytes() + more)
+    (finding,) = marginals.verify(bundle).checks
+    assert finding.worst is not None
+    assert finding.worst["problem"] == f"it has {size + len(more)} bytes where the descriptor says {size}"

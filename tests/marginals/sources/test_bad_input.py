@@ -137,7 +137,9 @@ def test_an_engine_that_is_not_installed(
     monkeypatch.setitem(sys.modules, library, None)
     path = write(tmp_path / "people.csv", PEOPLE)
     said = refusal(path, engine)
-    assert said == f'engine = "{engine}" needs {library}: pip install "anonymized-marginals[{extra}]"'
+    assert (
+        said == f'engine = "{engine}" needs {library}: pip install ".[{extra}]" in a checkout of anonymized-marginals'
+    )
     assert read_table(path, ATTRIBUTES, engine="pandas").rows == 3
 
 
@@ -148,7 +150,7 @@ def test_without_any_engine_files_are_read_by_pandas(tmp_path: Path, monkeypatch
     assert read_table(path, ATTRIBUTES).rows == 3
     (tmp_path / "x.parquet").write_bytes(b"")
     assert refusal(tmp_path / "x.parquet") == (
-        'x.parquet is Parquet; reading it needs pyarrow: pip install "anonymized-marginals[parquet]"'
+        'x.parquet is Parquet; reading it needs pyarrow: pip install ".[parquet]" in a checkout of anonymized-marginals'
     )
 
 
@@ -156,7 +158,8 @@ def test_a_frame_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(PEOPLE.to_dict("list"))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert refusal(frame) == 'a table of polars needs pyarrow: pip install "anonymized-marginals[polars]"'
+    install = 'pip install ".[polars]" in a checkout of anonymized-marginals'
+    assert refusal(frame) == f"a table of polars needs pyarrow: {install}"
 
 
 def test_no_table_at_all() -> None:
