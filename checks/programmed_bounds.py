@@ -17,6 +17,9 @@ from models.collection import Collection
 from models.mixed_radix import group, pack
 from models.possible_cells import PossibleCells, TooManyCellsError, possible_cells
 
+_WHOLE = 1e-6
+"""Bounds as near to a whole number as this are taken for it, as a solver rounds."""
+
 
 def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Decide k-combinatorial anonymity; undecided, with the proven interval of a cell, when the budget ends."""
@@ -43,8 +46,8 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
         solved += 1
         open_cells[target] = False
         if extreme.table is None:
-            if extreme.bound >= 1:
-                undecided = undecided or described | {"count_between": [0, int(extreme.bound + 1e-6)]}
+            if extreme.bound >= 1 - _WHOLE:
+                undecided = undecided or described | {"count_between": [0, int(extreme.bound + _WHOLE)]}
             continue
         reached = np.bincount(cell_of, extreme.table, minlength=len(rows))
         largest = int(reached[target])

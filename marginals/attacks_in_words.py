@@ -27,12 +27,16 @@ def skewness_in_words(concluded: Concluded) -> str:
     )
 
 
+_TINY = 1e-12
+"""Smaller probabilities are lost in rounding, and are told as this."""
+
+
 def threshold_in_words(threshold: Threshold) -> str:
     """What follows from how close a threshold is."""
+    if threshold.is_missed:
+        return "The claim is not met."
     if threshold.smallest is None:
         return "How near the tables come to it together is not known."
-    if threshold.smallest < threshold.k:
-        return "The claim is not met."
     if threshold.binding:
         return (
             "Met without a row to spare. Who knows that the release is as fine as its claims allow may suspect that this "
@@ -57,7 +61,7 @@ def refusal_in_words(step: Refinement) -> str:
         return f"nothing can be told; {step.note}"
     if not step.suspects:
         return "no claim can have refused it, so it was left out for another reason"
-    if step.publishable == 0:
+    if step.is_certain:
         return "refused in every possible world, so that it was tells nothing more"
     whose = "one class" if step.culprits == 1 else f"{step.culprits} of {step.classes} classes"
     if step.culprits == step.classes:
@@ -68,8 +72,8 @@ def refusal_in_words(step: Refinement) -> str:
         told += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
     if step.publishable is not None:
         expected = 1 - step.publishable
-        told += f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than "
-        told += f"{step.publishable:.3g}"
+        change = f"{step.publishable:.3g}" if step.publishable >= _TINY else f"{_TINY:g}"
+        told += f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
     if step.shift is not None:
         cell = ", ".join(f"{a}={label}" for a, label in step.shift.cell.items())
         told += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"

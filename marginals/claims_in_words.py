@@ -143,5 +143,5 @@ def _diversity_reached(diversity: Diversity, value: float) -> str:
         case Recursive(c, _):
             return f"{value:.4g} times as likely; less than {spelled(c)} times is claimed"
         case Functional(tau, _):
-            return f"A share of {value:.3g} would do; {spelled(tau)} is claimed"
+            return f"This class allows a share of {value:.3g}; {spelled(tau)} is claimed"
     return f"Reaches {value:.4g}"

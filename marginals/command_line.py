@@ -567,8 +567,9 @@ def _print_attacks(attacks: "Attacks") -> None:
     for left_out, reason in attacks.left_out.items():
         _say(f"{left_out}: not attacked; {reason}")
     for threshold in attacks.thresholds:
-        if threshold.smallest is None:
-            _say(f"{threshold.criterion} {threshold.k}: the smallest count is not known")
+        if threshold.is_missed or threshold.smallest is None:
+            told = "the claim is not met" if threshold.is_missed else "the smallest count is not known"
+            _say(f"{threshold.criterion} {threshold.k}: {told}")
             continue
         spare = "binding: met without a row to spare" if threshold.binding else "not binding"
         _say(f"{threshold.criterion} {threshold.k}: the smallest count is {threshold.smallest}; {spare}")
@@ -587,8 +588,10 @@ def _print_compositions(attacks: "Attacks") -> None:
             skewed = "" if holding.skewness is None else f", total variation {holding.skewness:.3f}"
             _say(
                 f"  {held}: {known.determined} of {known.cells} possible cells determined ({known.share:.1%}), "
-                f"smallest possible class {holding.smallest}{skewed}"
+                f"smallest possible class at most {holding.smallest}{skewed}"
             )
+        for name, reason in composed.unknown.items():
+            _say(f"  {name}: not known; {reason}")
 
 
 def _print_minimality(attacks: "Attacks") -> None:

@@ -19,7 +19,8 @@ from models.marginal_model import MarginalModel
 class Holding:
     """What the holder of some releases concludes about the cells of one margin.
 
-    smallest: the least number of rows that any class that can have some can have at most, sensitive values set aside.
+    smallest: bound on the least number of rows that any class that can have some can have at most, sensitive values set
+    aside; a class may have to be smaller still.
     skewness: largest distance of a class's maxent posterior from everybody's, None where the attribute is not shown.
     """
 
@@ -41,12 +42,16 @@ class Holding:
 
 @dataclass(frozen=True)
 class Composition:
-    """What is concluded about a sensitive attribute with all releases, and with each alone, of the same margin."""
+    """What is concluded about a sensitive attribute with all releases, and with each alone, of the same margin.
+
+    unknown: releases of which that is not known alone, with the reason.
+    """
 
     sensitive: str
     margin: Mapping[str, int]
     together: Holding
     each: tuple[Holding, ...]
+    unknown: Mapping[str, str]
 
     def as_json(self) -> dict[str, Any]:
         """The composition as plain values."""
@@ -55,6 +60,7 @@ class Composition:
             "margin": dict(self.margin),
             "together": self.together.as_json(),
             "each": [holding.as_json() for holding in self.each],
+            "unknown": dict(self.unknown),
         }
 
 
@@ -73,10 +79,15 @@ def composition(
             continue
         try:
             all_held = _holding(names, model, levels, together.sensitive)
-            each = tuple(_holding((name,), alone, levels, together.sensitive) for name, alone in models)
         except MarginalsError:  # what is too large or cannot be fitted is said of the attribute already
             continue
-        found.append(Composition(sensitive, levels, all_held, each))
+        each, unknown = [], {}
+        for name, alone in models:
+            try:
+                each.append(_holding((name,), alone, levels, together.sensitive))
+            except MarginalsError as error:
+                unknown[name] = str(error)
+        found.append(Composition(sensitive, levels, all_held, tuple(each), unknown))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from checks.attacks.class_table import class_table, sensitive_levels
 from checks.attacks.reconstruction import Reconstruction, reconstruction
 from checks.attacks.skewness import skewness
 from checks.claims import KCombinatorial, KLink
+from checks.finding import Verdict
 from marginals.published import Published
 from models.errors import MarginalsError
 from models.marginal_model import MarginalModel
@@ -40,11 +41,12 @@ class Concluded:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A claimed k and the smallest count that there is, None where it is not known."""
+    """A claimed k and the smallest count that there is, None where it is not known. is_missed: whether the claim fails."""
 
     criterion: str
     k: int
     smallest: int | None
+    is_missed: bool = False
 
     @property
     def binding(self) -> bool | None:
@@ -94,9 +96,13 @@ def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
 
 
 def _thresholds(published: Published) -> Iterator[Threshold]:
-    """The claims of a minimum count. A note says that a cell with a smaller count may be there, which was not found."""
+    """The claims of a minimum count.
+
+    Of k-combinatorial anonymity the cell shown has the smallest count where it holds and no note says otherwise; where it
+    fails, any cell below k does.
+    """
     for claim, finding in zip(published.claims, published.verify().checks):
         if isinstance(claim, KLink | KCombinatorial):
             count = (finding.worst or {}).get("count")
-            known = isinstance(count, int) and not finding.note
-            yield Threshold(finding.criterion, claim.k, count if known else None)
+            known = isinstance(count, int) and (isinstance(claim, KLink) or (finding.holds and not finding.note))
+            yield Threshold(finding.criterion, claim.k, count if known else None, finding.verdict is Verdict.FAILS)

@@ -44,12 +44,15 @@ class BundleError(InputError):
 
 
 class ApartError(InputError):
-    """Releases that are intact, each by itself, and cannot be put together: they generalize an attribute differently."""
+    """Releases that are intact, each by itself, and cannot be put together: they generalize an attribute differently.
 
-    def __init__(self, one: str, other: str, attribute: str) -> None:
+    Or one calls it sensitive and another does not. differ: in what, and what to publish the second with instead.
+    """
+
+    def __init__(self, one: str, other: str, differ: str, instead: str) -> None:
         super().__init__(
             printable(
-                f"{one} and {other} are intact, but generalize {attribute!r} differently, so what they say together is not "
-                "judged; publish the second again with the hierarchies that the first has, or only one of them"
+                f"{one} and {other} are intact, but {differ}, so what they say together is not judged; publish the "
+                f"second again with {instead} that the first has, or only one of them"
             )
         )

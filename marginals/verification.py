@@ -120,8 +120,8 @@ def _demanded(published: Published, demands: Sequence[str], sensitive: Sequence[
 def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     """All marginals of several bundles as one collection, with all their claims.
 
-    An attribute is sensitive when one bundle says so. Raises ApartError naming both bundles when they generalize an
-    attribute differently, BundleError when they count different numbers of rows, or contradict each other.
+    Raises ApartError naming both bundles when they generalize an attribute differently or give it different roles,
+    BundleError when they count different numbers of rows, or contradict each other.
     """
     hierarchies: dict[str, tuple[str, Hierarchy, int]] = {}
     roles: dict[str, Role] = {}
@@ -131,11 +131,12 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
             finest = hierarchy.height - published.collection.finest_resolution(attribute)
             first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
             if not _agree(known, hierarchy, max(shown, finest)):
-                raise ApartError(first, name, attribute)
+                raise ApartError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
             if finest < shown:
                 hierarchies[attribute] = (name, hierarchy, finest)
-            if roles.get(attribute) is not Role.SENSITIVE:
-                roles[attribute] = published.roles[attribute]
+            if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
+                # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
+                raise ApartError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
     domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy, _) in hierarchies.items()})
     for name, published in bundles:
         for table in published.collection.tables:

@@ -91,7 +91,8 @@ class Refinement:
 
     margin: the published one. finer: the level refused for `attribute`. classes: of the margin, sensitive attributes set
     aside. suspects: None where nothing can be told, and `note` says why. culprit: labels of the one class that can be to
-    blame, None where there are none or several. publishable, shift: None where they are not known.
+    blame, None where there are none or several. publishable, shift: None where they are not known. is_certain: whether
+    counts that are known refuse the step in every possible world.
     """
 
     margin: Margin
@@ -103,6 +104,7 @@ class Refinement:
     publishable: float | None = None
     shift: Shift | None = None
     note: str = ""
+    is_certain: bool = False
 
     @property
     def culprits(self) -> int | None:
@@ -127,6 +129,7 @@ class Refinement:
             "publishable": self.publishable,
             "shift": None if self.shift is None else asdict(self.shift),
             "note": self.note,
+            "certain": self.is_certain,
         }
 
 
@@ -226,7 +229,7 @@ class _Step:
             return told(None, note=f"the finer margin has more than {MOST_CELLS} cells")
         parts = self._parts(classes, sizes(finer))
         if np.any((parts.lower >= 1) & (parts.upper < self.least)):
-            return told(tuple(self._small(parts)), 0.0)
+            return replace(told(tuple(self._small(parts)), 0.0), is_certain=True)
         if together:
             return told(None, note=together)
         suspects = tuple(s for s in (*self._small(parts), *self._uniform(classes, parts)) if s.culprits)

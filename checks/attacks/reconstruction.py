@@ -46,9 +46,9 @@ def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: 
     """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
 
     The bounds of the class itself, and of its sensitive values one by one. Where a decomposable collection shows one
-    sensitive attribute, whose finest levels with all that is shown with it are the margin, this is what
-    k-combinatorial anonymity asks of these classes; elsewhere the true number may be smaller. Raises TooManyCellsError
-    for a margin too large to be laid out.
+    sensitive attribute, at one level, with all that is shown with it in the margin, this is what k-combinatorial
+    anonymity asks of these classes; elsewhere the true number may be smaller. Raises TooManyCellsError for a margin too
+    large to be laid out.
     """
     axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
     public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}

@@ -1,8 +1,10 @@
 """Attacks on bundles: several together against each alone, what refused steps tell, and what the report says of both."""
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,19 +12,24 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from checks.attacks.minimality import Refinement, Suspect
 from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.l_diversity import parse_diversity
 from marginals import Attribute, Table, report
-from marginals.attacks_in_words import threshold_in_words
+from marginals import composition as composition_module
+from marginals.attacks_in_words import refusal_in_words, threshold_in_words
 from marginals.bundle import write_bundle
 from marginals.command_line import main
 from marginals.conclusions import Threshold, conclusions
 from marginals.published import Published
 from marginals.report import report_html
+from marginals.verification import union
 from models.collection import Collection
 from models.data_cube import DataCube
 from models.hierarchy import Hierarchy
+from models.margin import Margin
 from models.marginal_model import MarginalModel
+from models.possible_cells import TooManyCellsError
 
 
 def run(*arguments: object) -> Result:
@@ -85,6 +92,25 @@ def test_several_releases_tell_what_all_tables_with_their_marginals_say(seed: in
     words = run("attack", tmp_path / "a", tmp_path / "b").output
     assert words.count("smallest possible class") == 3
     assert "each release by itself" in words
+
+
+def test_a_release_that_is_not_known_alone_is_named_beside_what_all_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = [("oak", "flu", "f"), ("elm", "gout", "m"), ("oak", "gout", "f"), ("elm", "flu", "m")] * 5
+    bundles = [("a", published_of(table_of(people), [{"town": 0, "ill": 0}]))]
+    bundles += [("b", published_of(table_of(people), [{"ill": 0, "sex": 0}]))]
+    together = union(bundles)
+    model = MarginalModel(together.collection)
+    holding = composition_module._holding
+
+    def too_large(names: tuple[str, ...], *rest: Any) -> Any:
+        if names == ("b",):
+            raise TooManyCellsError("too many")
+        return holding(names, *rest)
+
+    monkeypatch.setattr(composition_module, "_holding", too_large)
+    (composed,) = composition_module.composition(bundles, together, model)
+    assert [held.releases for held in composed.each] == [("a",)]
+    assert composed.unknown == {"b": "too many"}
 
 
 def wong(folder: Path) -> Table:
@@ -175,9 +201,22 @@ def test_the_smallest_count_is_the_one_that_all_margins_leave() -> None:
     assert small.thresholds == found.thresholds
 
 
-def test_a_threshold_that_is_not_met_says_so() -> None:
-    assert "not met" in threshold_in_words(Threshold("k-link", 5, 3))
+def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
+    step = Refinement(Margin({"town": 1}), "town", 0, 2, (Suspect(KLink(10), (0, 1)),), publishable=0.0)
+    assert "no belief changes by more than 1e-12" in refusal_in_words(step)
+    assert "refused in every possible world" in refusal_in_words(replace(step, is_certain=True))
+
+
+def test_a_threshold_that_is_not_met_says_so(tmp_path: Path) -> None:
+    assert "not met" in threshold_in_words(Threshold("k-link", 5, 3, is_missed=True))
     assert "not known" in threshold_in_words(Threshold("k-combinatorial", 5, None))
+    rows = [("oak", "flu", "f")] * 2 + [("oak", "gout", "m")] * 2 + [("elm", "mumps", "f"), ("elm", "gout", "m")] * 3
+    claims = (KLink(2), KCombinatorial(4))
+    published = published_of(table_of(rows), [{"town": 0, "ill": 0}, {"ill": 0, "sex": 0}], claims)
+    missed = conclusions(published, MarginalModel(published.collection)).thresholds[1]
+    assert (missed.smallest, missed.is_missed) == (None, True)
+    write_bundle(published, tmp_path / "release")
+    assert "k-combinatorial 4: the claim is not met" in run("attack", tmp_path / "release").output
     assert "1 row to spare" in threshold_in_words(Threshold("k-link", 5, 6))
     assert "without a row to spare" in threshold_in_words(Threshold("k-link", 5, 5))
 

@@ -149,6 +149,24 @@ def test_a_release_that_claims_nothing_says_so_until_something_is_demanded(tmp_p
     )
 
 
+def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_path: Path) -> None:
+    """What fails in one must not hold of both because the other sets the attribute aside."""
+    frame = pd.DataFrame({"x": ["0"] * 3 + ["1"] * 30, "b": ["u", "v", "w"] * 11, "a": ["0", "1", "1"] * 11})
+    for name, shown, role in (("one", ["x", "b"], "sensitive"), ("two", ["x", "a"], "quasi-identifier")):
+        table = marginals.read_table(frame[shown], {shown[0]: role, shown[1]: "quasi-identifier"})
+        mask = table.domain.mask(dict.fromkeys(shown, 0))
+        collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
+        write_bundle(Published(collection, table.roles, (KLink(10),)), tmp_path / name)
+    assert not marginals.verify(tmp_path / "two").ok
+    together = marginals.verify(tmp_path / "one", tmp_path / "two")
+    assert not together.ok
+    composed = next(check for check in together.checks if check.criterion == "composition")
+    assert composed.verdict is Verdict.UNDECIDED
+    assert "only one calls 'x' sensitive" in composed.note
+    judged = [(c.parameters["release"], c.verdict) for c in together.checks if c.criterion == "k-link"]
+    assert judged == [(str(tmp_path / "one"), Verdict.HOLDS), (str(tmp_path / "two"), Verdict.FAILS)]
+
+
 def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
     """The same hierarchies in another order of rows are the same hierarchies."""
     frame = people()
