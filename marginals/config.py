@@ -1,6 +1,7 @@
 """The config file of a release, `release.toml` (design 5.1): read strictly, every complaint naming file and key."""
 
 import csv
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from marginals.errors import InputError
 from marginals.policy import Policy
 from marginals.risk_settings import RiskSettings, risk_settings
 from marginals.sources.choice import ENGINES
+from marginals.sources.files import SEPARATORS
 from marginals.table import Rows, Table, read_rows, read_table
 from models.errors import HierarchyError, MarginalsError
 from models.hierarchy import Hierarchy
@@ -45,16 +47,18 @@ class Config:
     policy: Policy
     engine: str = "auto"
     memory: int | None = None
+    separator: str = ","
     risk: RiskSettings = field(default_factory=RiskSettings)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
         k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1)
-        return read_table(self.data, self.attributes, self.missing, self.domain, self.engine, self.memory, k)
+        engine, memory = self.engine, self.memory
+        return read_table(self.data, self.attributes, self.missing, self.domain, engine, memory, k, self.separator)
 
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
-        return read_rows(self.data, self.attributes, self.missing, self.domain)
+        return read_rows(self.data, self.attributes, self.missing, self.domain, self.separator)
 
 
 def read_config(path: str | Path) -> Config:
@@ -88,9 +92,11 @@ def read_config(path: str | Path) -> Config:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _known(content, _SECTIONS, "")
-    data = _section(content, "data", ("path", "missing", "domain", "engine", "memory"))
+    data = _section(content, "data", ("path", "separator", "missing", "domain", "engine", "memory"))
     if not isinstance(data.get("path"), str):
         raise InputError("the key data.path must name the table")
+    if data.get("separator", ",") not in SEPARATORS:
+        raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
     missing = data.get("missing", [""])
     if not isinstance(missing, list) or not all(isinstance(value, str) for value in missing):
         raise InputError("the key data.missing must be a list of texts")
@@ -116,6 +122,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         Policy(**privacy, base=table, **search),
         data.get("engine", "auto"),
         _bytes(data["memory"]) if "memory" in data else None,
+        data.get("separator", ","),
         risk_settings(path.parent, content.get("risk", {})),
     )
 

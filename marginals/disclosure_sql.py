@@ -39,19 +39,21 @@ def disclose_file(
     rules: Sequence[DisclosureRule],
     missing: Iterable[str] = ("",),
     memory: int | None = None,
+    separator: str = ",",
 ) -> int:
     """Write the disclosed labels of a table, CSV or Parquet, as CSV; returns the number of rows.
 
     source: a file, a folder or a glob. domain: the attributes to disclose, columns of the source. Rows with a missing
     value in one of them are left out, as `read_table` does; the order of rows is not kept. Conditions must be formulas
-    in text. memory: bytes that DuckDB may take; it puts more on disk. Raises InputError without duckdb, or for a file,
+    in text. memory: bytes that DuckDB may take; it puts more on disk. separator: between the columns of CSV
+    files. Raises InputError without duckdb, or for a file,
     condition or value that cannot be used; then nothing is written.
     """
     try:
         duckdb = import_module("duckdb")
     except ImportError:
         raise InputError("rules on tables that do not fit in memory need duckdb: pip install duckdb") from None
-    files = files_of(source)
+    files = files_of(source, separator)
     partial = target.with_name(target.name + ".partial")
     try:
         with tempfile.TemporaryDirectory(prefix="marginals-") as folder:

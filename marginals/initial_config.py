@@ -1,4 +1,7 @@
-"""A first `release.toml` for a table that nobody has described yet: guesses, each with its reason, to be reviewed."""
+"""A first `release.toml` for a table that nobody has described yet: guesses, each with its reason, to be reviewed.
+
+It quotes no value of the table, but for hierarchy files.
+"""
 
 import csv
 import io
@@ -20,7 +23,7 @@ from marginals.attribute import Attribute, Role
 from marginals.column_guess import Column, Guess, guess, settled
 from marginals.errors import InputError
 from marginals.rarity import RARE
-from marginals.sources.files import read_frame
+from marginals.sources.files import files_of, frame_of, separator_of
 from marginals.table import Table, read_table
 from models.hierarchy import Hierarchy
 
@@ -84,7 +87,8 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
     rare: values that fewer rows have are named in hierarchy files only. Raises InputError where the file is no table,
     or no column of it can be published.
     """
-    frame = read_frame(source)
+    separator = separator_of(source)
+    frame = frame_of(files_of(source, separator))
     if frame.columns.duplicated().any():
         raise InputError(f"{source.name} has two columns of one name")
     read = [_column(frame, name) for name in map(str, frame.columns)]
@@ -93,8 +97,16 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
     guesses = settled({column.name: guess(column, rare) for column in columns}, _MOST_QUASI_IDENTIFIERS)
     guesses, table = _readable(frame, guesses, missing, source.name, columns)
     files = _hierarchy_files(guesses)
-    text = _text(source, beside, guesses, {name: path for name, (path, _) in files.items()}, missing, table, len(frame))
-    return InitialConfig(text, dict(files.values()), guesses)
+    parts = [
+        _HEAD.format(name=_comment(source.name)),
+        _data(source, beside, separator, missing, table, len(frame)),
+        _ROLES,
+        *(_section(name, found, files[name][0] if name in files else None) for name, found in guesses.items()),
+        _privacy(table),
+        _base(table),
+        _SEARCH,
+    ]
+    return InitialConfig("\n".join(parts), dict(files.values()), guesses)
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:
@@ -161,27 +173,12 @@ def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes
     return files
 
 
-def _text(
-    source: Path,
-    beside: Path,
-    guesses: Mapping[str, Guess],
-    files: Mapping[str, str],
-    missing: Sequence[str],
-    table: Table,
-    rows: int,
-) -> str:
-    """The config. It quotes no value of the table."""
-    parts = [_HEAD.format(name=_comment(source.name)), _data(source, beside, missing, table, rows), _ROLES]
-    parts += [_section(name, found, files.get(name)) for name, found in guesses.items()]
-    parts += [_privacy(table), _base(table), _SEARCH]
-    return "\n".join(parts)
-
-
-def _data(source: Path, beside: Path, missing: Sequence[str], table: Table, rows: int) -> str:
+def _data(source: Path, beside: Path, separator: str, missing: Sequence[str], table: Table, rows: int) -> str:
     path = _from(beside.absolute().parent, source)
+    said = "" if separator == "," else f"separator = {_quoted(separator)}\n"
     kept = f"{table.rows} of {rows} rows have a value in every column"
     return (
-        f"[data]\npath = {_quoted(path)}\n"
+        f"[data]\npath = {_quoted(path)}\n{said}"
         f"# Rows with one of these in a used column are left out; {kept}\n# that is used below.\n"
         f"missing = [{', '.join(map(_quoted, missing))}]\n"
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'

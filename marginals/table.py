@@ -115,6 +115,7 @@ def read_table(
     engine: str = "auto",
     memory: int | None = None,
     k: int = 1,
+    separator: str = ",",
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
@@ -124,7 +125,7 @@ def read_table(
     the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed,
     else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make do with, half of
     the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
-    are rarer are generalized before they are counted.
+    are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
 
     >>> import pandas as pd
@@ -136,7 +137,7 @@ def read_table(
         raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {engine!r}")
     wanted = _wanted(attributes, domain)
     memory = machine_memory() // 2 if memory is None else memory
-    opened = _opened(source, wanted, engine, memory // 2)
+    opened = _opened(source, wanted, engine, memory // 2, separator)
     reading = _Reading.of(opened, wanted, missing, domain)
     used = list(reading.wanted)
     limit = memory // 2 // _BYTES_OF_CELL
@@ -186,6 +187,7 @@ def read_rows(
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
     domain: str = "declared",
+    separator: str = ",",
 ) -> Rows:
     """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
 
@@ -201,7 +203,7 @@ def read_rows(
     if isinstance(source, pd.DataFrame):
         known = PandasFrame(source)
     else:
-        known = PandasFrame(read_frame(Path(source)), Path(source).name)
+        known = PandasFrame(read_frame(Path(source), separator), Path(source).name)
     _check_columns(known, wanted)
     reading = _Reading.of(known, wanted, missing, domain)
     over, codes, kept = reading.coded(known.rows(list(reading.wanted)))
@@ -219,9 +221,9 @@ def _wanted(attributes: Mapping[str, Attribute | str], domain: str) -> dict[str,
     return wanted
 
 
-def _opened(source: Any, wanted: Mapping[str, Attribute], engine: str, memory: int) -> Source:
+def _opened(source: Any, wanted: Mapping[str, Attribute], engine: str, memory: int, separator: str) -> Source:
     """The source, which has all columns that are described once."""
-    files = files_of(Path(source)) if isinstance(source, str | Path) else None
+    files = files_of(Path(source), separator) if isinstance(source, str | Path) else None
     opened = files or frame_source(source)
     _check_columns(opened, wanted)
     used = [column for column, attribute in wanted.items() if attribute.role.is_used]
