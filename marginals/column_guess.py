@@ -4,11 +4,13 @@ Guesses err on the side of publishing less. What they say of a column names no v
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from marginals.attribute import Role
 from marginals.rarity import RARE
@@ -45,6 +47,12 @@ class Column:
     values: tuple[str, ...]
     counts: CountArray
     missing: int
+
+    @classmethod
+    def of(cls, name: str, values: "pd.Series[Any]", missing: Collection[str] = ("",)) -> "Column":
+        """Of texts, one a row."""
+        known = values[~values.isin(list(missing))].dropna().value_counts()
+        return cls(name, tuple(known.index), known.to_numpy().astype(np.int64), len(values) - int(known.sum()))
 
     @property
     def rows(self) -> int:

@@ -22,6 +22,7 @@ from marginals.atomic_file import replace_file
 from marginals.attribute import Attribute, Role
 from marginals.column_guess import Column, Guess, guess, settled
 from marginals.errors import InputError
+from marginals.header_guess import refuse_record
 from marginals.rarity import RARE
 from marginals.sources.files import files_of, frame_of, separator_of
 from marginals.table import Table, read_table
@@ -88,25 +89,27 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
     or no column of it can be published.
     """
     separator = separator_of(source)
-    frame = frame_of(files_of(source, separator))
-    if frame.columns.duplicated().any():
-        raise InputError(f"{source.name} has two columns of one name")
+    files = files_of(source, separator)
+    if len(set(files.columns)) < len(files.columns):
+        raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
+    refuse_record(files, files.columns, _MISSING)
+    frame = frame_of(files)
     read = [_column(frame, name) for name in map(str, frame.columns)]
     missing = [token for token in _MISSING if token in _MISSING[:2] or any(token in column.values for column in read)]
     columns = [_without(column, missing) for column in read]
     guesses = settled({column.name: guess(column, rare) for column in columns}, _MOST_QUASI_IDENTIFIERS)
     guesses, table = _readable(frame, guesses, missing, source.name, columns)
-    files = _hierarchy_files(guesses)
+    written = _hierarchy_files(guesses)
     parts = [
         _HEAD.format(name=_comment(source.name)),
         _data(source, beside, separator, missing, table, len(frame)),
         _ROLES,
-        *(_section(name, found, files[name][0] if name in files else None) for name, found in guesses.items()),
+        *(_section(name, found, written[name][0] if name in written else None) for name, found in guesses.items()),
         _privacy(table),
         _base(table),
         _SEARCH,
     ]
-    return InitialConfig("\n".join(parts), dict(files.values()), guesses)
+    return InitialConfig("\n".join(parts), dict(written.values()), guesses)
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:

@@ -108,6 +108,10 @@ class CsvFiles:
             for column in columns:
                 _check_column(path, column, header, self.paths[0])
 
+    def first_rows(self, count: int) -> pd.DataFrame:
+        """Rows at the beginning of the first file, at most so many."""
+        return next(_chunks(self.paths[0], self.separator, count)).head(count)
+
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """The distinct rows of some columns."""
         self.check(columns)
@@ -236,7 +240,7 @@ def _line(path: Path, separator: str, number: int) -> list[str]:
     return [str(field) for field in line.iloc[0]]
 
 
-def _chunks(path: Path, separator: str) -> Iterator[pd.DataFrame]:
+def _chunks(path: Path, separator: str, rows: int = _CHUNK) -> Iterator[pd.DataFrame]:
     """The file in pieces. Raises InputError for rows that are longer than the header."""
     header = _header(path, separator)
     with (
@@ -247,7 +251,7 @@ def _chunks(path: Path, separator: str) -> Iterator[pd.DataFrame]:
             dtype=str,
             keep_default_na=False,
             encoding="utf-8-sig",
-            chunksize=_CHUNK,
+            chunksize=rows,
             index_col=None,
         ) as chunks,
     ):
