@@ -27,9 +27,12 @@ def refuse_record(files: CsvFiles | ParquetFiles, columns: Iterable[str], missin
     """
     if not isinstance(files, CsvFiles):
         return
-    frame = files.first_rows(_ROWS)
+    try:
+        frame = files.first_rows(_ROWS)
+    except InputError:  # whoever reads the rows says better what is wrong with them
+        return
     frame = frame.loc[:, ~frame.columns.duplicated()]
-    looked_at = [Column.of(name, frame[name], missing) for name in dict.fromkeys(columns) if name in frame]
+    looked_at = [Column.of(name, map(str, frame[name]), missing) for name in dict.fromkeys(columns) if name in frame]
     if looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,8 @@ def _from(folder: Path, file: Path) -> str:
 
 def _section(name: str, found: Guess, file: str | None) -> str:
     key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-    lines = [f"[attributes.{key}]", f"# Guessed: {_comment(found.why)}.", f'role = "{found.role.value}"']
+    why = wrap(f"Guessed: {_comment(found.why)}.", 118, initial_indent="# ", subsequent_indent="# ")
+    lines = [f"[attributes.{key}]", *why, f'role = "{found.role.value}"']
     if found.intervals:
         lines.append(f"intervals = {list(found.intervals)}")
     if found.prefixes:
