@@ -6,7 +6,7 @@ from enum import Enum
 
 from marginals.errors import InputError
 from models.errors import HierarchyError
-from models.hierarchy import Hierarchy
+from models.hierarchy import Hierarchy, check_lengths, check_widths
 
 
 class Role(Enum):
@@ -32,7 +32,8 @@ class Attribute:
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
     hierarchy: given in full. intervals: growing widths of bins for whole numbers, counted from `start`. prefixes:
-    falling lengths that strings are cut to. Raises InputError for more than one of them, or the name of a hierarchy file.
+    falling lengths that strings are cut to. Raises InputError for more than one of them, widths that do not nest, lengths
+    that do not fall, or the name of a hierarchy file.
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
     'QUASI_IDENTIFIER'
@@ -62,6 +63,11 @@ class Attribute:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "intervals", tuple(intervals))
         object.__setattr__(self, "prefixes", tuple(prefixes))
+        for name, check in (("intervals", check_widths), ("prefixes", check_lengths)):
+            try:
+                check(getattr(self, name))
+            except HierarchyError as error:
+                raise InputError(f"{name}: {error}") from None
         if (hierarchy is not None) + bool(self.intervals) + bool(self.prefixes) > 1:
             raise InputError("an attribute takes one of hierarchy, intervals and prefixes, not several")
 
@@ -77,6 +83,12 @@ class Attribute:
         if self.intervals:
             return Hierarchy.from_intervals(ordered, self.intervals, self.start)
         if self.prefixes:
+            # Of codes of several lengths, a prefix may leave the short ones as they are, but not all.
+            if ordered and all(len(value) <= self.prefixes[0] for value in ordered):
+                raise HierarchyError(
+                    f"no value is longer than {self.prefixes[0]} characters, so the first of the prefixes "
+                    f"{list(self.prefixes)} changes nothing; leave it out"
+                )
             return Hierarchy.from_prefixes(ordered, self.prefixes)
         if not ordered:
             raise HierarchyError("it has no values")

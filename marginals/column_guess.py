@@ -4,19 +4,23 @@ Guesses err on the side of publishing less. What they say of a column names no v
 """
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from math import log
+from math import floor, log
 
 import numpy as np
 
 from marginals.attribute import Role
+from marginals.calendar_guess import begin_with_year, calendar_rows, end_with_year
 from marginals.rarity import RARE
 from models.arrays import CountArray
 
 _MOST_CATEGORIES = 100
 _MOST_PREFIXED = 100_000
 _WIDEST_RANGE = 200_000
+_FARTHEST = 1e15
 _LONG_TEXT = 40
 _MOSTLY_MISSING = 0.3
 _ALMOST_UNIQUE = 0.9
@@ -24,13 +28,21 @@ _ALMOST_UNIQUE = 0.9
 _IDENTIFYING = """
     id uuid guid key ssn nino passport name firstname lastname forename surname email mail phone telephone mobile fax
     address street iban account licence license username login user ip url mrn nhs
+    vorname nachname familienname adresse strasse telefon handy konto ausweis versichertennummer patientennummer
+    nom prenom rue telephone courriel nombre apellido apellidos direccion calle telefono correo dni nif
+    cognome indirizzo via codicefiscale naam voornaam achternaam adres straat
 """
 _SENSITIVE = """
-    diagnosis disease illness condition disorder hiv aids icd medication drug therapy treatment disability health
-    religion faith orientation sexuality party vote conviction offence offense crime union salary income wage wages
-    earnings debt wealth credit score grade
+    diagnosis diagnoses diagnose diagnosen diagnostic diagnostico diagnosi diagnostique disease krankheit erkrankung
+    maladie enfermedad malattia ziekte doenca illness condition disorder hiv aids icd medication medikament medikation
+    medicament medicacion medicamento farmaco drug therapy therapie terapia treatment behandlung traitement tratamiento
+    disability behinderung handicap discapacidad health gesundheit sante salud salute religion religione konfession
+    glaube faith orientation sexuality party partei parti partido partito vote conviction vorstrafe offence offense crime
+    union gewerkschaft syndicat sindicato salary gehalt lohn salaire salario stipendio sueldo income einkommen revenu
+    ingreso ingresos reddito inkomen wage wages earnings verdienst debt schulden dette deuda wealth vermogen patrimoine
+    credit kredit score grade
 """
-"""Words in the names of columns that nobody should learn about a person, the most telling first."""
+"""Words, in some languages, in the names of columns that nobody should learn about a person, the most telling first."""
 _CODES = "zip zipcode postcode postal plz code icd nace isco naics soc"
 
 
@@ -46,6 +58,13 @@ class Column:
     counts: CountArray
     missing: int
 
+    @classmethod
+    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
+        """Of texts, one a row; those that are missing stand for nothing."""
+        occurring = Counter(texts)
+        gone = sum(occurring.pop(text, 0) for text in set(missing))
+        return cls(name, tuple(occurring), np.array(list(occurring.values()), dtype=np.int64), gone)
+
     @property
     def rows(self) -> int:
         """Rows with a value."""
@@ -53,9 +72,10 @@ class Column:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the name: of `person_id`, `personId` and `Person-ID` the same two."""
-        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name)
-        return frozenset(re.findall(r"[a-z]+", split.lower()))
+        """The words of the name, without accents: of `person_id`, `personId` and `Person-ID` the same two."""
+        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).replace("ß", "ss")
+        plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
+        return frozenset(re.findall(r"[a-z]+", plain.lower()))
 
 
 @dataclass(frozen=True)
@@ -111,7 +131,7 @@ def _named_identifier(column: Column) -> str:
 
 def _almost_unique(column: Column) -> bool:
     """Whether hardly any value occurs twice, where that tells more than that the table is small or values are measured."""
-    if _decimals(column) or _dates(column):
+    if _decimals(column) or begin_with_year(column.values) or end_with_year(column.values):
         return False
     if _whole_numbers(column) is not None:
         return len(column.values) == column.rows >= 100
@@ -135,9 +155,15 @@ def _quasi_identifier(column: Column, rare: int) -> Guess:
     if (whole := _whole_numbers(column)) is not None and not (by_code and _lengths(column)):
         return _of_numbers(column, whole)
     if _decimals(column) and distinct > 20:
-        return Guess(Role.IGNORED, "its numbers have decimals; round them to whole ones to generalize by intervals")
-    if _dates(column):
+        return Guess(Role.IGNORED, _how_to_round(column))
+    if begin_with_year(column.values):
         return Guess(Role.QUASI_IDENTIFIER, "dates, cut to months, then years", prefixes=(7, 4))
+    if end_with_year(column.values):
+        rows = calendar_rows(column.values)
+        if isinstance(rows, str):
+            return Guess(Role.IGNORED, rows)
+        why = "dates, cut to months, then years; the file holds every day of their decades, whether it occurs or not"
+        return Guess(Role.QUASI_IDENTIFIER, why, hierarchy=rows)
     if distinct > 20 and _lengths(column) and distinct <= _MOST_PREFIXED:
         length = len(column.values[0])
         prefixes = tuple(dict.fromkeys(max(1, round(length * share)) for share in (2 / 3, 1 / 3)))
@@ -161,24 +187,37 @@ def _of_numbers(column: Column, numbers: list[int]) -> Guess:
     order = np.argsort(numbers)
     below = np.cumsum(column.counts[order]) / column.rows
     low, high = (numbers[int(order[min(int(np.searchsorted(below, q)), distinct - 1)])] for q in (0.05, 0.95))
-    widths = tuple(width for width in _widths(max(high - low, span // 20)) if width <= span)
+    widths = tuple(width for width in _widths(max(high - low, span // 20)) if 2 * width <= span + 1)
     if not widths:
         return Guess(Role.QUASI_IDENTIFIER, "few whole numbers, published as they are or not at all")
     return Guess(Role.QUASI_IDENTIFIER, f"{distinct} different whole numbers", intervals=widths)
 
 
-def _widths(span: int) -> tuple[int, ...]:
-    """Three nested widths of intervals in round numbers, the first about a tenth of the span.
+def _how_to_round(column: Column) -> str:
+    """What to do with numbers that have decimals, and the intervals that would fit then."""
+    within = [max(-_FARTHEST, min(_FARTHEST, float(value))) for value in column.values]
+    rounded = _of_numbers(column, list(map(floor, within)))
+    how = "its numbers have decimals, and intervals take whole numbers; in the table, round each down (INT or FLOOR)"
+    if rounded.role is Role.IGNORED:
+        return f"{how} to thousands or more, for they lie far apart"
+    if not rounded.intervals:
+        return f"{how} after multiplying it by 100 or so, for they lie close together, and run init again"
+    return f'{how}, then set role = "quasi-identifier" and intervals = {list(rounded.intervals)}'
 
-    >>> _widths(60), _widths(9), _widths(2500)
-    ((5, 10, 20), (2, 10, 20), (200, 1000, 2000))
+
+def _widths(span: int) -> tuple[int, ...]:
+    """Three widths of intervals, each twice the one before; the first is a round number, about a thirteenth of the span.
+
+    So the widest still makes two to five intervals of it.
+
+    >>> _widths(80), _widths(20), _widths(2500)
+    ((5, 10, 20), (2, 4, 8), (200, 400, 800))
     """
-    power, wished = 1, max(span / 10, 2.0)
+    power, wished = 1, max(span / 13, 2.0)
     while wished > 10 * power:
         power *= 10
-    first = min((2, 5, 10), key=lambda digit: abs(log(digit * power / wished)))
-    steps = {2: (2, 10, 20), 5: (5, 10, 20), 10: (10, 50, 100)}[first]
-    return tuple(step * power for step in steps)
+    first = power * min((1, 2, 5, 10), key=lambda digit: abs(log(digit * power / wished)))
+    return first, 2 * first, 4 * first
 
 
 def _of_categories(column: Column, rare: int) -> Guess:
@@ -196,7 +235,7 @@ def _of_categories(column: Column, rare: int) -> Guess:
     while other in column.values:
         other = f"({other})"
     rows = sorted((value, other if value in together else value, "*") for value in column.values)
-    why = f"{distinct} categories; those that fewer than {rare} rows have go together in the file"
+    why = f"{distinct} categories; those that fewer than {rare} rows have go together in the file, which names them all"
     return Guess(Role.QUASI_IDENTIFIER, why, hierarchy=tuple(rows))
 
 
@@ -211,10 +250,6 @@ def _decimals(column: Column) -> bool:
     """Whether all values are numbers and some not whole."""
     number = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
     return _whole_numbers(column) is None and all(number.fullmatch(value) for value in column.values)
-
-
-def _dates(column: Column) -> bool:
-    return all(re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value) for value in column.values)
 
 
 def _lengths(column: Column) -> bool:

@@ -1,22 +1,25 @@
 """The config file of a release, `release.toml` (design 5.1): read strictly, every complaint naming file and key."""
 
 import csv
+import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from marginals.attribute import Attribute
+from marginals.attribute import Attribute, Role
 from marginals.errors import InputError
 from marginals.policy import Policy
 from marginals.published import TITLE
 from marginals.risk_settings import RiskSettings, risk_settings
 from marginals.sources.choice import ENGINES
+from marginals.sources.files import SEPARATORS
 from marginals.table import Rows, Table, read_rows, read_table
 from models.errors import HierarchyError, MarginalsError
-from models.hierarchy import Hierarchy
+from models.hierarchy import Hierarchy, check_lengths, check_widths
 
 _SIZE = re.compile(r"([1-9][0-9]*) ?([MG]B)")
 
@@ -48,6 +51,7 @@ class Config:
     policy: Policy
     engine: str = "auto"
     memory: int | None = None
+    separator: str = ","
     risk: RiskSettings = field(default_factory=RiskSettings)
     title: str = TITLE
     hierarchies: tuple[Path, ...] = ()
@@ -60,11 +64,14 @@ class Config:
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
         k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1)
-        return read_table(self.data, self.attributes, self.missing, self.domain, self.engine, self.memory, k)
+        engine, memory = self.engine, self.memory
+        with _named(self.path):
+            return read_table(self.data, self.attributes, self.missing, self.domain, engine, memory, k, self.separator)
 
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
-        return read_rows(self.data, self.attributes, self.missing, self.domain)
+        with _named(self.path):
+            return read_rows(self.data, self.attributes, self.missing, self.domain, self.separator)
 
 
 def read_config(path: str | Path) -> Config:
@@ -88,8 +95,15 @@ def read_config(path: str | Path) -> Config:
         raise InputError(f"{path} cannot be read as UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not valid TOML: {error}") from None
-    try:
+    with _named(path):
         return _config(path, content)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What is refused, with the name of the config that asks for it."""
+    try:
+        yield
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
     except MarginalsError as error:
@@ -98,9 +112,11 @@ def read_config(path: str | Path) -> Config:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _known(content, _SECTIONS, "")
-    data = _section(content, "data", ("path", "missing", "domain", "engine", "memory"))
+    data = _section(content, "data", ("path", "separator", "missing", "domain", "engine", "memory"))
     if not isinstance(data.get("path"), str):
         raise InputError("the key data.path must name the table")
+    if data.get("separator", ",") not in SEPARATORS:
+        raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
     missing = data.get("missing", [""])
     if not isinstance(missing, list) or not all(isinstance(value, str) for value in missing):
         raise InputError("the key data.missing must be a list of texts")
@@ -121,15 +137,21 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     if not isinstance(attributes, dict) or not attributes:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
     files = [given["hierarchy"] for given in attributes.values() if isinstance(given, dict) and "hierarchy" in given]
+    described = {name: _attribute(path.parent, name, given) for name, given in attributes.items()}
+    if "diversity" in privacy and not any(attribute.role is Role.SENSITIVE for attribute in described.values()):
+        raise InputError(
+            'privacy.diversity needs an attribute whose role is "sensitive"; give it to one, or leave out the key'
+        )
     return Config(
         path,
         path.parent / data["path"],
-        {name: _attribute(path.parent, name, given) for name, given in attributes.items()},
+        described,
         tuple(missing),
         data.get("domain", "declared"),
         Policy(**privacy, base=table, **search),
         data.get("engine", "auto"),
         _bytes(data["memory"]) if "memory" in data else None,
+        data.get("separator", ","),
         risk_settings(path.parent, content.get("risk", {})),
         title.strip(),
         tuple(path.parent / file for file in files),
@@ -168,6 +190,11 @@ def _attribute(folder: Path, name: str, given: object) -> Attribute:
     for key in ("intervals", "prefixes"):
         if not _is_whole_numbers(given.get(key, [])):
             raise InputError(f"the key {where}.{key} must be a list of whole numbers")
+    for key, check in (("intervals", check_widths), ("prefixes", check_lengths)):
+        try:
+            check(given.get(key, []))
+        except HierarchyError as error:
+            raise InputError(f"{where}.{key}: {error}") from None
     if not _is_whole_numbers([given.get("start", 0)]):
         raise InputError(f"the key {where}.start must be a whole number")
     file = given.get("hierarchy")

@@ -33,14 +33,13 @@ def disclose_table(config: Config, target: OutputFile) -> DisclosedFile:
             raise InputError(f"risk.rules names {rule.attribute!r}, which is no attribute; these are {', '.join(used)}")
     if config.engine == "spark":
         raise InputError('rules are executed by DuckDB or pandas; set data.engine to "duckdb", "pandas" or "auto"')
-    files = files_of(config.data)
+    files = files_of(config.data, config.separator)
     found = find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)
     # A device takes what is there; DuckDB would put a file in its place.
     if config.engine == "duckdb" or (config.engine == "auto" and found and not target.is_device):
         domain = config.read_table().domain
-        return DisclosedFile(
-            disclose_file(config.data, target.path, domain, rules, config.missing, config.memory), "duckdb"
-        )
+        rows = disclose_file(config.data, target.path, domain, rules, config.missing, config.memory, config.separator)
+        return DisclosedFile(rows, "duckdb")
     table = disclose(config.read_rows(), rules)
     target.write(table.frame().to_csv(index=False, lineterminator="\n").encode())
     return DisclosedFile(len(table.rows), "pandas")

@@ -41,13 +41,15 @@ def disclose_file(
     rules: Sequence[DisclosureRule],
     missing: Iterable[str] = ("",),
     memory: int | None = None,
+    separator: str = ",",
 ) -> int:
     """Write the disclosed labels of a table, CSV or Parquet, as CSV; returns the number of rows.
 
     source: a file, a folder or a glob. domain: the attributes to disclose, columns of the source. Rows with a missing
     value in one of them are left out, as `read_table` does; the order of rows is not kept. Conditions must be formulas
-    in text. memory: bytes that DuckDB may take; it puts more on disk. Raises InputError without duckdb, for a target that
-    belongs to the source or to a bundle, or for a file, condition or value that cannot be used; then nothing is written.
+    in text. memory: bytes that DuckDB may take; it puts more on disk. separator: between the columns of CSV files. Raises
+    InputError without duckdb, for a target that belongs to the source or to a bundle, or for a file, condition or value
+    that cannot be used; then nothing is written.
     """
     try:
         duckdb = import_module("duckdb")
@@ -55,7 +57,7 @@ def disclose_file(
         raise InputError("rules on tables that do not fit in memory need duckdb: pip install duckdb") from None
     if OutputFile(target, (source,)).is_device:
         raise InputError(f"DuckDB puts a file in the place of {target}, which is none; name a file")
-    files = files_of(source)
+    files = files_of(source, separator)
     whole = target.resolve()
     try:
         sweep(whole)

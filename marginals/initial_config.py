@@ -1,4 +1,7 @@
-"""A first `release.toml` for a table that nobody has described yet: guesses, each with its reason, to be reviewed."""
+"""A first `release.toml` for a table that nobody has described yet: guesses, each with its reason, to be reviewed.
+
+It quotes no value of the table, but for hierarchy files.
+"""
 
 import csv
 import io
@@ -9,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -19,9 +23,10 @@ from marginals.atomic_file import replace_file
 from marginals.attribute import Attribute, Role
 from marginals.column_guess import Column, Guess, guess, settled
 from marginals.errors import InputError
+from marginals.header_guess import refuse_record
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.rarity import RARE
-from marginals.sources.files import read_frame
+from marginals.sources.files import files_of, frame_of, separator_of
 from marginals.table import Table, read_table
 from models.hierarchy import Hierarchy
 
@@ -89,17 +94,28 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
     rare: values that fewer rows have are named in hierarchy files only. Raises InputError where the file is no table,
     or no column of it can be published.
     """
-    frame = read_frame(source)
-    if frame.columns.duplicated().any():
-        raise InputError(f"{source.name} has two columns of one name")
+    separator = separator_of(source)
+    files = files_of(source, separator)
+    if len(set(files.columns)) < len(files.columns):
+        raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
+    refuse_record(files, files.columns, _MISSING)
+    frame = frame_of(files)
     read = [_column(frame, name) for name in map(str, frame.columns)]
     missing = [token for token in _MISSING if token in _MISSING[:2] or any(token in column.values for column in read)]
     columns = [_without(column, missing) for column in read]
     guesses = settled({column.name: guess(column, rare) for column in columns}, _MOST_QUASI_IDENTIFIERS)
     guesses, table = _readable(frame, guesses, missing, source.name, columns)
-    files = _hierarchy_files(guesses)
-    text = _text(source, beside, guesses, {name: path for name, (path, _) in files.items()}, missing, table, len(frame))
-    return InitialConfig(text, dict(files.values()), guesses)
+    written = _hierarchy_files(guesses)
+    parts = [
+        _HEAD.format(name=_comment(source.name)),
+        _data(source, beside, separator, missing, table, len(frame)),
+        _ROLES,
+        *(_section(name, found, written[name][0] if name in written else None) for name, found in guesses.items()),
+        _privacy(table),
+        _base(table),
+        _SEARCH,
+    ]
+    return InitialConfig("\n".join(parts), dict(written.values()), guesses)
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:
@@ -166,27 +182,12 @@ def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes
     return files
 
 
-def _text(
-    source: Path,
-    beside: Path,
-    guesses: Mapping[str, Guess],
-    files: Mapping[str, str],
-    missing: Sequence[str],
-    table: Table,
-    rows: int,
-) -> str:
-    """The config. It quotes no value of the table."""
-    parts = [_HEAD.format(name=_comment(source.name)), _data(source, beside, missing, table, rows), _ROLES]
-    parts += [_section(name, found, files.get(name)) for name, found in guesses.items()]
-    parts += [_privacy(table), _base(table), _SEARCH]
-    return "\n".join(parts)
-
-
-def _data(source: Path, beside: Path, missing: Sequence[str], table: Table, rows: int) -> str:
+def _data(source: Path, beside: Path, separator: str, missing: Sequence[str], table: Table, rows: int) -> str:
     path = _from(beside.absolute().parent, source)
+    said = "" if separator == "," else f"separator = {_quoted(separator)}\n"
     kept = f"{table.rows} of {rows} rows have a value in every column"
     return (
-        f"[data]\npath = {_quoted(path)}\n"
+        f"[data]\npath = {_quoted(path)}\n{said}"
         f"# Rows with one of these in a used column are left out; {kept}\n# that is used below.\n"
         f"missing = [{', '.join(map(_quoted, missing))}]\n"
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
@@ -205,16 +206,14 @@ def _from(folder: Path, file: Path) -> str:
 
 def _section(name: str, found: Guess, file: str | None) -> str:
     key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-    lines = [f"[attributes.{key}]", f"# Guessed: {_comment(found.why)}.", f'role = "{found.role.value}"']
+    why = wrap(f"Guessed: {_comment(found.why)}.", 118, initial_indent="# ", subsequent_indent="# ")
+    lines = [f"[attributes.{key}]", *why, f'role = "{found.role.value}"']
     if found.intervals:
         lines.append(f"intervals = {list(found.intervals)}")
     if found.prefixes:
         lines.append(f"prefixes = {list(found.prefixes)}")
     if file is not None:
-        lines += [
-            f"# Review {file}: it names every value, the rare ones too, and would be",
-            "# published with the release.",
-        ]
+        lines.append(f"# Review {file}: it would be published with the release.")
         lines.append(f"hierarchy = {_quoted(file)}")
     return "\n".join(lines) + "\n"
 

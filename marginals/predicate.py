@@ -83,14 +83,23 @@ def _index(domain: Domain, attribute: str) -> int:
     return domain.attributes.index(attribute)
 
 
-def _suggested(text: str, known: Sequence[str], otherwise: str) -> str:
+def did_you_mean(text: str, known: Sequence[str]) -> str:
+    """A question naming what is known and much alike; empty where nothing is.
+
+    >>> did_you_mean("diagnosys", ["age", "diagnosis"])
+    "did you mean 'diagnosis'?"
+    """
     close = (
         [k for k in known if k.rstrip(SUPPRESSED) == text]
         or get_close_matches(text, known)
         or [k for k in known if k.lower() == text.lower()]
     )
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def _suggested(text: str, known: Sequence[str], otherwise: str) -> str:
+    if question := did_you_mean(text, known):
+        return question
     more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     return f"{otherwise} {', '.join(known[:_SHOWN])}{more}"
 

@@ -405,14 +405,18 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     """
     rows, settings = config.read_rows(), config.risk
     identifier = next((n for n, a in config.attributes.items() if a.role is Role.IDENTIFIER), None)
-    attackers = tuple(_attacker(path, identifier, config.missing) for path in settings.dictionaries)
+    attackers = tuple(_attacker(path, identifier, config.missing, config.separator) for path in settings.dictionaries)
     if not attackers:
         known = [name for name, role in rows.roles.items() if role in (Role.QUASI_IDENTIFIER, Role.IDENTIFIER)]
         attackers = (AttackerTable("the table's quasi-identifiers", rows.frame[known], identifier, config.missing),)
     for attacker in attackers:
         if not set(attacker.frame.columns) & set(rows.domain.attributes):
             raise InputError(f"{attacker.name} has no column of the table's, so nobody could be found in it")
-    public = None if settings.linkage is None else _attacker(settings.linkage.table, identifier, config.missing)
+    public = (
+        None
+        if settings.linkage is None
+        else _attacker(settings.linkage.table, identifier, config.missing, config.separator)
+    )
     if public is not None and not set(public.frame.columns) & set(rows.domain.attributes):
         raise InputError(f"{public.name} has no column of the table's, so nothing could be linked with it")
     held = [*attackers, *([] if public is None else [public])]
@@ -423,12 +427,16 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
         vector = [levels.get(name, 0) for name in rows.domain.attributes]
         _ = rows.domain.mask(levels)
         table = _at_levels(table, np.array(vector))
-    weights = None if settings.personal_weights is None else _attacker(settings.personal_weights, identifier, ())
+    weights = (
+        None
+        if settings.personal_weights is None
+        else _attacker(settings.personal_weights, identifier, (), config.separator)
+    )
     return Risk(table, attackers, settings, weights, public)
 
 
-def _attacker(path: Path, identifier: str | None, missing: tuple[str, ...]) -> AttackerTable:
-    frame = read_frame(path)
+def _attacker(path: Path, identifier: str | None, missing: tuple[str, ...], separator: str) -> AttackerTable:
+    frame = read_frame(path, separator)
     if not len(frame):
         raise InputError(f"{path.name} has no rows")
     return AttackerTable(path.name, frame, identifier if identifier in frame.columns else None, missing)

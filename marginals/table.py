@@ -11,10 +11,12 @@ import pandas as pd
 
 from marginals.attribute import Attribute, Role
 from marginals.errors import InputError
+from marginals.header_guess import refuse_record
+from marginals.predicate import did_you_mean
 from marginals.push_down import CountedElsewhere, finest_levels, kept_counts
 from marginals.sources.choice import ENGINES, file_source, frame_source, machine_memory
 from marginals.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
-from marginals.sources.files import files_of, read_frame
+from marginals.sources.files import CsvFiles, ParquetFiles, files_of, frame_of
 from marginals.sources.pandas_frame import PandasFrame
 from marginals.sources.refusal import engine_refusals
 from models.arrays import BoolArray, CodeArray
@@ -115,6 +117,7 @@ def read_table(
     engine: str = "auto",
     memory: int | None = None,
     k: int = 1,
+    separator: str = ",",
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
@@ -124,7 +127,7 @@ def read_table(
     the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed,
     else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make do with, half of
     the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
-    are rarer are generalized before they are counted.
+    are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
 
     >>> import pandas as pd
@@ -134,9 +137,9 @@ def read_table(
     """
     if engine not in ENGINES:
         raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {engine!r}")
-    wanted = _wanted(attributes, domain)
+    wanted, missing = _wanted(attributes, domain), frozenset(missing)
     memory = machine_memory() // 2 if memory is None else memory
-    opened = _opened(source, wanted, engine, memory // 2)
+    opened = _opened(source, wanted, missing, engine, memory // 2, separator)
     reading = _Reading.of(opened, wanted, missing, domain)
     used = list(reading.wanted)
     limit = memory // 2 // _BYTES_OF_CELL
@@ -186,6 +189,7 @@ def read_rows(
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
     domain: str = "declared",
+    separator: str = ",",
 ) -> Rows:
     """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
 
@@ -197,12 +201,14 @@ def read_rows(
     >>> len(rows), rows.missing
     (2, 1)
     """
-    wanted = _wanted(attributes, domain)
+    wanted, missing = _wanted(attributes, domain), frozenset(missing)
     if isinstance(source, pd.DataFrame):
         known = PandasFrame(source)
+        _check_columns(known, wanted)
     else:
-        known = PandasFrame(read_frame(Path(source)), Path(source).name)
-    _check_columns(known, wanted)
+        files = files_of(Path(source), separator)
+        _check_header(files, wanted, missing)
+        known = PandasFrame(frame_of(files), files.name)
     reading = _Reading.of(known, wanted, missing, domain)
     over, codes, kept = reading.coded(known.rows(list(reading.wanted)))
     roles = {column: attribute.role for column, attribute in wanted.items()}
@@ -219,13 +225,28 @@ def _wanted(attributes: Mapping[str, Attribute | str], domain: str) -> dict[str,
     return wanted
 
 
-def _opened(source: Any, wanted: Mapping[str, Attribute], engine: str, memory: int) -> Source:
+def _opened(
+    source: Any, wanted: Mapping[str, Attribute], missing: frozenset[str], engine: str, memory: int, separator: str
+) -> Source:
     """The source, which has all columns that are described once."""
-    files = files_of(Path(source)) if isinstance(source, str | Path) else None
-    opened = files or frame_source(source)
-    _check_columns(opened, wanted)
-    used = [column for column, attribute in wanted.items() if attribute.role.is_used]
-    return file_source(files, used, engine, memory) if files else opened
+    if not isinstance(source, str | Path):
+        opened = frame_source(source)
+        _check_columns(opened, wanted)
+        return opened
+    files = files_of(Path(source), separator)
+    _check_header(files, wanted, missing)
+    return file_source(files, _used(wanted), engine, memory)
+
+
+def _used(wanted: Mapping[str, Attribute]) -> list[str]:
+    return [column for column, attribute in wanted.items() if attribute.role.is_used]
+
+
+def _check_header(files: CsvFiles | ParquetFiles, wanted: Mapping[str, Attribute], missing: frozenset[str]) -> None:
+    """Check the columns of files; where one is not there, or is no name, the whole header may be a record."""
+    lacking = [c for c, attribute in wanted.items() if attribute.role is not Role.IGNORED and c not in files.columns]
+    refuse_record(files, files.columns if lacking else _used(wanted), missing)
+    _check_columns(files, wanted)
 
 
 def _check_columns(source: Source, wanted: Mapping[str, Attribute]) -> None:
@@ -235,8 +256,8 @@ def _check_columns(source: Source, wanted: Mapping[str, Attribute]) -> None:
             continue
         if column not in columns:
             # The columns are not listed: without a header they are the values of a row.
-            found = f"its first line must name it, and names {len(columns)} others"
-            raise InputError(f"{source.name} has no column {column!r}; {found}")
+            meant = did_you_mean(column, columns) or f"it has {len(columns)} others"
+            raise InputError(f"{source.name} has no column {column!r}; {meant}")
         if columns.count(column) > 1:
             raise InputError(f"{source.name} has two columns of the name {column!r}")
 

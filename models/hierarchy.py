@@ -16,6 +16,24 @@ _MAX_GRID = 1_000_000
 """Integer ranges longer than this are not filled up with the integers that nobody has."""
 
 
+def check_widths(widths: Sequence[int]) -> None:
+    """Raise HierarchyError unless intervals of these widths nest.
+
+    >>> check_widths([5, 10, 20])
+    """
+    if any(width < 1 for width in widths) or any(wide <= fine or wide % fine for fine, wide in pairwise(widths)):
+        raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
+
+
+def check_lengths(lengths: Sequence[int]) -> None:
+    """Raise HierarchyError unless each prefix is shorter than the one before.
+
+    >>> check_lengths([3, 2])
+    """
+    if any(length < 1 for length in lengths) or any(long <= short for long, short in pairwise(lengths)):
+        raise HierarchyError(f"prefix lengths must be positive and fall from level to level, got {list(lengths)}")
+
+
 @dataclass(frozen=True)
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
@@ -91,11 +109,12 @@ class Hierarchy:
     def from_prefixes(cls, values: Iterable[str], lengths: Sequence[int]) -> "Hierarchy":
         """Strings (postcodes, ICD codes) cut to ever shorter prefixes; what is cut off shows as `*`.
 
+        Raises HierarchyError for lengths that do not fall.
+
         >>> Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2]).labels[1:3]
         (('1485*', '1306*'), ('14***', '13***'))
         """
-        if any(length < 1 for length in lengths) or any(a <= b for a, b in pairwise(lengths)):
-            raise HierarchyError(f"prefix lengths must be positive and fall from level to level, got {list(lengths)}")
+        check_lengths(lengths)
         return cls.from_rows(
             (value, *(value[:length] + "*" * max(len(value) - length, 0) for length in lengths), SUPPRESSED)
             for value in values
@@ -112,8 +131,9 @@ class Hierarchy:
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
         """
-        if not widths or widths[0] < 1 or any(wide <= narrow or wide % narrow for narrow, wide in pairwise(widths)):
+        if not widths:
             raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
+        check_widths(widths)
         numbers = []
         for position, value in enumerate(values, 1):
             try:

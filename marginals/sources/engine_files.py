@@ -28,9 +28,9 @@ def duckdb_reads(files: CsvFiles | ParquetFiles) -> bool:
     """Whether DuckDB has the means to read files: it knows no compression but gzip, and takes the first line as header."""
     if isinstance(files, ParquetFiles):
         return True
-    return all(path.suffix.lower() in (".csv", ".gz") or not path.suffixes for path in files.paths) and not any(
-        map(_begins_empty, files.paths)
-    )
+    return all(
+        path.suffix.lower() in (".csv", ".tsv", ".txt", ".gz") or not path.suffixes for path in files.paths
+    ) and not any(map(_begins_empty, files.paths))
 
 
 def _begins_empty(path: Path) -> bool:
@@ -106,13 +106,15 @@ def _csv_query(files: CsvFiles, columns: Sequence[str]) -> str:
     headers: dict[tuple[str, ...], list[Path]] = {}
     for path, header in files.headers.items():
         headers.setdefault(tuple(header), []).append(path)
-    return " UNION ALL ".join(_query_of_header(header, paths, columns) for header, paths in headers.items())
+    return " UNION ALL ".join(
+        _query_of_header(header, paths, columns, files.separator) for header, paths in headers.items()
+    )
 
 
-def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str]) -> str:
+def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], separator: str) -> str:
     shown = ", ".join(f"c{header.index(column)} AS {_name(column)}" for column in columns)
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-    form = f"header = true, delim = ',', quote = '\"', escape = '\"', nullstr = {_quoted(_NO_TEXT)}"
+    form = f"header = true, delim = {_quoted(separator)}, quote = '\"', escape = '\"', nullstr = {_quoted(_NO_TEXT)}"
     files = ", ".join(map(_quoted, paths))
     return f"SELECT {shown} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
 
@@ -163,7 +165,8 @@ def _spark_csv(session: "SparkSession", files: CsvFiles, columns: Sequence[str])
     def rows(path: Path) -> "DataFrame":
         header = files.headers[path]
         schema = ", ".join(f"c{i} STRING" for i in range(len(header)))
-        form: dict[str, Any] = {"header": True, "quote": '"', "escape": '"', "mode": "FAILFAST", "multiLine": True}
+        form: dict[str, Any] = {"sep": files.separator, "header": True, "quote": '"', "escape": '"'}
+        form |= {"mode": "FAILFAST", "multiLine": True}
         read = session.read.csv(str(path.absolute()), schema, nullValue=_NO_TEXT, enforceSchema=True, **form)
         texts = (functions.coalesce(f"c{header.index(column)}", functions.lit("")) for column in columns)
         return read.select(*(text.alias(column) for text, column in zip(texts, columns)))

@@ -1,7 +1,8 @@
 """Files of one table: one file, a folder or a glob of them, CSV or Parquet; looked at before anything is read."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,23 +21,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PARQUET = (".parquet", ".pq")
+SEPARATORS = (",", ";", "\t", "|")
+"""What can stand between the columns of a CSV file."""
+
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
 _CHUNK = 1_000_000
 """Rows that are read at a time, so that a table larger than memory can be counted."""
 
 
-def files_of(path: Path) -> "CsvFiles | ParquetFiles":
+def files_of(path: Path, separator: str = ",") -> "CsvFiles | ParquetFiles":
     """The files that a path stands for: itself, all tables in a folder, or what a glob finds.
 
-    Raises InputError where there is none, or where CSV and Parquet are mixed.
+    separator: between the columns of CSV files. Raises InputError for another one than SEPARATORS, where there is no table,
+    or where CSV and Parquet are mixed.
     """
+    if separator not in SEPARATORS:
+        raise InputError(f"the separator of columns is {' or '.join(map(json.dumps, SEPARATORS))}, not {separator!r}")
     found = _found(path)
     if not found:
         raise InputError(f"there is no table at {path}")
     parquet = [file for file in found if file.suffix.lower() in _PARQUET]
     if parquet and len(parquet) < len(found):
         raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
-    return ParquetFiles(path.name, tuple(found)) if parquet else CsvFiles(path.name, tuple(found))
+    return ParquetFiles(path.name, tuple(found)) if parquet else CsvFiles(path.name, tuple(found), separator)
 
 
 def is_part(path: Path, file: Path) -> bool:
@@ -67,16 +74,20 @@ def _found(path: Path) -> list[Path]:
     )
 
 
-def read_frame(path: Path) -> pd.DataFrame:
+def read_frame(path: Path, separator: str = ",") -> pd.DataFrame:
     """All rows of a table in memory: CSV, every value as text, or Parquet; one file, a folder or a glob of them.
 
     Raises InputError for anything else.
     """
-    files = files_of(path)
+    return frame_of(files_of(path, separator))
+
+
+def frame_of(files: "CsvFiles | ParquetFiles") -> pd.DataFrame:
+    """All rows of files in memory. Raises InputError for what cannot be read."""
     columns = list(files.columns)
     files.check(columns)
     if isinstance(files, CsvFiles):
-        parts = [chunk for file in files.paths for chunk in _chunks(file)]
+        parts = [chunk for file in files.paths for chunk in _chunks(file, files.separator)]
     else:
         parts = [_parquet_frame(file) for file in files.paths]
     return pd.concat([part[columns] for part in parts], ignore_index=True)
@@ -96,11 +107,12 @@ class CsvFiles:
 
     name: str
     paths: tuple[Path, ...]
+    separator: str = ","
 
     @cached_property
     def headers(self) -> Mapping[Path, Sequence[str]]:
-        """The header of each file. Raises InputError where one cannot be read."""
-        return {path: _header(path) for path in self.paths}
+        """The header of each file. Raises InputError where one cannot be read, or has another separator."""
+        return {path: _header(path, self.separator) for path in self.paths}
 
     @property
     def columns(self) -> Sequence[str]:
@@ -113,16 +125,22 @@ class CsvFiles:
             for column in columns:
                 _check_column(path, column, header, self.paths[0])
 
+    def first_rows(self, count: int) -> pd.DataFrame:
+        """Rows at the beginning of the first file, at most so many."""
+        return next(_chunks(self.paths[0], self.separator, count)).head(count)
+
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """The distinct rows of some columns."""
         self.check(columns)
         return merged(
-            PandasFrame(chunk, path.name).distinct_rows(columns) for path in self.paths for chunk in _chunks(path)
+            PandasFrame(chunk, path.name).distinct_rows(columns)
+            for path in self.paths
+            for chunk in _chunks(path, self.separator)
         )
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value, and the file where there are several."""
-        return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path)))
+        return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path, self.separator)))
 
 
 @dataclass(frozen=True)
@@ -191,19 +209,67 @@ def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["
     return None
 
 
-def _header(path: Path) -> list[str]:
+def _header(path: Path, separator: str) -> list[str]:
     with _refusals(path):
-        first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    return [str(name) for name in first.iloc[0]]
+        header = _line(path, separator, 0)
+        better = _other_separator(path, separator) if len(header) == 1 else None
+    if better:
+        raise InputError(
+            f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(separator)}; "
+            f"set data.separator = {json.dumps(better)}"
+        )
+    return header
 
 
-def _chunks(path: Path) -> Iterator[pd.DataFrame]:
+def separator_of(path: Path) -> str:
+    """What separates the columns of a table, as far as the first lines of its first CSV file tell; else the comma."""
+    files = files_of(path)
+    if isinstance(files, ParquetFiles):
+        return ","
+    first = files.paths[0]
+    with _refusals(first):
+        one_column = len(_line(first, ",", 0)) == 1
+        return (_other_separator(first, ",") if one_column else None) or ","
+
+
+def _other_separator(path: Path, separator: str) -> str | None:
+    """The separator by which the first line falls into several columns, and the second, if there is one, into as many."""
+    for other in SEPARATORS:
+        if other != separator and (count := len(_line(path, other, 0))) > 1:
+            with suppress(pd.errors.EmptyDataError):
+                if len(_line(path, other, 1)) != count:
+                    continue
+            return other
+    return None
+
+
+def _line(path: Path, separator: str, number: int) -> list[str]:
+    line = pd.read_csv(
+        path,
+        sep=separator,
+        header=None,
+        skiprows=number,
+        nrows=1,
+        dtype=str,
+        keep_default_na=False,
+        encoding="utf-8-sig",
+    )
+    return [str(field) for field in line.iloc[0]]
+
+
+def _chunks(path: Path, separator: str, rows: int = _CHUNK) -> Iterator[pd.DataFrame]:
     """The file in pieces. Raises InputError for rows that are longer than the header."""
-    header = _header(path)
+    header = _header(path, separator)
     with (
         _refusals(path),
         pd.read_csv(
-            path, dtype=str, keep_default_na=False, encoding="utf-8-sig", chunksize=_CHUNK, index_col=None
+            path,
+            sep=separator,
+            dtype=str,
+            keep_default_na=False,
+            encoding="utf-8-sig",
+            chunksize=rows,
+            index_col=None,
         ) as chunks,
     ):
         for chunk in chunks:

@@ -88,6 +88,10 @@ def test_every_documented_key_is_understood(folder: Path) -> None:
         ("{ age = 1, sex = 0 }", '"worst"', "worst"),
         ("time_limit = 1.5", 'time_limit = "long"', "time_limit"),
         ("[data]", "[data", "TOML"),
+        ("intervals = [5, 10]", "intervals = [10, 25]", "attributes.age.intervals: each interval width must be"),
+        ("intervals = [5, 10]", "intervals = [0]", "attributes.age.intervals: each interval width must be"),
+        ("prefixes = [4, 3]", "prefixes = [3, 4]", "attributes.zip.prefixes: prefix lengths must"),
+        ('role = "sensitive"', 'role = "ignored"', 'privacy.diversity needs an attribute whose role is "sensitive"'),
     ],
 )
 def test_what_is_wrong_is_named_in_one_sentence(folder: Path, old: str, new: str, named: str) -> None:
@@ -124,3 +128,34 @@ def test_a_hierarchy_file_may_quote_and_start_with_a_byte_order_mark(tmp_path: P
     path = tmp_path / "h.csv"
     path.write_bytes('\ufeff"a;b";x;*\r\nc;x;*\r\n'.encode())
     assert read_hierarchy(path).labels[0] == ("a;b", "c")
+
+
+TABLE = "age,zip,sex,disease,name\n31,12345,f,flu,x\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "[attributes.disease]",
+            "[attributes.diseases]",
+            "people.csv has no column 'diseases'; did you mean 'disease'?",
+        ),
+        ("[attributes.disease]", "[attributes.Wohnort]", "people.csv has no column 'Wohnort'; it has 5 others"),
+        ('"people.csv"', '"nobody.csv"', "there is no table at"),
+        (
+            "prefixes = [4, 3]",
+            "prefixes = [9, 2]",
+            "column 'zip' of people.csv: no value is longer than 9 characters, so the first of the prefixes [9, 2]",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_table_is_said_with_the_name_of_the_config(
+    folder: Path, old: str, new: str, said: str
+) -> None:
+    (folder / "people.csv").write_text(TABLE)
+    config = read_config(write(folder, GOOD.replace(old, new)))
+    for read in (config.read_table, config.read_rows):
+        with pytest.raises(InputError) as caught:
+            read()
+        assert str(caught.value).startswith(f"release.toml: {said}")

@@ -112,3 +112,22 @@ def test_rows_one_by_one_are_those_that_are_counted(tmp_path: Path) -> None:
             read_rows(source, roles, domain="guessed")
         with pytest.raises(InputError, match="no column 'sex'"):
             read_rows(source, {"sex": "sensitive"})
+
+
+def test_a_prefix_that_cuts_some_codes_is_taken_and_one_that_cuts_none_is_refused() -> None:
+    codes = pd.DataFrame({"icd": ["J12.3", "J12", "A4"]})
+    for prefixes in ([4, 1], [3], [2]):
+        table = read_table(codes, {"icd": Attribute("quasi-identifier", prefixes=prefixes)})
+        levels = table.domain.hierarchy("icd").labels
+        assert all(fine != coarse for fine, coarse in zip(levels, levels[1:]))
+    for prefixes in ([9, 2], [5], [7, 6]):
+        with pytest.raises(InputError, match=rf"column 'icd' of the table: no value is longer than {prefixes[0]}"):
+            read_table(codes, {"icd": Attribute("quasi-identifier", prefixes=prefixes)})
+
+
+@pytest.mark.parametrize(
+    "given", [{"intervals": [10, 25]}, {"intervals": [0]}, {"prefixes": [2, 3]}, {"prefixes": [0]}]
+)
+def test_levels_that_do_not_nest_are_refused_before_a_table_is_read(given: dict[str, list[int]]) -> None:
+    with pytest.raises(InputError, match=f"^{next(iter(given))}: "):
+        Attribute("quasi-identifier", **given)  # type: ignore[arg-type]
