@@ -76,7 +76,7 @@ def config(tmp_path: Path) -> Path:
 
 def written(config: Path, *arguments: object) -> bytes:
     target = config.parent / "risk.html"
-    result = CliRunner().invoke(main, [*map(str, ["risk", config, *arguments, "--report", target])])
+    result = CliRunner().invoke(main, [*map(str, ["risk", config, *arguments, "--report", target, "--force"])])
     assert result.exit_code == 0, result.output
     assert "keep it to yourself" in result.output
     return target.read_bytes()

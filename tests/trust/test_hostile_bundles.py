@@ -255,7 +255,7 @@ def judge(folder: Path) -> bool:
         "verify": run("verify", folder),
         "verify --json": run("verify", folder, "--json"),
         "query": run("query", folder, "sex=f"),
-        "sample": run("sample", folder, "-n", "3", "-o", folder.parent / "rows.csv"),
+        "sample": run("sample", folder, "-n", "3", "-o", folder.parent / "rows.csv", "--force"),
     }
     assert time.monotonic() - start < SECONDS
     for command, result in results.items():
@@ -341,7 +341,7 @@ def test_rows_with_formulas_are_written_as_they_are_with_a_warning(whole: dict[s
     assert result.exit_code == 0
     assert result.stderr == "note: a label begins like a formula; spreadsheets must import the columns as text\n"
     assert ",=cmd|' /C calc'!A0\n" in (tmp_path / "rows.csv").read_text()
-    assert not run("sample", write(tmp_path / "plain", whole), "-o", tmp_path / "rows.csv").stderr
+    assert not run("sample", write(tmp_path / "plain", whole), "-o", tmp_path / "rows.csv", "--force").stderr
 
 
 @pytest.mark.slow
