@@ -867,7 +867,6 @@ def _report_release(release: "Release", as_json: bool) -> None:
                 "kl_divergence": utility.kl_divergence,
                 "kl_suppressed": utility.kl_suppressed,
                 "margins": [dict(margin) for margin in release.margins],
-                "unpublished": list(release.published.unpublished),
                 "checks": verification.as_json()["checks"],
                 "search": {
                     "strategy": search.strategy,
