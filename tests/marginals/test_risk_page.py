@@ -16,6 +16,7 @@ import marginals
 from checks.risk.frontier import Frontier
 from checks.risk.objective import LeastRisk, MostUtility, TradeOff
 from html_pages import CONTRAST, Page, assert_self_contained
+from marginals import risk_pictures
 from marginals.command_line import main
 from marginals.risk import BundleRisk
 from marginals.risk_page import in_words, risk_html
@@ -323,7 +324,9 @@ def test_dots_of_releases_have_their_own_places() -> None:
     assert plot.dots[0].y > plot.dots[2].y > plot.dots[1].y
 
 
-def test_the_line_is_drawn_through_all_vertices_and_never_above_them(worked: Path) -> None:
+def test_the_line_is_drawn_through_all_vertices_and_never_above_them(
+    worked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where it has more than are drawn; within a hundredth of a pixel, to which places are rounded."""
     edge = marginals.disclosure_risk(marginals.read_config(worked)).frontier()
     plot = frontier_picture(edge, [])
@@ -331,15 +334,16 @@ def test_the_line_is_drawn_through_all_vertices_and_never_above_them(worked: Pat
     assert len(plot.line) == len(edge) > 3
     utility = np.sort(np.random.default_rng(1).random(4000))
     steep = Frontier(utility, utility**3, np.r_[np.diff(utility**3) / np.diff(utility), np.inf])
+    monkeypatch.setattr(risk_pictures, "_VERTICES", 30)
     many = frontier_picture(steep, [])
     assert many is not None
-    assert len(many.line) <= 1000
+    assert len(many.line) <= 30
     x, y = np.array(many.line).T
     across = many.left + (utility - utility[0]) / (utility[-1] - utility[0]) * (many.right - many.left)
     up = many.bottom - utility**3 / (1.05 * utility[-1] ** 3) * (many.bottom - many.top)
     drawn = np.interp(across, x, y)
     assert np.all(drawn >= up - 0.02)
-    assert np.all(drawn <= up + 0.1)
+    assert np.all(drawn <= up + 0.5)
 
 
 def test_what_there_is_not_is_said(config: Path) -> None:
