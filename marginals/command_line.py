@@ -289,9 +289,9 @@ def risk(
     among all that fit (Lebanon et al. 2009). The section [risk] of CONFIG says what attackers hold, how much harm which
     value does, and by which rules the table is disclosed; without it attackers know the quasi-identifiers, and being
     found is a harm of 1. There, `similar` lets misspelled values agree from a Jaro similarity of `threshold` on, and
-    [risk.linkage] names public records that attackers join with what is disclosed before they look for people. Releases
-    are compared, the least risk first. Utility counts steps down from '*'. The page of --report draws the frontier where
-    that takes seconds, else with --frontier.
+    [risk.linkage] names public records that attackers join with what is disclosed before they look for people; --utility,
+    --loss, --price and --frontier leave that linkage aside. Releases are compared, the least risk first. Utility counts
+    steps down from '*'. The page of --report draws the frontier where that takes seconds, else with --frontier.
 
     \b
     Examples:

@@ -6,7 +6,8 @@ together (LSFB09 section 6).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from marginals.similarity import alike_values
 from marginals.sources.files import read_frame
 from marginals.sources.pandas_frame import factorized
 from marginals.table import Rows
-from models.arrays import CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
 from models.collection import Collection
 from models.data_cube import DataCube
 from models.domain import Domain
@@ -78,8 +79,10 @@ class TableRisk:
 
     names, prior: of the dictionaries. losses, counts: of each record under each dictionary, and how many of its entries
     are consistent with it, shape (dictionaries, records). utility: of each record, shape (records,). bounds: for each
-    dictionary whether no attacker with one that is more general and holds the same people can do more (Proposition 1).
-    linked: the losses where records are first linked with public ones, as losses; None where they are not.
+    dictionary whether no attacker with one that is more general and holds the same people can do more without linkage
+    (Proposition 1). own: for each dictionary whether the person's own entry fits each record, shape (records,); None
+    where it is not known which that is. linked: the losses where records are first linked with public ones, as losses;
+    None where they are not.
     """
 
     names: tuple[str, ...]
@@ -88,6 +91,7 @@ class TableRisk:
     counts: CountArray
     utility: FloatArray
     bounds: tuple[bool, ...]
+    own: tuple[BoolArray | None, ...]
     linked: FloatArray | None = None
 
     @property
@@ -111,6 +115,22 @@ class TableRisk:
         return np.asarray(self.losses.mean(axis=1))
 
     @property
+    def linked_bayes_risk(self) -> float | None:
+        """The risk of records that are linked first, expected over the dictionaries; None where they are not linked."""
+        return None if self.linked_risks is None else float(product(self.prior, self.linked_risks).sum())
+
+    @property
+    def single_fits(self) -> tuple[int, ...]:
+        """By dictionary how many records exactly one entry fits, whoever that is."""
+        return tuple(np.count_nonzero(self.counts == 1, axis=1).tolist())
+
+    @property
+    def right_fits(self) -> tuple[int | None, ...]:
+        """For how many of these that entry is the person's own; None where it is not known which that is."""
+        pairs = zip(self.counts, self.own)
+        return tuple(None if own is None else int(np.count_nonzero((counts == 1) & own)) for counts, own in pairs)
+
+    @property
     def bayes_risk(self) -> float:
         """The risk expected over the dictionaries."""
         return float(product(self.prior, self.risks).sum())
@@ -121,7 +141,11 @@ class TableRisk:
         return float(self.risks.max())
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values; null stands for infinite, and for the risk by linkage where there is none."""
+        """As plain values; null stands for infinite, and for the risk by linkage where there is none.
+
+        identified: records that one entry fits; identified_right: those of them whose entry is the person's own, null
+        where it is not known which that is.
+        """
         linked = [None] * len(self.names) if self.linked_risks is None else self.linked_risks.tolist()
         return {
             "records": len(self.utility),
@@ -134,13 +158,22 @@ class TableRisk:
                     "risk": finite(risk),
                     "largest_loss": finite(loss.max()),
                     "identification_probability": float(probability.mean()),
-                    "identified": int(np.count_nonzero(counts == 1)),
+                    "identified": single,
+                    "identified_right": right,
                     "fewest_consistent": int(counts.min()),
                     "is_upper_bound": bound,
                     "linked_risk": None if by_linkage is None else finite(by_linkage),
                 }
-                for name, risk, loss, counts, probability, bound, by_linkage in zip(
-                    self.names, self.risks, self.losses, self.counts, self.probabilities, self.bounds, linked
+                for name, risk, loss, counts, probability, bound, by_linkage, single, right in zip(
+                    self.names,
+                    self.risks,
+                    self.losses,
+                    self.counts,
+                    self.probabilities,
+                    self.bounds,
+                    linked,
+                    self.single_fits,
+                    self.right_fits,
                 )
             ],
         }
@@ -238,6 +271,7 @@ class Risk:
         """The risk of what is disclosed, or of other generalizations of the rows."""
         records = self.table.records if disclosed is None else disclosed
         dictionaries, people = self.problem.dictionaries, np.arange(len(records))
+        held_by = [self._people_in(attacker) for attacker in self.attackers]
         counts = [approximate_counts(records, known, self._alike(records, known)) for known in dictionaries]
         return TableRisk(
             tuple(attacker.name for attacker in self.attackers),
@@ -245,7 +279,8 @@ class Risk:
             np.stack([self.problem.harm.loss(records, people, held) for held in counts]),
             np.stack(counts),
             distance_from_root(records),
-            tuple(map(partial(self._is_bound, records), self.attackers, dictionaries)),
+            tuple(self._is_bound(records, known, who) for known, who in zip(dictionaries, held_by)),
+            tuple(self._own_fits(records, known, who) for known, who in zip(dictionaries, held_by)),
             None if self.public is None else self._linked_losses(records, self.public),
         )
 
@@ -253,20 +288,36 @@ class Risk:
         compared = [name for name in self.settings.similar if name in records.space.domain.attributes]
         return alike_values(records, dictionary, compared, self.settings.threshold)
 
-    def _is_bound(self, records: Records, attacker: AttackerTable, known: Dictionary) -> bool:
+    def _is_bound(self, records: Records, known: Dictionary, people: tuple[CountArray, CountArray] | None) -> bool:
         """Whether Proposition 1 holds: for exact consistency, with people known by identifier or those of the table."""
-        if self.settings.similar:
+        if self.settings.similar or people is None:
             return False
-        originals = self.table.disclosure.originals
+        named = Dictionary(known.entries, people[1])
         try:
-            people = self._identifiers(attacker) if self.settings.dictionaries else (np.arange(len(originals)),) * 2
-            if people is None:
-                return False
-            named = Dictionary(known.entries, people[1])
-            require_bound(records, originals, people[0], named, self.problem.harm)
-        except (IncomparableError, InputError):
+            require_bound(records, self.table.disclosure.originals, people[0], named, self.problem.harm)
+        except IncomparableError:
             return False
         return True
+
+    def _own_fits(
+        self, records: Records, known: Dictionary, people: tuple[CountArray, CountArray] | None
+    ) -> BoolArray | None:
+        """Whether each record's person has an entry that fits it, where people are known and values agree exactly."""
+        if self.settings.similar or people is None:
+            return None
+        entry = pd.Index(people[1]).get_indexer(pd.Index(people[0]))
+        fits = entry >= 0
+        fits[fits] = known.entries[entry[fits]].is_consistent_with(records[np.flatnonzero(fits)])
+        return read_only(fits)
+
+    def _people_in(self, attacker: AttackerTable) -> tuple[CountArray, CountArray] | None:
+        """Numbers of the people of the table and of a dictionary, the same for the same; None where they are not known."""
+        if not self.settings.dictionaries:
+            return (np.arange(len(self.table.rows.frame)),) * 2
+        try:
+            return self._identifiers(attacker)
+        except InputError:
+            return None
 
     def _identifiers(self, other: AttackerTable) -> tuple[CountArray, CountArray] | None:
         """Numbers of the people of the table, and of those of another one, the same for the same; None without."""
@@ -303,7 +354,7 @@ class Risk:
             raise InputError(f"risk.similar goes with the risk of a table only, not with {what}; leave it out")
 
     def optimum(self, objective: Objective) -> Optimum:
-        """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4).
+        """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4), without linkage.
 
         Raises InputError for a utility that no row can have.
         """
@@ -317,14 +368,19 @@ class Risk:
     @property
     def is_quick(self) -> bool:
         """Whether a frontier takes less than about half a minute."""
-        return int(np.prod(self.problem.originals.space.heights + 1)) * len(self.problem.originals) <= QUICK
+        return self._combinations * len(self.problem.originals) <= QUICK
+
+    @property
+    def _combinations(self) -> int:
+        """Combinations of levels, as a whole number of any size."""
+        return prod(height + 1 for height in self.problem.originals.space.heights.tolist())
 
     @property
     def no_frontier(self) -> str | None:
         """Why there is no frontier; None where there is one."""
         if self.settings.similar:
             return "risk.similar goes with the risk of a table only, not with a frontier; leave it out"
-        vectors = int(np.prod(self.problem.originals.space.heights + 1))
+        vectors = self._combinations
         if vectors > MAX_VECTORS:
             return (
                 f"a frontier over {vectors} combinations of levels is too much, {MAX_VECTORS} are the limit; "
@@ -332,11 +388,15 @@ class Risk:
             )
         return None
 
-    def frontier(self, points: int = 100) -> Frontier:
-        """The least risk for each mean utility. Raises InputError where there is none."""
+    def frontier(self, points: int | None = None) -> Frontier:
+        """The least risk for each mean utility, without linkage. Raises InputError where there is none.
+
+        points: at most so many of its vertices; without it, all.
+        """
         if self.no_frontier:
             raise InputError(self.no_frontier)
-        return frontier(self.problem).thinned(points)
+        edge = frontier(self.problem)
+        return edge if points is None else edge.thinned(points)
 
     def of_release(self, release: Release, name: str) -> BundleRisk:
         """The risk of a release for the people of the dictionaries, expected over these."""

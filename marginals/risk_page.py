@@ -32,7 +32,8 @@ class DictionaryRow:
     risk: float
     largest: float
     found: float
-    certain: int
+    single: int
+    right: int | None
     fewest: int
     is_bound: bool
     linked: float | None
@@ -58,8 +59,12 @@ class RuleRow:
 
 
 def risk_html(described: Risk, report: RiskReport, objective: Objective | None = None) -> bytes:
-    """The page in UTF-8. report: what was found of the same risk; objective: what the best disclosure was chosen by."""
-    optimum, table = report.optimum, report.table
+    """The page in UTF-8. report: what was found of the same risk; objective: what the best disclosure was chosen by.
+
+    What is disclosed is the best disclosure where there is one, else the table under its rules.
+    """
+    optimum, unchosen = report.optimum, report.table
+    table = unchosen if optimum is None else described.of_table(optimum.disclosure.records)
     chosen = described.table.disclosure.levels if optimum is None else optimum.disclosure.levels
     losses = table.expected_losses
     few = None if report.frontier is None else report.frontier.thinned(11)
@@ -71,9 +76,13 @@ def risk_html(described: Risk, report: RiskReport, objective: Objective | None =
         most_utility=int(described.table.disclosure.originals.space.heights.sum()),
         risk=table.bayes_risk,
         worst=table.worst_case_risk,
+        linked=table.linked_bayes_risk,
+        linked_worst=None if table.linked_risks is None else float(table.linked_risks.max()),
+        unchosen=unchosen,
         dictionaries=[
             _dictionary(described, table, number, probability) for number, probability in enumerate(table.prior)
         ],
+        tells_own=any(right is not None for right in table.right_fits),
         own=not described.settings.dictionaries,
         similar=described.settings.similar,
         threshold=described.settings.threshold,
@@ -132,7 +141,8 @@ def _dictionary(described: Risk, table: TableRisk, number: int, probability: flo
         float(table.risks[number]),
         float(table.losses[number].max()),
         float(table.probabilities[number].mean()),
-        int((counts == 1).sum()),
+        table.single_fits[number],
+        table.right_fits[number],
         int(counts.min()),
         table.bounds[number],
         None if linked is None else float(linked[number]),

@@ -20,6 +20,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, WIDTH - 12, 14.0, 210.0
 _COLUMNS = 24
 _TICKS = 5
 
+_VERTICES = 1000
+"""Points that the line of a frontier is drawn with; one with more is drawn a little below itself, never above."""
+
 
 @dataclass(frozen=True)
 class Tick:
@@ -125,7 +128,7 @@ def loss_histogram(losses: FloatArray) -> Plot | None:
 
 def frontier_picture(edge: Frontier, points: Sequence[tuple[str, float, float]]) -> Plot | None:
     """The frontier, and points of a name, a utility and a risk beside it; None where no risk is finite."""
-    kept = [(u, r) for u, r in zip(edge.utility.tolist(), edge.risk.tolist()) if isfinite(r)]
+    kept = _finite(edge)
     shown = [(name, u, r) for name, u, r in points if isfinite(r)]
     if not kept:
         return None
@@ -134,9 +137,13 @@ def frontier_picture(edge: Frontier, points: Sequence[tuple[str, float, float]])
     dots = _dots(shown, x, y)
     told = "least risk by mean utility: " + "; ".join(f"{u:.3g} with {r:.3g}" for u, r in kept[:: len(kept) // 8 + 1])
     told += "".join(f"; {name}: utility {u:.3g}, risk {r:.3g}" for name, u, r in shown)
-    line = tuple((x.place(u), y.place(r)) for u, r in kept)
+    line = tuple((x.place(u), y.place(r)) for u, r in _finite(edge.outlined(_VERTICES)))
     titles = "mean utility (steps down from *)", "risk (mean loss)"
     return Plot("Frontier of risk against utility", told, *titles, x.ticks(), y.ticks(), line=line, dots=dots)
+
+
+def _finite(edge: Frontier) -> list[tuple[float, float]]:
+    return [(u, r) for u, r in zip(edge.utility.tolist(), edge.risk.tolist()) if isfinite(r)]
 
 
 def releases_picture(releases: Sequence[BundleRisk]) -> Plot | None:

@@ -11,6 +11,9 @@ from marginals.risk import BundleRisk, TableRisk, are_comparable, finite, levels
 _SHOWN = 11
 """Points of a frontier that are printed."""
 
+_WRITTEN = 100
+"""Points of a frontier that programs get."""
+
 
 @dataclass(frozen=True, eq=False)
 class RiskReport:
@@ -24,7 +27,8 @@ class RiskReport:
     @property
     def points(self) -> dict[str, tuple[float, float]]:
         """Pairs of utility and finite risk to be drawn beside the frontier."""
-        pairs = {"as disclosed": (float(self.table.utility.mean()), self.table.bayes_risk)}
+        name = "as disclosed" if self.optimum is None else "without the choice"
+        pairs = {name: (float(self.table.utility.mean()), self.table.bayes_risk)}
         if self.optimum is not None:
             pairs["best"] = (self.optimum.mean_utility, self.optimum.risk)
         return {name: pair for name, pair in pairs.items() if finite(pair[1]) is not None}
@@ -44,23 +48,28 @@ class RiskReport:
     def _lines(self) -> Iterator[str]:
         table = self.table
         yield f"{len(table.utility)} records disclosed, mean utility {table.utility.mean():.3f}, against"
-        for name, risk, loss, found in zip(table.names, table.risks, table.losses, table.probabilities):
+        numbers = (table.names, table.risks, table.losses, table.probabilities, table.single_fits, table.right_fits)
+        for name, risk, loss, found, single, right in zip(*numbers):
+            whose = "" if right is None else f", their own for {right}"
             yield (
                 f"  {name}: risk {risk:.4g}, largest loss {loss.max():.4g}, "
-                f"identified {100 * found.mean():.2f}% on average, {int((found == 1).sum())} for certain"
+                f"identified {100 * found.mean():.2f}% on average if they are in it, one entry fits {single}{whose}"
             )
         if table.linked_risks is not None:
             for name, risk in zip(table.names, table.linked_risks):
                 yield f"  {name}, after linkage with public records: risk {risk:.4g}"
+        linkage = "" if table.linked is None else " without linkage"
         for name, bound in zip(table.names, table.bounds):
             if bound:
-                yield f"  {name}: no dictionary of the same people and more, in no finer values, gives a larger risk"
+                more = "no dictionary of the same people and more, in no finer values, gives a larger risk"
+                yield f"  {name}: {more}{linkage}"
         if len(table.names) > 1:
-            yield f"  all of these: Bayes risk {table.bayes_risk:.4g}, worst case {table.worst_case_risk:.4g}"
+            worst = table.worst_case_risk
+            yield f"  all of these{linkage and f',{linkage}'}: Bayes risk {table.bayes_risk:.4g}, worst case {worst:.4g}"
         if self.optimum is not None:
-            yield from _optimum_lines(self.optimum)
+            yield from _optimum_lines(self.optimum, linkage)
         if self.frontier is not None:
-            yield "Least risk for each mean utility:"
+            yield f"Least risk{linkage} for each mean utility:"
             few = self.frontier.thinned(_SHOWN)
             yield from (f"  {utility:8.3f}  {risk:.4g}" for utility, risk in zip(few.utility, few.risk))
         if self.releases:
@@ -89,8 +98,8 @@ def _optimum(found: Optimum) -> dict[str, Any]:
     }
 
 
-def _optimum_lines(found: Optimum) -> Iterator[str]:
-    yield f"Best disclosure, row by row: risk {found.risk:.4g}, mean utility {found.mean_utility:.3f}"
+def _optimum_lines(found: Optimum, linkage: str) -> Iterator[str]:
+    yield f"Best disclosure{linkage}, row by row: risk {found.risk:.4g}, mean utility {found.mean_utility:.3f}"
     for attribute, counts in _levels(found).items():
         yield f"  {attribute}: " + ", ".join(f"{count} at level {level}" for level, count in enumerate(counts) if count)
     if not found.allowed.all():
@@ -98,5 +107,6 @@ def _optimum_lines(found: Optimum) -> Iterator[str]:
 
 
 def _frontier(edge: Frontier) -> list[dict[str, float | None]]:
+    edge = edge.thinned(_WRITTEN)
     points = zip(edge.utility.tolist(), edge.risk.tolist(), edge.price.tolist())
     return [{"utility": utility, "risk": finite(risk), "price": finite(price)} for utility, risk, price in points]

@@ -79,7 +79,7 @@ def risk_settings(folder: Path, given: object) -> RiskSettings:
     section = _table(given, "risk", _KEYS)
     paths = _list(section, "dictionaries", str)
     prior = _list(section, "prior", float) if "prior" in section else [1 / max(len(paths), 1)] * max(len(paths), 1)
-    if len(prior) != max(len(paths), 1) or abs(sum(prior) - 1) > 1e-9 or min(prior) < 0:
+    if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
         raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
     family = section.get("sensitivity", "linear")
     if family not in FAMILIES:

@@ -1,10 +1,13 @@
-"""HTML pages as tests look at them: their elements, what they may not hold, and the contrast of their texts."""
+"""HTML pages as tests look at them: elements, tables, what they may not hold, and the contrast of their texts."""
 
 from html.parser import HTMLParser
 
 
 class Page(HTMLParser):
-    """Its elements with their attributes, its text, and whether every element is closed where it must be."""
+    """Its elements with their attributes, its text, its tables, and whether every element is closed where it must be.
+
+    tables: the caption, or without one the heading before it, and the texts of the cells row by row, headers included.
+    """
 
     VOID = frozenset(["meta", "link", "img", "br", "hr", "input"])
 
@@ -13,6 +16,11 @@ class Page(HTMLParser):
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.text: list[str] = []
         self.open: list[str] = []
+        self.tables: list[tuple[str, list[list[str]]]] = []
+        self._begun: list[int] = []
+        self._read: list[tuple[str, dict[str, str | None], str]] = []
+        self._opened: list[dict[str, str | None]] = []
+        self._title = ""
         self.feed(page.decode())
         self.close()
         assert self.open == []
@@ -21,18 +29,49 @@ class Page(HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in self.VOID:
             self.open.append(tag)
+            self._opened.append(dict(attrs))
+            self._begun.append(len(self.text))
+        if tag == "table":
+            self.tables.append((self._title, []))
+        elif tag == "tr":
+            self.tables[-1][1].append([])
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+        text = " ".join("".join(self.text[self._begun.pop() :]).split())
+        self._read.append((tag, self._opened.pop(), text))
+        if tag == "li":
+            self.text.append(" ")
+        if tag in ("td", "th"):
+            self.tables[-1][1][-1].append(text)
+        elif tag == "caption":
+            self.tables[-1] = (text, self.tables[-1][1])
+        elif tag in ("h2", "h3"):
+            self._title = text
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
+
+    def texts(self, tag: str, **attributes: str) -> list[str]:
+        """The texts of elements of a tag that have these attributes; `class_` stands for class."""
+        wanted = {name.rstrip("_"): value for name, value in attributes.items()}.items()
+        return [text for name, held, text in self._read if name == tag and wanted <= held.items()]
+
+    def rows(self, title: str) -> list[list[str]]:
+        """The cells below the header of the one table whose caption or heading begins so."""
+        (found,) = (rows for name, rows in self.tables if name.startswith(title))
+        return found[1:]
+
+    def header(self, title: str) -> list[str]:
+        """The first row of the same table."""
+        (found,) = (rows for name, rows in self.tables if name.startswith(title))
+        return found[0]
 
 
 def assert_self_contained(page: Page) -> None:

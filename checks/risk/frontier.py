@@ -43,6 +43,27 @@ class Frontier:
         kept = np.unique(np.minimum(wanted, len(self) - 1))
         return Frontier(self.utility[kept], self.risk[kept], self.price[kept])
 
+    def outlined(self, points: int) -> "Frontier":
+        """A line of at most so many points (3 or more) with the same ends, which nowhere lies above this one.
+
+        The frontier is convex, so that it lies above the lines through any of its edges; where these meet are the points.
+        """
+        if len(self) <= points:
+            return self
+        wanted = np.linspace(self.utility[0], self.utility[-1], points - 1)
+        edges = np.searchsorted(self.utility, wanted, side="right") - 1
+        edges = np.unique(np.clip(edges, 0, len(self) - 2))
+        slope = self.price[edges]
+        left, right = edges[:-1] + 1, edges[1:]
+        start, end = self.utility[left], self.utility[right]
+        rise = self.risk[right] - self.risk[left]
+        met = start + (slope[1:] * (end - start) - rise) / (slope[1:] - slope[:-1])
+        met = np.clip(met, start, end)
+        low = np.minimum(self.risk[left] + slope[:-1] * (met - start), self.risk[right] - slope[1:] * (end - met))
+        return Frontier(
+            np.r_[self.utility[0], met, self.utility[-1]], np.r_[self.risk[0], low, self.risk[-1]], np.r_[slope, np.inf]
+        )
+
 
 def frontier(problem: DecisionProblem) -> Frontier:
     """The frontier over all level vectors for each record. Records that have only infinite losses make it infinite."""

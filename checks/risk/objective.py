@@ -5,10 +5,12 @@ is the same as asking the means.
 """
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Protocol
 
 import numpy as np
 
+from checks.risk.errors import DisclosureRuleError
 from models.arrays import BoolArray, FloatArray
 
 
@@ -22,9 +24,12 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class LeastRisk:
-    """The least loss with a utility of at least so much (eq. 8)."""
+    """The least loss with a utility of at least so much (eq. 8). Raises DisclosureRuleError where it is not finite."""
 
     utility: float
+
+    def __post_init__(self) -> None:
+        _require_finite("utility", self.utility)
 
     def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
         """Loss alone."""
@@ -33,9 +38,15 @@ class LeastRisk:
 
 @dataclass(frozen=True)
 class MostUtility:
-    """The most utility with a loss of at most so much (eq. 7), with the least loss among equals."""
+    """The most utility with a loss of at most so much (eq. 7), with the least loss among equals.
+
+    Raises DisclosureRuleError where it is not finite.
+    """
 
     loss: float
+
+    def __post_init__(self) -> None:
+        _require_finite("loss", self.loss)
 
     def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
         """Utility, then loss."""
@@ -44,13 +55,24 @@ class MostUtility:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The least loss - lambda * utility (eq. 9). price: lambda, the loss that one step of utility is worth."""
+    """The least loss - lambda * utility (eq. 9). price: lambda, the loss that one step of utility is worth.
+
+    Raises DisclosureRuleError where it is not finite.
+    """
 
     price: float
+
+    def __post_init__(self) -> None:
+        _require_finite("price", self.price)
 
     def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
         """The difference."""
         return np.stack([np.zeros(len(loss)), loss - self.price * utility, np.zeros(len(loss))])
+
+
+def _require_finite(name: str, value: float) -> None:
+    if not isfinite(value):
+        raise DisclosureRuleError(f"a {name} to choose by must be a finite number, not {value}")
 
 
 def is_better(score: FloatArray, than: FloatArray) -> BoolArray:

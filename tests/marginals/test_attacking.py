@@ -15,6 +15,7 @@ import marginals
 from checks.attacks.minimality import Refinement, Suspect
 from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.l_diversity import parse_diversity
+from html_pages import Page
 from marginals import Attribute, Table, report
 from marginals import composition as composition_module
 from marginals.attacks_in_words import refusal_in_words, threshold_in_words
@@ -199,6 +200,53 @@ def test_the_smallest_count_is_the_one_that_all_margins_leave() -> None:
     assert small.concluded == ()
     assert "more than the 3" in small.left_out["ill"]
     assert small.thresholds == found.thresholds
+
+
+def test_the_report_says_how_far_a_class_is_from_everybody_and_how_much_is_certain() -> None:
+    """A junction tree: n(wood, ill) n(ill, sex) / n(ill) rows are expected of each cell; no count is certain here."""
+    rows = random_rows(1, 200)
+    published = published_of(table_of(rows), [{"town": 1, "ill": 0}, {"ill": 0, "sex": 0}], (KLink(2),))
+    frame = pd.DataFrame(rows, columns=["town", "ill", "sex"])
+    frame["town"] = frame["town"].map({"oak": "wood", "elm": "wood", "bay": "sea"})
+    everybody = frame["ill"].value_counts(normalize=True)
+    by_town, by_sex = (pd.crosstab(frame["ill"], frame[name]) for name in ("town", "sex"))
+    distances = {}
+    for town, sex in product(by_town, by_sex):
+        rows_of = by_town[town] * by_sex[sex] / frame["ill"].value_counts()
+        distances[town, sex] = (rows_of / rows_of.sum() - everybody).abs().sum() / 2
+    town, sex = max(distances, key=lambda key: distances[key])
+    percent = f"{100 * distances[town, sex]:.1f} percentage points"
+    articles = Page(report_html(published)).texts("article")
+    (skewness,) = (text for text in articles if text.startswith("Skewness: ill"))
+    assert f"The class furthest from everybody: {percent}." in skewness
+    assert f"by at most {percent} from" in skewness
+    assert f"town {town}" in skewness
+    assert f"sex {sex}" in skewness
+    (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
+    assert "0.0 % of the possible cells are certain: 0 of 8." in certain
+    # By the sea all have flu, and 3 of 5 of everybody: 40 points more. What is published are these counts themselves.
+    few = [("oak", "flu", "f"), ("oak", "gout", "m"), ("elm", "gout", "f")] + [("bay", "flu", "f")] * 2
+    articles = Page(report_html(published_of(table_of(few), [{"town": 1, "ill": 0}]))).texts("article")
+    (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
+    assert "100.0 % of the possible cells are certain: 3 of 3." in certain
+    (skewness,) = (text for text in articles if text.startswith("Skewness: ill"))
+    assert "The class furthest from everybody: 40.0 percentage points." in skewness
+    assert "town sea" in skewness
+
+
+def test_the_report_calls_binding_what_is_met_without_a_row_to_spare_and_nothing_else() -> None:
+    """The smallest counts are 4 and 2, as above."""
+    rows = [("oak", "flu", "f")] * 2 + [("oak", "gout", "m")] * 2 + [("elm", "mumps", "f"), ("elm", "gout", "m")] * 3
+    margins = [{"town": 0, "ill": 0}, {"ill": 0, "sex": 0}]
+    claims = (KLink(2), KLink(4), KCombinatorial(2), KCombinatorial(1))
+    articles = Page(report_html(published_of(table_of(rows), margins, claims))).texts("article")
+    told = [text for text in articles if text.startswith("Minimality: ")]
+    assert [text[: text.index(".")] for text in told] == [
+        "Minimality: k-link, k = 2 The smallest count is 4",
+        "Minimality: k-link, k = 4 The smallest count is 4: binding",
+        "Minimality: k-combinatorial, k = 2 The smallest count is 2: binding",
+        "Minimality: k-combinatorial, k = 1 The smallest count is 2",
+    ]
 
 
 def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:

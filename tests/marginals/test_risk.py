@@ -69,6 +69,7 @@ def test_without_a_section_being_found_is_the_harm(tmp_path: Path) -> None:
                 "largest_loss": 1.0,
                 "identification_probability": 1.0,
                 "identified": 8,
+                "identified_right": 8,
                 "fewest_consistent": 1,
                 "is_upper_bound": True,
                 "linked_risk": None,
@@ -249,6 +250,56 @@ def test_bad_linkage_is_one_sentence(tmp_path: Path, change: tuple[str, str], sa
     assert "Traceback" not in result.output
 
 
+def test_who_alone_fits_may_be_somebody_else(tmp_path: Path) -> None:
+    """As base values p1 alone is 22 in A; q, who is not in the table, alone is 35 in A; nobody is 36 in B."""
+    voters = pd.DataFrame({"id": ["p1", "q"], "age": [22, 35], "town": ["A", "A"]})
+    config = project(tmp_path, '\n[risk]\ndictionaries = ["voters.csv"]\n', voters=voters)
+    (told,) = answer(config)["table"]["dictionaries"]
+    assert (told["identified"], told["identified_right"]) == (2, 1)
+    assert "one entry fits 2, their own for 1\n" in run("risk", config).output
+    # p1's entry is of 51 in B: that fits p6, and p1's record fits nobody.
+    voters.assign(age=[51, 35], town=["B", "A"]).to_csv(tmp_path / "voters.csv", index=False)
+    (told,) = answer(config)["table"]["dictionaries"]
+    assert (told["identified"], told["identified_right"]) == (2, 0)
+    for unknown in (voters.drop(columns="id"), voters.assign(id="p1")):
+        unknown.to_csv(tmp_path / "voters.csv", index=False)
+        (told,) = answer(config)["table"]["dictionaries"]
+        assert (told["identified"], told["identified_right"]) == (2, None)
+    assert "one entry fits 2\n" in run("risk", config).output
+
+
+def test_what_leaves_linkage_aside_says_so(tmp_path: Path) -> None:
+    config = project(tmp_path, LINKAGE, public=PUBLIC)
+    assert "gives a larger risk without linkage" in run("risk", config).output
+    text = run("risk", config, "--utility", 1, "--frontier").output
+    assert "Best disclosure without linkage, row by row" in text
+    assert "Least risk without linkage for each" in text
+    config.write_text(CONFIG)
+    assert "without linkage" not in run("risk", config, "--utility", 1, "--frontier").output
+    assert "leave that linkage aside" in " ".join(run("risk", "--help").output.split())
+
+
+@pytest.mark.parametrize("attributes", [63, 64, 70])
+def test_any_number_of_attributes_has_a_page(tmp_path: Path, attributes: int) -> None:
+    """2 to that power is beyond what 64 bits hold."""
+    names = [f"c{i}" for i in range(attributes)]
+    pd.DataFrame({name: ["a", "b"] for name in names}).to_csv(tmp_path / "wide.csv", index=False)
+    roles = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\n' for name in names)
+    config = tmp_path / "wide.toml"
+    config.write_text(f'[data]\npath = "wide.csv"\n{roles}[privacy]\nk_link = 2\n')
+    result = run("risk", config, "--report", tmp_path / "page.html")
+    assert result.exit_code == 0, result.output
+    assert f"a frontier over {2**attributes} combinations" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("option", ["--utility", "--loss", "--price"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_what_is_chosen_by_is_finite(tmp_path: Path, option: str, value: str) -> None:
+    result = run("risk", project(tmp_path), option, value)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"Error: a {option[2:]} to choose by must be a finite number, not {value}\n"
+
+
 @pytest.mark.parametrize(
     ("section", "known", "bound"),
     [
@@ -297,6 +348,7 @@ def test_releases_are_compared(tmp_path: Path) -> None:
     [
         ("[risk]\nweight = 1", "unknown key risk.weight"),
         ("[risk]\nprior = [0.5, 0.5]", "risk.prior"),
+        ("[risk]\nprior = [nan]", "risk.prior"),
         ('[risk]\ndictionaries = "voters.csv"', "risk.dictionaries must be a list"),
         ('[risk]\nsensitivity = "cubic"', "risk.sensitivity"),
         ("[risk]\nweights = { age = -1 }", "risk.weights.age"),

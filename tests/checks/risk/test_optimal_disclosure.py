@@ -1,5 +1,6 @@
 """Branch and bound finds what brute force finds, and k-anonymity is one of its problems."""
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.errors import DisclosureRuleError
-from checks.risk.frontier import frontier
+from checks.risk.frontier import Frontier, frontier
 from checks.risk.loss import Harm, losses
 from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
 from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, brute_force
@@ -36,7 +37,7 @@ def problems(draw: st.DrawFn) -> DecisionProblem:
 
 OBJECTIVES = (
     st.integers(0, 9).map(float).map(LeastRisk)
-    | st.sampled_from([0.0, 0.1, 0.5, 1.0, np.inf]).map(MostUtility)
+    | st.sampled_from([0.0, 0.1, 0.5, 1.0, 1e9]).map(MostUtility)
     | st.sampled_from([0.0, 0.01, 0.2, 5.0]).map(TradeOff)
 )
 
@@ -151,6 +152,38 @@ def test_a_thinned_frontier_keeps_its_ends() -> None:
     assert len(few) == 2 < len(edge)
     assert [few.utility[0], few.utility[-1]] == [edge.utility[0], edge.utility[-1]]
     assert edge.least_risk(edge.utility[-1] + 1) == np.inf
+
+
+@given(st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=60), st.integers(3, 20))
+def test_the_outline_of_a_frontier_is_never_above_it(steps: list[tuple[float, float]], points: int) -> None:
+    """At each vertex of either, so everywhere; of many close ones it is not far below."""
+    gain, rise = np.array(steps).T
+    price = np.cumsum(rise)
+    edge = Frontier(np.r_[0.0, gain.cumsum()], np.r_[0.0, (gain * price).cumsum()], np.r_[price, np.inf])
+    few = edge.outlined(points)
+    assert len(few) <= max(points, 3)
+    assert len(few) == len(edge) or len(edge) > points
+    assert [few.utility[0], few.utility[-1]] == [edge.utility[0], edge.utility[-1]]
+    assert [few.risk[0], few.risk[-1]] == [edge.risk[0], edge.risk[-1]]
+    assert np.all(np.diff(few.utility) >= 0)
+    tolerance = 1e-9 * (1 + edge.risk[-1])
+    assert np.all(np.interp(edge.utility, few.utility, few.risk) <= edge.risk + tolerance)
+    assert np.all(few.risk <= np.interp(few.utility, edge.utility, edge.risk) + tolerance)
+
+
+def test_an_outline_with_many_points_is_close() -> None:
+    rise = np.linspace(0, 1, 5001)
+    edge = Frontier(rise, rise**2, np.r_[(rise[1:] ** 2 - rise[:-1] ** 2) / np.diff(rise), np.inf])
+    few = edge.outlined(1000)
+    assert len(few) == 1000
+    assert np.interp(edge.utility, few.utility, few.risk) == pytest.approx(edge.risk, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [LeastRisk, MostUtility, TradeOff])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_objectives_are_finite(kind: Callable[[float], Objective], value: float) -> None:
+    with pytest.raises(DisclosureRuleError, match="must be a finite number"):
+        kind(value)
 
 
 def test_problems_that_make_no_sense_are_refused() -> None:
