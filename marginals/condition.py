@@ -11,7 +11,7 @@ missing equals nothing and is neither less nor greater, so != and not in hold fo
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -149,6 +149,14 @@ def columns_of(formula: Formula) -> tuple[str, ...]:
     """The names of the columns that a formula is about, none twice."""
     named = (operand.name for atom in atoms(formula) for operand in operands(atom) if isinstance(operand, Column))
     return tuple(dict.fromkeys(named))
+
+
+def check_columns(condition: str, formula: Formula, columns: Sequence[str]) -> None:
+    """Raise InputError for a formula that names a column which a table with these columns lacks, or has twice."""
+    for name in columns_of(formula):
+        if columns.count(name) != 1:
+            problem = "two columns of the table have" if name in columns else "no column of the table has"
+            raise InputError(f"the condition {_shown(condition)} names {name!r}, a name that {problem}")
 
 
 def kind_of(atom: Atom, kinds: Mapping[str, Kind]) -> Kind:
@@ -336,7 +344,7 @@ class _Reader:
         constants = tuple(value for value in found if not isinstance(value, Column))
         is_list = isinstance(node, ast.List | ast.Tuple) and len(constants) == len(found)
         if not is_list or len(set(map(_kind_of_constant, constants))) > 1:
-            raise self._refusal("needs after in a list of constants, all numbers or all texts")
+            raise self._refusal("needs a list of constants after in, all numbers or all texts")
         return constants
 
     def _operand(self, node: ast.expr) -> Operand:

@@ -16,7 +16,7 @@ import pandas as pd
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
 from checks.risk.record import Records, RecordSpace
-from marginals.condition import CodedColumn, check_formula, columns_of, holds, kind_of_texts, parsed
+from marginals.condition import CodedColumn, check_columns, check_formula, columns_of, holds, kind_of_texts, parsed
 from marginals.errors import InputError
 from marginals.people import labelled
 from marginals.sources.pandas_frame import factorized
@@ -132,11 +132,9 @@ def selected(table: DisclosedTable, condition: Condition) -> BoolArray:
 def _formula_holds(rows: Rows, condition: str) -> BoolArray:
     formula = parsed(condition)
     names = [str(name) for name in rows.frame.columns]
+    check_columns(condition, formula, names)
     columns = {}
     for name in columns_of(formula):
-        if names.count(name) != 1:
-            problem = "two columns have" if name in names else "no column of the table has"
-            raise InputError(f"the condition {condition!r} names {name!r}, a name that {problem}")
         codes, texts = factorized(rows.frame.iloc[:, names.index(name)].rename(name), rows.no_value)
         columns[name] = CodedColumn(codes, tuple(texts))
     kinds = {name: kind_of_texts(column.texts) for name, column in columns.items()}

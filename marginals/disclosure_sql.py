@@ -24,6 +24,7 @@ from marginals.condition import (
     Membership,
     Negation,
     Operand,
+    check_columns,
     check_formula,
     columns_of,
     kind_of,
@@ -80,9 +81,8 @@ def _disclose(
 ) -> int:
     formulas = {rule.condition: parsed(rule.condition) for rule in rules if isinstance(rule.condition, str)}
     named = list(dict.fromkeys(name for formula in formulas.values() for name in columns_of(formula)))
-    for name in named:
-        if name not in files.columns:
-            raise InputError(f"a condition names {name!r}, which is no column of the table")
+    for condition, formula in formulas.items():
+        check_columns(condition, formula, files.columns)
     columns = list(dict.fromkeys([*domain.attributes, *named]))
     files.check(columns)
     absent = f"IN ({', '.join(map(sql_text, missing))})" if missing else "IS NULL"

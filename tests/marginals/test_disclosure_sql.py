@@ -318,7 +318,7 @@ def test_the_command_gives_the_same_by_either_engine(ending: str, tmp_path: Path
     [
         (("ENGINE", "spark"), "data.engine"),
         (('attribute = "age"', 'attribute = "height"'), "'height', which is no attribute"),
-        (("age > 35", "height > 35"), "'height', which is no column"),
+        (("age > 35", "height > 35"), "names 'height', a name that no column"),
         (("level = 1", "level = 9"), "not 9"),
         (("[[risk.rules]]", "[[risk.interactions]]"), "risk.interactions"),
         ((CONFIG[CONFIG.index("[[risk.rules]]") :], ""), "has no [[risk.rules]]"),
