@@ -1,7 +1,10 @@
 """Files that appear whole or not at all."""
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from marginals.errors import InputError
@@ -13,25 +16,40 @@ def replace_file(path: Path, content: bytes) -> None:
 
     Raises InputError, leaving no trace, where it cannot be written. A device or pipe is written to as it is.
     """
+    with fresh_file(path) as fresh:
+        fresh.write_bytes(content)
+
+
+@contextmanager
+def fresh_file(path: Path) -> Iterator[Path]:
+    """A new file to write, whose content becomes that of `path` unless what is done meanwhile raises.
+
+    Errors as for `replace_file`, OSErrors of what is done meanwhile among them.
+    """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(content)
+            with tempfile.TemporaryDirectory(prefix="marginals-") as folder:
+                fresh = Path(folder) / "whole"
+                yield fresh
+                with fresh.open("rb") as whole, path.open("wb") as device:
+                    shutil.copyfileobj(whole, device)
             return
-        _replace(path, content)
+        with _beside(path.resolve()) as fresh:
+            yield fresh
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None
 
 
-def _replace(path: Path, content: bytes) -> None:
-    path = path.resolve()
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path)
     descriptor, name = tempfile.mkstemp(prefix=prefix(path), dir=path.parent)
+    os.close(descriptor)
     fresh = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
+        yield fresh
+        with fresh.open("r+b") as stream:
             os.fsync(stream.fileno())
         # mkstemp lets only the owner read; what is published may be read by those whom the umask lets.
         mask = os.umask(0)

@@ -1,12 +1,11 @@
 """Disclosing a table under rules: hide or generalize an attribute of the rows that a condition holds for (LSFB09 7.1).
 
-A condition is a pandas expression over the original columns (`"age > 80 and sex == 'Female'"`), a predicate of the
-original table, or one truth value a row. Since it is always about the originals, rules may be given in any order.
+A condition is a formula over the original columns (`"age > 80 and sex == 'Female'"`, the grammar of
+`marginals.condition`), a predicate of the original table, or one truth value a row. Since it is always about the
+originals, rules may be given in any order.
 """
 
-import ast
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -17,8 +16,10 @@ import pandas as pd
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
 from checks.risk.record import Records, RecordSpace
+from marginals.condition import CodedColumn, check_columns, check_formula, columns_of, holds, kind_of_texts, parsed
 from marginals.errors import InputError
 from marginals.people import labelled
+from marginals.sources.pandas_frame import factorized
 from marginals.table import Rows
 from models.arrays import BoolArray
 
@@ -58,7 +59,7 @@ class DisclosedTable:
 
     @cached_property
     def originals(self) -> pd.DataFrame:
-        """The original columns that conditions are about, as numbers where all values are."""
+        """The original columns that predicates are about, as numbers where all values are."""
         return pd.DataFrame({str(name): _typed(column) for name, column in self.rows.frame.items()})
 
     def frame(self) -> pd.DataFrame:
@@ -92,7 +93,7 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
     >>> table.frame()["age"].unique().tolist()
     ['22', '27', '34', '38', '45', '40-59']
     """
-    rows = selected(table.originals, condition)
+    rows = selected(table, condition)
     return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
 
 
@@ -115,60 +116,30 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     return table
 
 
-def selected(frame: pd.DataFrame, condition: Condition) -> BoolArray:
-    """The rows of a table that a condition holds for: shape (rows,). Raises InputError, never quoting a value."""
+def selected(table: DisclosedTable, condition: Condition) -> BoolArray:
+    """The original rows that a condition holds for: shape (rows,). Raises InputError, never quoting a value."""
+    rows = len(table.rows)
     if condition is None:
-        return np.ones(len(frame), dtype=bool)
-    found: Any
+        return np.ones(rows, dtype=bool)
     if isinstance(condition, str):
-        _ = parsed(condition)
-        try:
-            found = frame.eval(condition, engine="python", local_dict={}, global_dict={})
-        except (TypeError, ValueError, LookupError, NameError, NotImplementedError) as error:
-            raise InputError(
-                f"the condition {condition!r} cannot be evaluated on the table ({type(error).__name__}); "
-                f"its columns are {', '.join(map(str, frame.columns))}"
-            ) from None
-    else:
-        found = condition(frame) if callable(condition) else condition
-    truth = np.asarray(found)
-    if truth.dtype != np.bool_ or truth.shape != (len(frame),):
+        return _formula_holds(table.rows, condition)
+    truth = np.asarray(condition(table.originals) if callable(condition) else condition)
+    if truth.dtype != np.bool_ or truth.shape != (rows,):
         raise InputError("a condition must say true or false for each row of the table")
     return truth
 
 
-_QUOTED = re.compile(r"`([^`]+)`")
-
-_FORMULA = (
-    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Invert, ast.USub, ast.BinOp, ast.BitAnd,
-    ast.BitOr, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Name, ast.Load,
-    ast.Constant, ast.List, ast.Tuple,
-)  # fmt: skip
-
-
-def parsed(condition: str) -> tuple[ast.expr, Mapping[str, str]]:
-    """The formula of a condition, and the columns that its names stand for where they were quoted by backticks.
-
-    A formula has columns and constants, = != < <= > >= and in, and, or and not, nothing that runs code. Raises
-    InputError for anything else.
-    """
-    columns: dict[str, str] = {}
-
-    def unquoted(match: re.Match[str]) -> str:
-        name = f"_column_{len(columns)}"
-        columns[name] = match[1]
-        return name
-
-    try:
-        tree = ast.parse(_QUOTED.sub(unquoted, condition.strip()), mode="eval")
-    except (SyntaxError, ValueError):
-        raise InputError(f"the condition {condition!r} is no expression that pandas could evaluate") from None
-    for node in ast.walk(tree):
-        if not isinstance(node, _FORMULA):
-            raise InputError(
-                f"the condition {condition!r} may compare columns with constants and combine that by and, or, not"
-            )
-    return tree.body, columns
+def _formula_holds(rows: Rows, condition: str) -> BoolArray:
+    formula = parsed(condition)
+    names = [str(name) for name in rows.frame.columns]
+    check_columns(condition, formula, names)
+    columns = {}
+    for name in columns_of(formula):
+        codes, texts = factorized(rows.frame.iloc[:, names.index(name)].rename(name), rows.no_value)
+        columns[name] = CodedColumn(codes, tuple(texts))
+    kinds = {name: kind_of_texts(column.texts) for name, column in columns.items()}
+    check_formula(condition, formula, kinds, rows.no_value)
+    return holds(formula, columns, kinds)
 
 
 def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -35,8 +35,7 @@ def disclose_table(config: Config, target: OutputFile) -> DisclosedFile:
         raise InputError('rules are executed by DuckDB or pandas; set data.engine to "duckdb", "pandas" or "auto"')
     files = files_of(config.data, config.separator)
     found = find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)
-    # A device takes what is there; DuckDB would put a file in its place.
-    if config.engine == "duckdb" or (config.engine == "auto" and found and not target.is_device):
+    if config.engine == "duckdb" or (config.engine == "auto" and found):
         domain = config.read_table().domain
         rows = disclose_file(config.data, target.path, domain, rules, config.missing, config.memory, config.separator)
         return DisclosedFile(rows, "duckdb")

@@ -184,7 +184,7 @@ def _times(weight: float, share: float) -> float:
 def _rules(described: Risk) -> Iterator[RuleRow]:
     for rule in described.settings.rules:
         height = described.table.rows.domain.hierarchy(rule.attribute).height
-        records = int(selected(described.table.originals, rule.condition).sum())
+        records = int(selected(described.table, rule.condition).sum())
         yield RuleRow(rule.attribute, height if rule.level is None else rule.level, height, records)
 
 

@@ -165,7 +165,7 @@ class Rows:
     """The rows of a table one by one, those with a missing value left out.
 
     codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
-    read. missing: rows left out.
+    read. missing: rows left out. no_value: texts that stand for no value, beside null and NaN.
 
     >>> from marginals.example import attributes, frame
     >>> rows = read_rows(frame, attributes)
@@ -178,6 +178,7 @@ class Rows:
     codes: Mapping[str, CodeArray]
     frame: pd.DataFrame
     missing: int = 0
+    no_value: frozenset[str] = frozenset({""})
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -212,7 +213,7 @@ def read_rows(
     reading = _Reading.of(known, wanted, missing, domain)
     over, codes, kept = reading.coded(known.rows(list(reading.wanted)))
     roles = {column: attribute.role for column, attribute in wanted.items()}
-    return Rows(over, roles, codes, known.frame[kept], int((~kept).sum()))
+    return Rows(over, roles, codes, known.frame[kept], int((~kept).sum()), reading.missing)
 
 
 def _wanted(attributes: Mapping[str, Attribute | str], domain: str) -> dict[str, Attribute]:

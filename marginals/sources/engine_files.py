@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from marginals.errors import InputError
+from marginals.sources.arrow_table import texts_of
 from marginals.sources.files import CsvFiles, ParquetFiles
 from marginals.sources.narwhals_frame import LazyFrame
 from marginals.sources.refusal import engine_refusals, require, too_little_memory
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 _NO_TEXT = "\x01"
@@ -25,12 +27,38 @@ _NO_TEXT = "\x01"
 
 
 def duckdb_reads(files: CsvFiles | ParquetFiles) -> bool:
-    """Whether DuckDB has the means to read files: it knows no compression but gzip, and takes the first line as header."""
+    """Whether DuckDB has the means to read files.
+
+    It knows no compression but gzip, takes the first line as header, and tells no names apart by their case.
+    """
+    if _differ_by_case(files):
+        return False
     if isinstance(files, ParquetFiles):
         return True
     return all(
         path.suffix.lower() in (".csv", ".tsv", ".txt", ".gz") or not path.suffixes for path in files.paths
     ) and not any(map(_begins_empty, files.paths))
+
+
+def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
+    if isinstance(files, ParquetFiles):
+        names = {name for schema in files.schemas.values() for name in schema.names}
+    else:
+        names = {name for header in files.headers.values() for name in header}
+    return len({name.lower() for name in names}) < len(names)
+
+
+def require_duckdb(files: CsvFiles | ParquetFiles, purpose: str) -> None:
+    """Raise InputError where DuckDB is missing, or lacks the means to read files."""
+    require("duckdb", "duckdb", purpose)
+    require("pyarrow", "duckdb", purpose)
+    if _differ_by_case(files):
+        raise InputError(
+            f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart; rename one, or read "
+            'it with engine = "pandas"'
+        )
+    if not duckdb_reads(files):
+        raise InputError(f'{files.name} is compressed, or begins with an empty line; read it with engine = "pandas"')
 
 
 def _begins_empty(path: Path) -> bool:
@@ -44,15 +72,32 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
     CSV files are copied once to a temporary Parquet file, which is removed with the frame: each question reads a column
     or two of it, and parses nothing again. Raises InputError where DuckDB is missing or refuses the files.
     """
-    require("duckdb", "duckdb", 'engine = "duckdb"')
-    require("pyarrow", "duckdb", 'engine = "duckdb"')
+    require_duckdb(files, 'engine = "duckdb"')
     import duckdb
     import narwhals as nw
 
     files.check(columns)
-    if not duckdb_reads(files):
-        raise InputError(f'{files.name} is compressed, or begins with an empty line; read it with engine = "pandas"')
     folder = tempfile.mkdtemp(prefix="marginals-")
+    connection = connected(folder, memory)
+    with engine_refusals(files.name):
+        try:
+            query = rows_query(files, columns)
+            if isinstance(files, CsvFiles):
+                copy = Path(folder) / "rows.parquet"
+                connection.execute(f"COPY ({query}) TO {sql_text(copy)} (FORMAT parquet)")
+                query = _parquet_query([copy], columns)
+            frame = LazyFrame(nw.from_native(connection.sql(query)), files.name, files)
+        except duckdb.Error as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise refusal_of(files, error) from None
+    finalize(frame, _release, connection, folder)
+    return frame
+
+
+def connected(folder: str, memory: int) -> "duckdb.DuckDBPyConnection":
+    """A database of its own, which takes at most so many bytes of memory and puts more into a folder."""
+    import duckdb
+
     settings: dict[str, Any] = {
         "memory_limit": f"{max(memory >> 20, 64)}MiB",
         "temp_directory": folder,
@@ -62,19 +107,7 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
     connection.execute("SET TimeZone = 'UTC'")
     with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
         connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-    with engine_refusals(files.name):
-        try:
-            query = rows_query(files, columns)
-            if isinstance(files, CsvFiles):
-                copy = Path(folder) / "rows.parquet"
-                connection.execute(f"COPY ({query}) TO {_quoted(copy)} (FORMAT parquet)")
-                query = _parquet_query([copy], columns)
-            frame = LazyFrame(nw.from_native(connection.sql(query)), files.name, files)
-        except duckdb.Error as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise _refusal(files, error) from None
-    finalize(frame, _release, connection, folder)
-    return frame
+    return connection
 
 
 def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
@@ -82,22 +115,58 @@ def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
     return _csv_query(files, columns) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
 
 
+def texts_query(connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
+    """All rows of some columns of files, spelled as every source spells values, as a query for one connection.
+
+    Raises InputError for a column of lists and the like.
+    """
+    rows = rows_query(files, columns)
+    relation = connection.sql(rows)
+    shown = []
+    for number, (column, kind) in enumerate(zip(columns, relation.types)):
+        if kind.id in ("list", "array", "struct", "map", "union"):
+            raise InputError(f"column {column!r} of {files.name} holds lists or the like, not single values")
+        spelled = f"CAST({sql_name(column)} AS VARCHAR)"
+        if kind.id not in _SPELLED_ALIKE:
+            function = f"spelled{number}"
+            # DuckDB evaluates the annotations of what it is given, and pyarrow is known to type checkers only.
+            spell = lambda values: _spelled(values)  # noqa: E731
+            connection.create_function(function, spell, [kind], "VARCHAR", type="arrow", null_handling="special")
+            spelled = f"{function}({sql_name(column)})"
+        shown.append(f"{spelled} AS {sql_name(column)}")
+    return f"SELECT {', '.join(shown)} FROM ({rows})"
+
+
+_SPELLED_ALIKE = (
+    "varchar", "enum", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
+)  # fmt: skip
+"""Types of DuckDB whose values it spells as `text_of` does."""
+
+
+def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.array(texts_of(values), pa.string())
+
+
 def _release(connection: "duckdb.DuckDBPyConnection", folder: str) -> None:
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _quoted(text: object) -> str:
+def sql_text(text: object) -> str:
+    """A text as SQL spells it."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def _name(column: str) -> str:
+def sql_name(column: str) -> str:
+    """The name of a column as SQL spells it."""
     return '"' + column.replace('"', '""') + '"'
 
 
 def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:
-    shown = ", ".join(map(_name, columns))
-    files = ", ".join(map(_quoted, paths))
+    shown = ", ".join(map(sql_name, columns))
+    files = ", ".join(map(sql_text, paths))
     return f"SELECT {shown} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
 
 
@@ -112,14 +181,14 @@ def _csv_query(files: CsvFiles, columns: Sequence[str]) -> str:
 
 
 def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], separator: str) -> str:
-    shown = ", ".join(f"c{header.index(column)} AS {_name(column)}" for column in columns)
+    shown = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-    form = f"header = true, delim = {_quoted(separator)}, quote = '\"', escape = '\"', nullstr = {_quoted(_NO_TEXT)}"
-    files = ", ".join(map(_quoted, paths))
+    form = f"header = true, delim = {sql_text(separator)}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
+    files = ", ".join(map(sql_text, paths))
     return f"SELECT {shown} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
 
 
-def _refusal(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
+def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
     """What DuckDB refuses in files, without the rows that it quotes."""
     import duckdb
 

@@ -100,6 +100,26 @@ def test_expressions_predicates_and_truth_values_say_the_same(chosen: list[bool]
         "(lambda: 1)()",
         [True, False],
         "",
+        "age == '41'",
+        "illness == 3",
+        "illness in ['flu', 3]",
+        "index > 3",
+        "1 == 1",
+        "True",
+        "age == True",
+        "age < 50 & age > 10",
+        "age < `marital status`",
+        "age == [41]",
+        "age > 9007199254740992",
+        "age > 1e999",
+        "age is 41",
+        "'flu' in [illness]",
+        "age > 3 # or age < 2",
+        "illness == ''",
+        r"illness == '\d'",
+        "not " * 3000 + "age > 3",
+        "not " * 500 + "age > 3",
+        "(" * 500 + "age > 3" + ")" * 500,
     ],
 )
 def test_what_is_no_formula_is_refused_in_one_sentence(condition: object) -> None:
@@ -107,6 +127,45 @@ def test_what_is_no_formula_is_refused_in_one_sentence(condition: object) -> Non
         marginals.hide(DisclosedTable.of(ROWS), "age", condition)  # type: ignore[arg-type]
     assert "\n" not in str(raised.value)
     assert not any(value in str(raised.value) for value in ("23", "widowed", "cyst"))
+
+
+def test_backticks_in_texts_quote_no_column() -> None:
+    frame = FRAME.assign(**{"marital status": ["a`b", "c`d", "a", "b"], "_column_0": "other"})
+    start = DisclosedTable.of(marginals.read_rows(frame, ATTRIBUTES))
+    hidden = marginals.hide(start, "age", "`marital status` == 'a`b' or `marital status` == \"c`d\"")
+    assert [label == "*" for label in shown(hidden, "age")] == [True, True, False, False]
+    hidden = marginals.hide(start, "age", "_column_0 == 'a' or `marital status` == 'a'")
+    assert [label == "*" for label in shown(hidden, "age")] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("condition", "held"),
+    [
+        ("ward not in [1, 2]", [False, False, True, True, True]),
+        ("ward != 1", [False, True, True, True, True]),
+        ("not ward > 1", [True, False, True, False, True]),
+        ("ward in [1, 3]", [True, False, False, True, False]),
+        ("ward <= 1 or ward >= 3", [True, False, False, True, False]),
+        ("not ward in []", [True] * 5),
+        ("ward == ward", [True, True, False, True, False]),
+        ("name < 'b'", [True, False, False, True, False]),
+        ("not name == 'a'", [False, True, True, False, True]),
+    ],
+)
+def test_what_is_missing_equals_nothing(condition: str, held: list[bool]) -> None:
+    """A rule for all but some is about those whose value nobody knows."""
+    frame = pd.DataFrame({"ward": ["1", "2", "", "3", "?"], "name": ["a", "b", "?", "a", None], "sex": list("fmfmf")})
+    rows = marginals.read_rows(frame, {"sex": "quasi-identifier"}, missing=["?"])
+    hidden = marginals.hide(DisclosedTable.of(rows), "sex", condition)
+    assert [label == "*" for label in shown(hidden, "sex")] == held
+
+
+def test_a_number_that_stands_for_no_value_is_no_number() -> None:
+    frame = pd.DataFrame({"income": [-9, 4, -1], "sex": list("fmf")})
+    start = DisclosedTable.of(marginals.read_rows(frame, {"sex": "quasi-identifier"}, missing=["-9"]))
+    assert shown(marginals.hide(start, "sex", "income < 0"), "sex") == ["f", "m", "*"]
+    with pytest.raises(marginals.InputError, match=r"'income' that data\.missing says"):
+        marginals.hide(start, "sex", "income == -9")
 
 
 def test_attributes_and_levels_that_do_not_exist_are_refused() -> None:

@@ -4,10 +4,12 @@ import gc
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from marginals.sources.engine_files import with_duckdb
 from marginals.sources.files import files_of
+from marginals.table import read_table
 
 pytest.importorskip("duckdb")
 
@@ -41,3 +43,15 @@ def test_nothing_is_left_of_a_file_that_is_refused(tmp_path: Path, monkeypatch: 
     with pytest.raises(ValueError, match=r"line 2 of people\.csv"):
         with_duckdb(files_of(tmp_path / "people.csv"), ["age"], 200 << 20)
     assert not list(tmp_path.glob("marginals-*"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_names_that_differ_by_case_are_left_to_others(ending: str, tmp_path: Path) -> None:
+    """DuckDB's names ignore case."""
+    frame = pd.DataFrame({"Age": ["1", "2"], "age": ["3", "4"]})
+    path = tmp_path / f"people.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    table = read_table(path, {"Age": "quasi-identifier", "age": "quasi-identifier"})
+    assert {name: table.domain.hierarchy(name).labels[0] for name in frame} == {"Age": ("1", "2"), "age": ("3", "4")}
+    with pytest.raises(ValueError, match="differ by case only"):
+        with_duckdb(files_of(path), ["Age"], 200 << 20)
