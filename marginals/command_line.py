@@ -91,7 +91,11 @@ class _Commands(click.Group):
                 sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
             what = "the output" if error.filename is None else str(error.filename)
             problem = f"{what} cannot be read or written: {error.strerror or type(error).__name__}"
-            raise _UnusableError(printable(problem)) from None
+            raise _refusal(ctx, _UnusableError, problem) from None
+        except click.UsageError as error:
+            if "--json" in ctx.obj:
+                _print_json({"error": printable(error.format_message())})
+            raise
         return answer
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -777,6 +781,8 @@ def parse_levels(text: str | None) -> dict[str, int]:
         name, _, level = part.strip().rpartition("=")
         if not name or not level.isdecimal() or len(level) > 9:
             raise InputError(f"levels are NAME=LEVEL,..., not {text!r}")
+        if name in levels:
+            raise InputError(f"{name!r} is given two levels")
         levels[name] = int(level)
     return levels
 

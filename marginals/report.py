@@ -3,7 +3,6 @@
 It needs no network and no script, and the same release always gives the same bytes.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,9 +25,6 @@ from models.contingency_table import ContingencyTable
 from models.errors import NotDecomposableError
 from models.hierarchy import Hierarchy
 from models.marginal_model import MarginalModel
-
-_STAND_IN = re.compile(r" \[\d+\]$")
-"""How a value ends that no table shows and that stands in the hierarchies by its number (`Hierarchy.hidden_below`)."""
 
 _LISTED = 16
 """Attributes with more values than this get a histogram instead of a bar for each."""
@@ -124,7 +120,7 @@ def report_html(published: Published) -> bytes:
         install=installing(),
         rows=published.collection.cube.total,
         attributes=attributes,
-        hidden=next((s.example for a in attributes for s in a.steps if _STAND_IN.search(s.example)), None),
+        hidden=next((a.steps[0].example for a in attributes if _is_hidden(published, a.name)), None),
         marginals=_marginals(published),
         claims=claims,
         concluded=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.concluded],
@@ -139,6 +135,13 @@ def report_html(published: Published) -> bytes:
         facts=_facts(published),
         example=_example(published),
     )
+
+
+def _is_hidden(published: Published, attribute: str) -> bool:
+    """Whether base values that no table shows stand in the hierarchy by their numbers only."""
+    hierarchy = published.domain.hierarchy(attribute)
+    finest = hierarchy.height - published.collection.finest_resolution(attribute)
+    return finest > 0 and hierarchy.labels[0] == hierarchy.hidden_below(finest).labels[0]
 
 
 def _claims(published: Published) -> list[ClaimInWords]:

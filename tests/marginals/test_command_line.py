@@ -182,6 +182,22 @@ def test_bad_input_is_one_sentence_and_writes_nothing(tmp_path: Path) -> None:
     assert run("verify", tmp_path).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "arguments", [("verify", "x" * 300, "--json"), ("verify", "--json"), ("query", "--json", "--wrong")]
+)
+def test_whoever_asks_for_json_gets_an_object_whatever_goes_wrong(arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert set(json.loads(result.stdout)) == {"error"}
+    assert result.stderr
+
+
+def test_an_attribute_has_one_level(demo: Path) -> None:
+    result = run("assess", demo / "release.toml", "--levels", "age=1,age=2")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'age' is given two levels" in result.stderr
+
+
 def test_nothing_publishable_exits_1_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},x\n" for i in range(9)))
     for base in ("best", "none"):

@@ -28,6 +28,7 @@ from marginals.published import Published, Utility
 from marginals.report import report_html
 from models.collection import Collection
 from models.domain import Domain
+from models.hierarchy import Hierarchy
 from models.margin import Margin
 from small_release import write_config
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
@@ -75,6 +76,16 @@ def test_values_that_stand_by_number_are_explained() -> None:
     assert re.search(rf"{sentence}[2-5]\* \[\d+\]\.", report_html(coarse.published).decode())
     fine = marginals.publish(table, Policy(k_link=1))
     assert sentence not in report_html(fine.published).decode()
+
+
+def test_values_that_only_look_like_numbers_in_brackets_are_none() -> None:
+    towns = pd.DataFrame({"town": ["Type [1]", "Type [2]", "Rome"] * 20, "disease": ["flu", "cold"] * 30})
+    hierarchy = Hierarchy.from_rows([("Type [1]", "Type", "*"), ("Type [2]", "Type", "*"), ("Rome", "City", "*")])
+    for margin in ({"town": 0}, {"town": 1}):
+        table = marginals.read_table(towns, {"town": Attribute("quasi-identifier", hierarchy), "disease": "sensitive"})
+        policy = Policy(k_link=1, base="none", must_publish=[margin], must_not_publish=[{"town": 0}] * margin["town"])
+        page = report_html(marginals.publish(table, policy).published).decode()
+        assert "stand by number only" not in page
 
 
 def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
