@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checks.finding import Verdict
 from checks.k_anonymity import k_link
-from checks.k_combinatorial import k_combinatorial, slice_factors, upper_bounds
+from checks.k_combinatorial import by_join, by_search, by_vector_sets, k_combinatorial, slice_factors, upper_bounds
 from checks.sensitive_tree import sensitive_tree
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -87,6 +87,36 @@ def test_the_closed_form_is_the_largest_count_of_every_cell(drawn: Drawn) -> Non
         for combination, bound in zip(combinations.tolist(), upper_bounds(tree, vectors)):
             found[cell_of(collection.domain, fine, tree.cell(combination))] = bound
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_stars_that_show_the_sensitive_attribute_at_three_levels(seed: int) -> None:
+    """More cliques and levels than Hypothesis draws often: what nests, and what siblings rule out, counts here."""
+    rng = np.random.default_rng(seed)
+    diseases = Hierarchy.from_rows(
+        (f"s{i}", f"t{rng.integers(0, 3)}" if i > 2 else f"t{i}", "*") for i in range(int(rng.integers(4, 7)))
+    )
+    middle = [int(rng.integers(0, 2)) if i > 1 else i for i in range(diseases.size(1))]
+    rows = [(value, parent, f"u{middle[int(parent[1:])]}", "*") for value, parent, _ in diseases.rows()]
+    others = {name: Hierarchy.flat([f"{name}0", f"{name}1"]) for name in "abcd"}
+    domain = Domain.of({**others, "s": Hierarchy.from_rows(rows)})
+    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+    counts = rng.integers(1, 6, shape) * (rng.random(shape) < 0.3)
+    counts.ravel()[0] += 1
+    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts.ravel())
+    levels = rng.permutation([0, 1, 2, int(rng.integers(0, 3))]).tolist()
+    masks = [domain.mask({name: 0, "s": level}) for name, level in zip(others, levels)]
+    collection = Collection.of(DataCube([table]), masks)
+    tree = sensitive_tree(collection, "s")
+    assert tree is not None
+    bounds = largest_counts(collection, ["s"])
+    found = np.concatenate([upper_bounds(tree, v) for _, v in tree.combinations(slice_factors(tree), np.minimum)])
+    assert sorted(found[found > 0]) == sorted(bounds[bounds > 0])
+    least = int(bounds[bounds > 0].min())
+    for k in (least, least + 1, int(np.median(bounds[bounds > 0])) + 1):
+        expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
+        assert [find(tree, k).verdict for find in (by_search, by_vector_sets, by_join)] == [expected] * 3, k
 
 
 @settings(max_examples=60)
