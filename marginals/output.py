@@ -34,7 +34,7 @@ class OutputFile:
             if self.path.is_dir():
                 raise InputError(f"{self.path} is a folder; name a file")
             if not self.is_device:
-                _require_place(self.path)
+                _require_place(self.path, self.path.resolve().parent)
 
     @property
     def is_device(self) -> bool:
@@ -67,7 +67,8 @@ class OutputFolder:
             keep_apart(self.path, self.reads)
             for read in self.reads:
                 self._keep_apart(read)
-            _require_place(self.path)
+            # A release may lie deeper than there are folders; those between are made with it.
+            _require_place(self.path, next(folder for folder in self.path.resolve().parents if folder.exists()))
 
     def _require_release_or_nothing(self) -> None:
         folder = self.path
@@ -102,12 +103,11 @@ def refuse_to_replace(path: Path) -> None:
         raise InputError(f"{path} is there already; choose another name, or replace it with --force")
 
 
-def _require_place(path: Path) -> None:
-    """Raise InputError or OSError unless there is a folder that takes a new file, which writing begins with."""
-    target = path.resolve()
-    if not target.parent.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {target.parent}")
-    with tempfile.NamedTemporaryFile(prefix=prefix(target), dir=target.parent):
+def _require_place(path: Path, folder: Path) -> None:
+    """Raise InputError or OSError unless there is this folder and it takes a new file, which writing begins with."""
+    if not folder.is_dir():
+        raise InputError(f"{path} cannot be written: there is no folder {folder}")
+    with tempfile.NamedTemporaryFile(prefix=prefix(path.resolve()), dir=folder):
         pass
 
 

@@ -199,9 +199,9 @@ def test_only_the_target_is_touched(tmp_path: Path) -> None:
     assert kept.read_text().startswith("age,")
     assert own.read_text() == "mine"
     assert {path.name for path in target.parent.iterdir()} == {"out.csv", "out.csv.partial"}
-    deeper = tmp_path / "not" / "there" / "out.csv"
-    disclose_file(source, deeper, domain, [DisclosureRule("age")])
-    assert deeper.read_text() == kept.read_text()
+    with pytest.raises(InputError, match="there is no folder"):
+        disclose_file(source, tmp_path / "not" / "there" / "out.csv", domain, [DisclosureRule("age")])
+    assert not (tmp_path / "not").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

@@ -242,7 +242,6 @@ def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
     config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, told: str
 ) -> None:
     ours, folder = write_keys(tmp_path, "ours"), tmp_path / "place" / "release"
-    folder.parent.mkdir()
     for _ in "no bundle", "the old bundle":
         before = contents(tmp_path / "place") if folder.exists() else {}
         monkeypatch.setenv("STUB", mode)

@@ -87,7 +87,7 @@ def test_what_is_disclosed_is_read_with_the_separator_too(tmp_path: Path, engine
     )
     out = tmp_path / "out.csv"
     for command in ("disclose", "risk"):
-        result = CliRunner().invoke(main, [command, str(config), "--out", str(out)])
+        result = CliRunner().invoke(main, [command, str(config), "--out", str(out), "--force"])
         assert result.exit_code == 0, result.output
         assert len(pd.read_csv(out)) == (PEOPLE["work"] != "").sum()
 

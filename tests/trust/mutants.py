@@ -1,0 +1,148 @@
+"""Which changes of the modules that decide does nothing notice?
+
+    python tests/trust/mutants.py                      # all mutants; hours of one processor
+    python tests/trust/mutants.py checks.hull checks.l_diversity --part 0/2
+
+mutmut makes the mutants, in the folder `mutants` beside `checks`, and [tool.mutmut] in pyproject.toml says of which modules.
+Each runs in a fork of this process. First on the collections of test_many_collections.py that reach its function, up to the
+first answer that is not that of brute force; one that survives runs the tests of its module, with few examples of Hypothesis
+each. A JSON line for each mutant says what noticed it, or that it survived; the last lines count.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+COLLECTIONS, MOST, SECONDS = 1500, 100, 90
+"""Collections looked at, how many of those that reach a function are asked, and seconds of a processor for each mutant."""
+
+SPOKEN = re.compile(r"__str__|describe|_described|as_json|__post_init__|parse_diversity|assess|eligible|__repr__")
+"""Functions that only say what was decided, or refuse input; their tests are elsewhere."""
+
+ALGORITHMS = ("maxent_algorithms", "entropy_boxes", "log_cuts", "budget")
+TESTS = {
+    "l_diversity": ("l_diversity", "single_table", "maxent_diversity", "maxent_algorithms"),
+    "exact_entropy": ("exact_entropy",),
+    "k_anonymity": ("k_anonymity",),
+    "functional_diversity": ("functional_diversity", "maxent_diversity", "maxent_algorithms"),
+    "t_closeness": ("t_closeness",),
+    "single_table": ("single_table", "requirements"),
+    "maxent_diversity": ("maxent_diversity", *ALGORITHMS),
+    "k_combinatorial": ("k_combinatorial", "maxent_algorithms"),
+    "vector_sets": ("maxent_algorithms", "k_combinatorial"),
+}
+"""The test files of tests/checks for a module; ALGORITHMS where nothing is said."""
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def made() -> list[str]:
+    """Make the mutants of all modules, and return their names."""
+    from mutmut import __main__ as mutmut
+    from mutmut.mutation.trampoline import set_mutant_under_test
+
+    set_mutant_under_test("mutant_generation")
+    mutmut.copy_src_dir()
+    mutmut.copy_also_copy_files()
+    mutmut.setup_source_paths()
+    mutmut.store_lines_covered_by_tests()
+    mutmut.create_mutants(1)
+    found = [
+        name
+        for meta in Path("mutants/checks").glob("*.meta")
+        for name in json.loads(meta.read_text())["exit_code_by_key"]
+    ]
+    return sorted(name for name in found if not SPOKEN.search(name))
+
+
+def in_fork(name: str, work: Callable[[], int]) -> int:
+    """The status with which a fork ends that does some work as a mutant; negative where a signal ended it."""
+    if (child := os.fork()) == 0:
+        os.environ["MUTANT_UNDER_TEST"] = name
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        try:
+            status = work()
+        except BaseException:  # a mutant may raise anything
+            status = 1
+        os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def main() -> None:
+    """Run the mutants that the arguments name."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wanted", nargs="*", metavar="NAME", help="how names of mutants begin")
+    parser.add_argument("--part", default="0/1", metavar="N/PARTS", help="of every PARTS mutants the one at N")
+    chosen = parser.parse_args()
+    part, parts = map(int, chosen.part.split("/"))
+    os.chdir(ROOT)
+    os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES="15")
+    names = [name for name in made() if name.startswith(tuple(chosen.wanted) or "")][part::parts]
+    os.chdir(ROOT / "mutants")
+    sys.path[:0] = [str(ROOT / "mutants" / folder) for folder in (".", "tests", "tests/trust")]
+    import mutmut.mutation.trampoline as trampoline
+    import pytest
+    import test_many_collections as many
+
+    from checks.finding import Verdict
+
+    reached = reaching(many, trampoline)
+
+    def disagrees(numbers: list[int]) -> int:
+        return int(any(is_wrong(answer) for number in numbers for answer in many.answers(many.SEED, number)))
+
+    def is_wrong(answer: Any) -> bool:
+        if answer.verdict is Verdict.UNDECIDED:
+            return bool(answer.algorithm != "iterative fitting")
+        return answer.expected is not None and answer.expected is not (answer.verdict is Verdict.HOLDS)
+
+    def tested(module: str) -> int:
+        files = [f"tests/checks/test_{name}.py" for name in TESTS.get(module, ALGORITHMS)]
+        plain = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not data and not slow", "-k", "not boxes_exclude_what"]
+        return int(pytest.main([*plain, *files]))
+
+    tally: Counter[tuple[str, str]] = Counter()
+    for name in names:
+        module, numbers = name.split(".")[1], reached.get(name.partition("__mutmut_")[0], [])
+        asked = sorted(random.Random(name).sample(numbers, min(MOST, len(numbers))))
+        outcome = "survived"
+        if in_fork(name, partial(disagrees, asked)):
+            outcome = "brute force"
+        elif in_fork(name, partial(tested, module)):
+            outcome = "tests"
+        tally[module, outcome] += 1
+        print(json.dumps({"mutant": name, "noticed by": outcome}), flush=True)
+    for (module, outcome), number in sorted(tally.items()):
+        print(json.dumps({"module": module, "noticed by": outcome, "mutants": number}))
+
+
+def reaching(many: Any, trampoline: Any) -> dict[str, list[int]]:
+    """The collections that reach each function, by their numbers."""
+    reached: dict[str, list[int]] = {}
+    hit: set[str] = set()
+    trampoline.record_trampoline_hit = lambda function, caller=None: hit.add(function)  # noqa: ARG005 - as it is called
+    os.environ["MUTANT_UNDER_TEST"] = "stats"
+    for number in range(COLLECTIONS):
+        hit.clear()
+        list(many.answers(many.SEED, number))
+        for function in hit:
+            reached.setdefault(function, []).append(number)
+    os.environ["MUTANT_UNDER_TEST"] = ""
+    return reached
+
+
+if __name__ == "__main__":
+    main()
