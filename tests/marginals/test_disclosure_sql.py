@@ -174,7 +174,7 @@ def test_names_that_differ_by_case_are_told_apart_or_refused(ending: str, tmp_pa
             config = tmp_path / "release.toml"
             data = f'[data]\npath = "{source.name}"\nengine = "{engine}"\n'
             config.write_text(f"{data}{roles}[privacy]\nk_link = 1\n{rule}")
-            result = CliRunner().invoke(main, ["disclose", str(config), "--out", str(out)])
+            result = CliRunner().invoke(main, ["disclose", str(config), "--out", str(out), "--force"])
             if engine == "auto":
                 assert result.exit_code == 0, result.output
                 assert list(pd.read_csv(out)["Age"]) == ["*", "*", "3"]
@@ -199,7 +199,7 @@ def test_only_the_target_is_touched(tmp_path: Path) -> None:
     assert kept.read_text().startswith("age,")
     assert own.read_text() == "mine"
     assert {path.name for path in target.parent.iterdir()} == {"out.csv", "out.csv.partial"}
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(marginals.InputError, match="there is no folder"):
         disclose_file(source, tmp_path / "not" / "there" / "out.csv", domain, [DisclosureRule("age")])
     assert not (tmp_path / "not").exists()
 

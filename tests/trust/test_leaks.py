@@ -297,6 +297,7 @@ def test_no_token_reaches_standard_error_or_a_temporary_file(tmp_path: Path) -> 
         "    print('OPENED', *sorted(opened), sep='\\n')\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent), "TMPDIR": str(tmp_path)}
+    (tmp_path / "out").mkdir()
     command = [sys.executable, recorder, "publish", config, "--out", tmp_path / "out" / "release"]
     run = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
     assert run.returncode == 0, run.stderr
