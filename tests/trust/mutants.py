@@ -112,7 +112,8 @@ def main() -> None:
     def tested(module: str) -> int:
         files = [f"tests/checks/test_{name}.py" for name in TESTS.get(module, ALGORITHMS)]
         plain = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not data and not slow", "-k", "not boxes_exclude_what"]
-        return int(pytest.main([*plain, *files]))
+        quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # what runs here is imported already
+        return int(pytest.main([*plain, *quiet, *files]))
 
     tally: Counter[tuple[str, str]] = Counter()
     for name in names:
