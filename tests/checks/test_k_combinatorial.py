@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from checks.finding import Verdict
 from checks.k_anonymity import k_link
-from checks.k_combinatorial import by_join, by_search, by_vector_sets, k_combinatorial, slice_factors, upper_bounds
+from checks.k_combinatorial import (
+    _minimal_of_equal_support,
+    by_join,
+    by_search,
+    by_vector_sets,
+    k_combinatorial,
+    slice_factors,
+    upper_bounds,
+)
 from checks.sensitive_tree import sensitive_tree
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -87,6 +95,12 @@ def test_the_closed_form_is_the_largest_count_of_every_cell(drawn: Drawn) -> Non
         for combination, bound in zip(combinations.tolist(), upper_bounds(tree, vectors)):
             found[cell_of(collection.domain, fine, tree.cell(combination))] = bound
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_vector_gives_way_only_to_a_smaller_one_of_its_own_block_and_support() -> None:
+    """One that is smaller since it is 0 somewhere may end as U = 0, which is no finding, where the larger one is one."""
+    vectors = np.array([[0.0, 2.0], [1.0, 2.0], [1.0, 3.0], [2.0, 2.0], [2.0, 2.0]])
+    assert _minimal_of_equal_support(vectors, np.array([0, 0, 0, 0, 1])).tolist() == [0, 1, 4]
 
 
 @pytest.mark.parametrize("seed", range(25))
