@@ -491,7 +491,8 @@ def verify(folders: Sequence[Path], demands: Sequence[str], key: str | None, as_
     """Check the release in DIR from its files alone; several DIRs as somebody sees them who holds them all.
 
     A check that is undecided within its budget is no pass: exit status 1, as for one that fails. So is the composition of
-    releases that generalize an attribute differently; each is then checked by itself. With --key a signature
+    releases that generalize an attribute differently, or of which only one calls it sensitive; each is then checked by
+    itself. With --key a signature
     that is missing, wrong, or by another key fails too; without it, no signature is checked, which the answer says.
 
     \b
@@ -889,7 +890,7 @@ def _report_release(release: "Release", as_json: bool) -> None:
         if unpublished := release.published.unpublished:
             click.echo(printable(f"Nothing is published of {', '.join(unpublished)}."))
         if unclaimed := release.published.unclaimed:
-            click.echo(printable(f"Warning: no diversity is demanded of {', '.join(unclaimed)}, which is sensitive."))
+            click.echo(printable(f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."))
         for finding in verification.checks:
             _print_finding(finding)
         click.echo(f"KL divergence to the data: {utility.kl_divergence:.3f} nats (0 would be the data itself).")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from checks.requirements import PrivacyConstraint, Requirements
-from marginals.assessing import assess
+from checks.single_table import table_findings
 from marginals.errors import InputError, NothingPublishableError
 from marginals.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.policy import Policy
@@ -73,8 +73,10 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
         return _Base(given, None)
     minimal = anonymize(table, policy, progress).minimal
     if not minimal:
-        suppressed = {a: table.domain.hierarchy(a).height for a in table.quasi_identifiers}
-        failing = [str(check) for check in assess(table, policy, suppressed).checks if not check.holds]
+        suppressed = table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
+        diversities = [policy.criterion] if policy.criterion is not None else []
+        found = table_findings(suppressed, table.sensitive, diversities, policy.k_link)
+        failing = [str(finding) for finding in found if not finding.holds]
         raise NothingPublishableError(
             "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
             + (f", of {table.rows} rows ({'; '.join(failing)})" if failing else "")
@@ -131,8 +133,7 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
 
     title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
     budget of each check, before it is given back. Raises NothingPublishableError when no collection satisfies the policy
-    or the one found is not proven to, InputError when the policy does not fit the table, or demands
-    no privacy.
+    or the one found is not proven to, InputError when the policy does not fit the table, or demands no privacy.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2"))

@@ -64,9 +64,10 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
 
     Integrity first, then the claims of all bundles, or the demands instead of them. What cannot be decided within the
     budgets of the checks is undecided, which is no pass; so is what bundles say together that generalize an attribute
-    differently, each of which is then checked by itself, its name among the parameters. key: the public key of minisign,
-    or its file, with which each bundle must be signed. Raises InputError where there is no bundle, for a demand or key
-    that cannot be read, or where signatures cannot be checked because minisign is not installed.
+    differently, or of which only one calls it sensitive. Each is then checked by itself, its name among the parameters.
+    key: the public key of minisign, or its file, with which each bundle must be signed. Raises InputError where there is
+    no bundle, for a demand or key that cannot be read, or where signatures cannot be checked because minisign is not
+    installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release

@@ -144,7 +144,7 @@ def test_publish_tells_people_what_is_missing(tmp_path: Path) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
     for privacy, told in (
         ('k_link = 4\ndiversity = "entropy:9"\n[base]\ntable = "none"\n', "Nothing is published of disease."),
-        ("k_link = 4\n", "Warning: no diversity is demanded of disease, which is sensitive."),
+        ("k_link = 4\n", "Warning: no diversity is demanded of what is sensitive: disease."),
     ):
         demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]
         (tmp_path / "release.toml").write_text(CONFIG.replace(demands, privacy))

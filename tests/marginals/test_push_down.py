@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, InputError, Policy, Table, assess, publish, read_table
+from marginals import Attribute, InputError, NothingPublishableError, Policy, Table, assess, publish, read_table
 from models.contingency_table import equal_cells
 from table_readers import spark_session
 
@@ -124,6 +124,14 @@ def test_what_needs_all_rows_says_so(tmp_path: Path) -> None:
     table = read(lazily("duckdb", tmp_path), cells=1600).table
     with pytest.raises(InputError, match=r"more distinct rows than the 1600 that fit.*data\.memory"):
         assess(table, Policy())
+
+
+def test_a_policy_that_nothing_satisfies_is_told_without_all_rows(tmp_path: Path) -> None:
+    table = read(lazily("duckdb", tmp_path), cells=1600).table
+    with pytest.raises(
+        NothingPublishableError, match=rf"of {table.rows} rows .k-anonymity .k {table.rows + 1}.: fails"
+    ):
+        publish(table, Policy(k_link=table.rows + 1))
 
 
 @given(st.data())
