@@ -8,6 +8,9 @@ from marginals.errors import InputError
 from models.errors import HierarchyError
 from models.hierarchy import Hierarchy, check_lengths, check_widths
 
+COUNT = "count"
+"""What published tables call their column of counts; no attribute can have this name."""
+
 
 class Role(Enum):
     """The part a column plays. Identifiers and ignored columns are never read any further.

@@ -21,8 +21,8 @@ import numpy as np
 from checks.claims import Claim, MaxentDiversity, parse_claim
 from marginals.atomic_file import replace_file
 from marginals.atomic_folder import replace_folder
-from marginals.attribute import Role
-from marginals.descriptor import DESCRIPTOR
+from marginals.attribute import COUNT, Role
+from marginals.descriptor import DESCRIPTOR, holds_bundle
 from marginals.errors import BundleError, InputError
 from marginals.leftovers import is_leftover
 from marginals.output import OutputFolder
@@ -66,7 +66,7 @@ def write_bundle(published: Published, folder: Path, key: SecretKey | None = Non
     A crash leaves the old bundle or none. Raises InputError for any other folder, where nothing can be written, or
     where it cannot be signed.
     """
-    _ = OutputFolder(folder)
+    require_replaceable(folder)
     files = _files(published)
     if max(map(len, files.values())) > _MAX_FILE_BYTES or sum(map(len, files.values())) > _MAX_BYTES:
         raise InputError(f"the release would be larger than the {_MAX_BYTES} bytes that are read; set search.max_cells")
@@ -77,6 +77,23 @@ def write_bundle(published: Published, folder: Path, key: SecretKey | None = Non
         replace_folder(folder, files)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+def require_replaceable(folder: Path, reads: tuple[Path, ...] = ()) -> None:
+    """Raise InputError unless a bundle made from these files may be written to a folder, and nothing else is lost."""
+    _ = OutputFolder(folder, reads)
+    if not holds_bundle(folder):
+        return
+    try:
+        others = _undeclared(folder)
+    except BundleError as error:
+        raise InputError(
+            f"{folder} holds a release that cannot be read, {error}; remove it, or choose a new folder"
+        ) from None
+    if others:
+        raise InputError(
+            f"{folder} holds {printable(others[0])} beside a release, which would be lost with it; move it away"
+        )
 
 
 def _keep_apart(key: SecretKey, folder: Path) -> None:
@@ -92,12 +109,12 @@ def _files(published: Published) -> dict[str, bytes]:
     for table in sorted(published.collection.tables, key=lambda table: tuple(table.margin.items())):
         name = names.new("-".join(f"{attribute}.{level}" for attribute, level in table.margin.items()))
         path = f"marginals/{name}.csv"
-        files[path] = _csv([(*table.attributes, "count"), *((*labels, count) for labels, count in table.cells())])
+        files[path] = _csv([(*table.attributes, COUNT), *((*labels, count) for labels, count in table.cells())])
         described = {"marginal": {"levels": dict(table.margin), "total": table.total}}
         schema = {
             "fields": [
                 *({"name": attribute, "type": "string"} for attribute in table.attributes),
-                {"name": "count", "type": "integer", "constraints": {"required": True, "minimum": 1}},
+                {"name": COUNT, "type": "integer", "constraints": {"required": True, "minimum": 1}},
             ],
             "primaryKey": list(table.attributes),
         }
@@ -354,7 +371,17 @@ def check_undeclared(folder: Path) -> None:
     """Raise BundleError naming a file in the folder of a bundle that its descriptor does not declare, if there is one.
 
     Who reads all files of a folder would take it for published. Opening a bundle reads what is declared alone, and does
-    without this. A report that is being replaced may be undeclared for a moment, but not in a signed bundle.
+    without this.
+    """
+    if found := _undeclared(folder):
+        others = f", nor {len(found) - 1} others that were looked at" if len(found) > 1 else ""
+        raise BundleError(found[0], f"{DESCRIPTOR} does not declare it{others}; remove what is no part of the release")
+
+
+def _undeclared(folder: Path) -> list[str]:
+    """Paths in the folder of a bundle that its descriptor does not declare.
+
+    A report that is being replaced may be undeclared for a moment, but not in a signed bundle.
     """
     package = _descriptor(folder)
     listed = package["release"].get("report")
@@ -364,12 +391,9 @@ def check_undeclared(folder: Path) -> None:
     elif not is_signed(folder):
         declared.append(REPORT)
     try:
-        found = [path for path in undeclared(folder, declared) if not _is_unfinished(folder, path)]
+        return [path for path in undeclared(folder, declared) if not _is_unfinished(folder, path)]
     except OSError as error:
         raise BundleError(folder.name, f"it cannot be read: {error.strerror or type(error).__name__}") from None
-    if found:
-        others = f", nor {len(found) - 1} others that were looked at" if len(found) > 1 else ""
-        raise BundleError(found[0], f"{DESCRIPTOR} does not declare it{others}; remove what is no part of the release")
 
 
 def _is_unfinished(folder: Path, path: str) -> bool:
@@ -419,6 +443,8 @@ def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
     if len(attributes) > _MAX_ATTRIBUTES:
         raise BundleError(DESCRIPTOR, f"there are more than the {_MAX_ATTRIBUTES} attributes that are read")
     roles = {}
+    if COUNT in attributes:
+        raise BundleError(DESCRIPTOR, f"an attribute {COUNT!r} would give marginals two columns of this name")
     for name, described in attributes.items():
         role = described.get("role") if isinstance(described, dict) else None
         if role not in (Role.QUASI_IDENTIFIER.value, Role.SENSITIVE.value):
@@ -468,7 +494,7 @@ def _marginal(folder: Path, resource: Mapping[str, Any], domain: Domain) -> Cont
         raise BundleError(path, f"marginal.levels: {error}") from None
     rows = _rows(folder, resource)
     header = next(rows)
-    if sorted(header[:-1]) != sorted(levels) or header[-1:] != ["count"]:
+    if sorted(header[:-1]) != sorted(levels) or header[-1:] != [COUNT]:
         raise BundleError(path, "its header must be the attributes of marginal.levels, then count")
     batches: list[list[CodeArray]] = []
     read = 0

@@ -12,7 +12,7 @@ from math import floor, log
 
 import numpy as np
 
-from marginals.attribute import Role
+from marginals.attribute import COUNT, Role
 from marginals.calendar_guess import begin_with_year, calendar_rows, end_with_year
 from marginals.rarity import RARE
 from models.arrays import CountArray
@@ -110,6 +110,8 @@ def guess(column: Column, rare: int = RARE) -> Guess:
 
 def _not_publishable(column: Column) -> str:
     """Why a column cannot be published as it is, or nothing."""
+    if column.name == COUNT:
+        return "published tables call their counts so; rename it to publish it"
     if not column.rows:
         return "it has no values that could be counted"
     if len(column.values) == 1:

@@ -451,8 +451,7 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign ~/.minisign/minisign.key
     """
-    from marginals.bundle import REPORT
-    from marginals.output import OutputFolder
+    from marginals.bundle import REPORT, require_replaceable
 
     if sign is not None:
         from marginals.signature import secret_key
@@ -460,7 +459,7 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
         secret_key(sign)  # What would be refused after a long search is refused before it.
     with _Progress(not as_json) as progress:
         configured = marginals.read_config(config)
-        _ = OutputFolder(out, configured.reads if sign is None else (*configured.reads, sign))
+        require_replaceable(out, configured.reads if sign is None else (*configured.reads, sign))
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)

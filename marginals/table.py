@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from marginals.attribute import Attribute, Role
+from marginals.attribute import COUNT, Attribute, Role
 from marginals.errors import InputError
 from marginals.header_guess import refuse_record
 from marginals.predicate import did_you_mean
@@ -223,6 +223,10 @@ def _wanted(attributes: Mapping[str, Attribute | str], domain: str) -> dict[str,
     wanted = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
     if not any(attribute.role.is_used for attribute in wanted.values()):
         raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
+    if COUNT in _used(wanted):
+        raise InputError(
+            f"the column {COUNT!r} is called what published tables call their counts; rename it, or ignore it"
+        )
     return wanted
 
 

@@ -1,6 +1,7 @@
 """Where tests find the real tables and published vectors, and how Hypothesis runs.
 
-MARGINALS_EXAMPLES bounds the examples of every test, and makes them the same each time: for `make mutants`.
+MARGINALS_EXAMPLES bounds the examples of every test, makes them the same each time, and does without the smallest one
+that fails: for `make mutants`.
 """
 
 import os
@@ -11,7 +12,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
@@ -20,7 +21,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 def _few_examples(most: int) -> None:
     """Bound what tests ask for, too: they are imported after this, and find these settings in the place of others."""
-    settings.register_profile("few", deadline=None, max_examples=most, derandomize=True, database=None)
+    settings.register_profile(
+        "few",
+        deadline=None,
+        max_examples=most,
+        derandomize=True,
+        database=None,
+        phases=(Phase.explicit, Phase.generate),
+        report_multiple_bugs=False,
+    )
     settings.load_profile("few")
 
     class Bounded(settings):

@@ -47,6 +47,7 @@ def test_each_kind_of_column_is_guessed() -> None:
     assert guess(column("salary", [str(v) for v in rng.integers(0, 10**6, 400)])).role is Role.IGNORED
     for name, values in (
         ("constant", ["x"] * 50),
+        ("count", ["1", "2"] * 50),
         ("sparse", ["x", "y", "", ""] * 50),
         ("weight", [f"{v:.2f}" for v in rng.random(400) * 9]),
         ("far", [str(v) for v in rng.integers(0, 10**9, 200)] * 2),

@@ -216,6 +216,32 @@ def test_a_release_replaces_no_bundle_that_holds_what_is_read(folder: Path, monk
     assert (folder / "rel" / "people.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "marginals/notes.txt", "notes/mine.txt"])
+def test_what_lies_beside_a_release_is_not_lost_with_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    no_work(monkeypatch)
+    (folder / "rel" / name).parent.mkdir(exist_ok=True)
+    (folder / "rel" / name).write_text("precious")
+    before = contents(folder)
+    result = run("publish", "release.toml", "--out", "rel")
+    assert result.exit_code == 2
+    assert f"rel holds {name.partition('/mine')[0]} beside a release" in result.stderr
+    with pytest.raises(InputError, match="move it away"):
+        marginals.open_release(folder / "rel").write(folder / "rel")
+    assert contents(folder) == before
+
+
+def test_a_release_that_cannot_be_read_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can tell what belongs to it."""
+    no_work(monkeypatch)
+    (folder / "rel" / "datapackage.json").write_text('{"release": {"format": 2}}')
+    result = run("publish", "release.toml", "--out", "rel")
+    assert result.exit_code == 2
+    assert "rel holds a release that cannot be read, datapackage.json: release.format must be 1" in result.stderr
+    assert "remove it, or choose a new folder" in result.stderr
+
+
 def test_a_release_does_not_become_a_part_of_the_table(folder: Path) -> None:
     (folder / "parts").mkdir()
     with pytest.raises(InputError, match="read as one table"):

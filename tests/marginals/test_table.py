@@ -90,6 +90,10 @@ def test_a_table_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> Non
 def test_nothing_to_publish_is_said() -> None:
     with pytest.raises(InputError, match="nothing to publish"):
         read_table(pd.DataFrame({"a": ["x"]}), {"a": "identifier"})
+    counted = pd.DataFrame({"sex": ["f", "m"], "count": ["17", "18"]})
+    with pytest.raises(InputError, match="the column 'count' is called what published tables call their counts"):
+        read_table(counted, {"sex": "sensitive", "count": "quasi-identifier"})
+    assert read_table(counted, {"sex": "sensitive", "count": "ignored"}).rows == 2
     with pytest.raises(InputError, match="role"):
         Attribute("secret")
 
