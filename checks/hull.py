@@ -49,9 +49,6 @@ def extreme_positions(vectors: FloatArray, spend: Callable[[], None] = lambda: N
 
 
 def _is_combination(points: FloatArray, target: FloatArray, spend: Callable[[], None]) -> bool:
-    # A point outside the box of the others needs no program.
-    if np.any(target < points.min(axis=0)) or np.any(target > points.max(axis=0)):
-        return False
     spend()
     from scipy.optimize import linprog  # slow to import, and few need it
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 
 from checks.branch_and_bound import branch_and_bound
 from checks.budget import FULL
+from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.functional_diversity import Functional, Induction
 from checks.hull import by_hull, by_supports, extreme_positions
 from checks.k_combinatorial import by_join as k_combinatorial_by_join
-from checks.k_combinatorial import by_search, by_vector_sets
+from checks.k_combinatorial import by_search, by_vector_sets, of_tree
 from checks.l_diversity import (
     Distinct,
     Diversity,
@@ -27,8 +29,8 @@ from checks.l_diversity import (
 )
 from checks.maxent_diversity import by_join, decided
 from checks.outcome import Outcome
-from checks.pairwise_ratios import pairwise_ratios
-from checks.relaxed_diversity import relaxed_diversity
+from checks.pairwise_ratios import _passes_exactly, pairwise_ratios
+from checks.relaxed_diversity import marks, relaxed_diversity
 from checks.sensitive_tree import SensitiveTree, sensitive_tree
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
@@ -155,10 +157,10 @@ def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[
     bounds = largest_counts(part, [sensitive])
     expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
     positive = bounds[bounds > 0]
-    for find in (by_search, by_vector_sets, k_combinatorial_by_join):
-        finding = find(tree, k)
-        assert finding.verdict is expected, find
-        if finding.verdict is Verdict.FAILS and find is not by_search:
+    after_search = of_tree(tree, k, replace(FULL, cell_branches=0))
+    for finding in (by_search(tree, k), after_search, by_vector_sets(tree, k), k_combinatorial_by_join(tree, k)):
+        assert finding.verdict is expected, finding.algorithm
+        if finding.verdict is Verdict.FAILS and finding.algorithm != "branch and bound":
             assert finding.worst is not None
             assert finding.worst["count"] == positive.min()
 
@@ -190,14 +192,60 @@ def test_relaxed_diversity_is_what_the_marks_say_and_never_promises_too_much(
             assert sum(share >= factor * max(vector) for share in vector) >= least
 
 
-def test_relaxed_diversity_is_decided_exactly_on_its_boundary() -> None:
-    """1 - 0.7 is above 3/10 in floating point."""
+@given(sensitive_collections(), st.booleans(), st.data())
+def test_the_largest_ratio_of_two_values_is_compared_exactly(
+    drawn: tuple[Collection, str], strict: bool, data: st.DataObject
+) -> None:
+    tree = tree_of(*drawn)
+    vectors = list(conditionals(*drawn).values())
+    pairs = list(permutations(range(len(tree.labels)), 2))
+    finite = [(head, tail) for head, tail in pairs if all(v[tail] or not v[head] for v in vectors)]
+    head, tail = data.draw(st.sampled_from(finite or pairs) | st.sampled_from(pairs))
+    ratios = [v[head] / v[tail] for v in vectors if v[head] and v[tail]]
+    c = data.draw(st.sampled_from([*ratios, max(ratios)]) if ratios else numbers)
+    expected = (head, tail) in finite and all(ratio < c or (ratio == c and not strict) for ratio in ratios)
+    assert _passes_exactly(tree, Recursive(c, len(tree.labels), strict), head, tail) is expected
+
+
+@given(sensitive_collections(), st.sampled_from([0.0, 1e-18, -1e-18, 1e-12, -1e-12]), st.data())
+def test_marks_are_exact(drawn: tuple[Collection, str], beside: float, data: st.DataObject) -> None:
+    """A value is marked that is nearly as frequent as the most frequent one, just so or a hair beside it, too."""
+    tree = tree_of(*drawn)
+    factors = [[list(map(Fraction, own)) for own in tree.expanded(tree.classes[0]).tolist()]]
+    for clique in range(1, len(tree.classes)):
+        below = tree.expanded(tree.separators[clique])[tree.inward[clique]].tolist()
+        above = tree.expanded(tree.classes[clique]).tolist()
+        factors.append([[Fraction(a, b) if a else Fraction(0) for a, b in zip(*pair)] for pair in zip(above, below)])
+    factor = data.draw(st.sampled_from(data.draw(st.sampled_from(factors))))
+    nearest = data.draw(st.sampled_from([value for value in factor if value])) / max(factor)
+    epsilon = max(1 - nearest + Fraction(beside), Fraction(0))
+    for marked, exact in zip(marks(tree, epsilon), factors):
+        assert (marked == 1).tolist() == [[value >= (1 - epsilon) * max(own) for value in own] for own in exact]
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(-1, 10), Fraction(1), Fraction(3, 2)])
+def test_a_relaxation_that_leaves_nothing_is_refused(epsilon: Fraction) -> None:
     domain = Domain.of({"s": Hierarchy.flat("xy")})
     table = ContingencyTable.from_cells(domain, {"s": 0}, {"s": np.array([0, 1])}, np.array([10, 3]))
     tree = sensitive_tree(Collection.of(DataCube([table]), [domain.mask({"s": 0})]), "s")
     assert tree is not None
-    assert relaxed_diversity(tree, 2, Fraction(7, 10)).verdict is Verdict.HOLDS
-    assert relaxed_diversity(tree, 2, Fraction(7, 10) - Fraction(1, 10**12)).verdict is Verdict.FAILS
+    with pytest.raises(CriterionError, match="at least 0 and below 1"):
+        relaxed_diversity(tree, 2, epsilon)
+
+
+@pytest.mark.parametrize(
+    ("most", "second"), [(10, 3), (765_513_224_102, 403_112_886_201), (624_347_347_957, 245_755_908_032)]
+)
+def test_relaxed_diversity_is_decided_exactly_on_its_boundary(most: int, second: int) -> None:
+    """In floating point 1 - 0.7 is above 3/10, and the others' shares times the total are above and below the counts."""
+    domain = Domain.of({"s": Hierarchy.flat("xy")})
+    table = ContingencyTable.from_cells(domain, {"s": 0}, {"s": np.array([0, 1])}, np.array([most, second]))
+    tree = sensitive_tree(Collection.of(DataCube([table]), [domain.mask({"s": 0})]), "s")
+    assert tree is not None
+    epsilon = 1 - Fraction(second, most)
+    assert relaxed_diversity(tree, 2, epsilon).verdict is Verdict.HOLDS
+    for hair in (Fraction(1, 10**12), Fraction(1, 10**24)):
+        assert relaxed_diversity(tree, 2, epsilon - hair).verdict is Verdict.FAILS
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=12))

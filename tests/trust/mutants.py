@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,8 @@ def main() -> None:
 
     from checks.finding import Verdict
 
+    for needed in ("hypothesis.extra._patching", "hypothesis.extra.numpy", "scipy.optimize", "scipy.stats"):
+        import_module(needed)  # once, and not in every fork
     reached = reaching(many, trampoline)
 
     def disagrees(numbers: list[int]) -> int:
@@ -111,9 +114,8 @@ def main() -> None:
 
     def tested(module: str) -> int:
         files = [f"tests/checks/test_{name}.py" for name in TESTS.get(module, ALGORITHMS)]
-        plain = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not data and not slow", "-k", "not boxes_exclude_what"]
-        quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # what runs here is imported already
-        return int(pytest.main([*plain, *quiet, *files]))
+        plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"]
+        return int(pytest.main([*plain, "-m", "not data and not slow", "-k", "not boxes_exclude_what", *files]))
 
     tally: Counter[tuple[str, str]] = Counter()
     for name in names:
