@@ -37,8 +37,6 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined)
     fails = False
     examined = 0
     for combinations, vectors in tree.combinations(tree.conditional_factors, np.multiply):
-        if not len(vectors):
-            continue
         examined += len(vectors)
         slack = diversity.slack(vectors)
         close = np.flatnonzero(np.abs(slack) <= BOUNDARY)

@@ -4,10 +4,12 @@ from fractions import Fraction
 from math import prod
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from checks.functional_diversity import Functional
-from checks.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
+from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
+from checks.sensitive_tree import SensitiveTree, sensitive_tree
 from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
@@ -42,6 +44,37 @@ def functionals(most: int = 6) -> st.SearchStrategy[Functional]:
     return st.builds(
         Functional, st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12), st.integers(2, most)
     )
+
+
+@st.composite
+def criteria(draw: st.DrawFn, values: int = 6) -> Diversity:
+    """Any criterion for so many values that merging cannot break, don't-care and protected values included.
+
+    npd-recursive of recursive:1/3,2 that does not care about 1, and 5 percent of each of 0 and 1
+    """
+    number = st.fractions(Fraction(1, 3), 4, max_denominator=4)
+    kind = draw(st.sampled_from(["distinct", "simple", "entropy", "recursive", "functional", "negative", "npd"]))
+    dont_care = draw(st.frozensets(st.integers(0, values - 1), max_size=2))
+    positive = Recursive(draw(number), draw(st.integers(1, 6)), draw(st.booleans()), dont_care)
+    negative = NegativeDisclosure(draw(st.fractions(1, 40, max_denominator=3)), frozenset({0, draw(st.integers(0, 1))}))
+    kinds: dict[str, Diversity] = {
+        "distinct": Distinct(draw(st.integers(1, 6))),
+        "simple": Simple(draw(number.map(lambda n: n + 1))),
+        "entropy": Entropy(draw(number.map(lambda n: n + 1))),
+        "recursive": positive,
+        "functional": draw(functionals(6)),
+        "negative": negative,
+        "npd": NpdRecursive(positive, negative),
+    }
+    return kinds[kind]
+
+
+def tree_of(collection: Collection, sensitive: str) -> SensitiveTree:
+    """The sensitive tree of a drawn collection; another one is drawn where that does not tell two values apart."""
+    tree = sensitive_tree(collection, sensitive)
+    assume(tree is not None and len(tree.labels) >= 2)
+    assert tree is not None
+    return tree
 
 
 def classes(max_values: int = 6, max_count: int = 8) -> st.SearchStrategy[list[int]]:

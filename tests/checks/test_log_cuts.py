@@ -8,12 +8,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from checks.functional_diversity import Functional, Induction
+from checks.l_diversity import Distinct, loosened_to
 from checks.log_cuts import TrimmedCases, cases_of, cuts
 from checks.log_tree import LogTree
-from checks.sensitive_tree import sensitive_tree
 from models.collection import Collection
 from models.hierarchy import Hierarchy
-from privacy_strategies import functionals, sensitive_collections
+from privacy_strategies import criteria, functionals, sensitive_collections, tree_of
 
 
 @pytest.mark.parametrize("most_cases", [40_000, 0], ids=["groups", "largest groups"])
@@ -23,10 +23,7 @@ def test_every_class_that_breaks_functional_diversity_is_within_the_cut_of_some_
     drawn: tuple[Collection, str], diversity: Functional, leaves: int | None, data: st.DataObject, most_cases: int
 ) -> None:
     """Whatever the weights; with too many groups to tell apart, by the bound on the largest ones."""
-    collection, sensitive = drawn
-    tree = sensitive_tree(collection, sensitive)
-    assume(tree is not None)
-    assert tree is not None
+    tree = tree_of(*drawn)
     values = len(tree.labels)
     if leaves is not None and most_cases:
         widths = [data.draw(st.integers(1, leaves)) for _ in range(values)]
@@ -46,6 +43,40 @@ def test_every_class_that_breaks_functional_diversity_is_within_the_cut_of_some_
         for combination, row in zip(combinations.tolist(), x):
             if not diversity.decide(tree.exact_vector(combination)):
                 assert any(np.any(row @ cut.coefficients <= cut.bounds) for cut in screened)
+
+
+@settings(max_examples=150)
+@given(sensitive_collections(), st.booleans(), st.integers(0, 2), st.data())
+def test_every_violation_is_within_the_cut_of_some_case(
+    drawn: tuple[Collection, str], just: bool, attempt: int, data: st.DataObject
+) -> None:
+    """At the weights that the search would try next, having met this class; violated by a hair, too."""
+    tree = tree_of(*drawn)
+    log_tree = LogTree(tree)
+    diversity = data.draw(criteria(len(tree.labels)).filter(lambda diversity: not isinstance(diversity, Distinct)))
+    combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
+    row = int(data.draw(st.integers(0, len(combinations) - 1)))
+    vector = tree.exact_vector(combinations[row].tolist())
+    if just:
+        slack = float(diversity.slack(np.array([[float(v / sum(vector)) for v in vector]]))[0])
+        beside = loosened_to(diversity, slack + 1e-9 * (1 + slack))
+        assume(beside is not None)
+        assert beside is not None
+        diversity = beside
+    assume(not diversity.decide(vector))
+    found = cases_of(diversity, *log_tree.ratio_bounds())
+    assert found is not None
+    x = log_tree.vectors(combinations[[row]])[0]
+    excluded = []
+    for cases in found:
+        target = np.maximum(cases.target(np.tile(x, (len(cases.heads), 1)).T, attempt), 0) * cases.support
+        total = target.sum(axis=0)
+        even = cases.support / np.maximum(cases.support.sum(axis=0), 1)
+        for weights in (even, np.where(total > 0, target / np.where(total > 0, total, 1), even)):
+            cut = cuts(cases, weights)
+            excluded.append(np.all(x @ cut.coefficients > cut.bounds))
+    assert not all(excluded[0::2])
+    assert not all(excluded[1::2])
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -29,7 +29,7 @@ COLLECTIONS, MOST, SECONDS = 1500, 100, 90
 SPOKEN = re.compile(r"__str__|describe|_described|as_json|__post_init__|parse_diversity|assess|eligible|__repr__")
 """Functions that only say what was decided, or refuse input; their tests are elsewhere."""
 
-ALGORITHMS = ("maxent_algorithms", "entropy_boxes", "log_cuts", "budget")
+ALGORITHMS = ("branch_and_bound", "log_cuts", "entropy_boxes", "maxent_algorithms", "budget")
 TESTS = {
     "l_diversity": ("l_diversity", "single_table", "maxent_diversity", "maxent_algorithms"),
     "exact_entropy": ("exact_entropy",),
