@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 import checks.branch_and_bound
 import checks.entropy_boxes
-from checks.branch_and_bound import _enumerate, _screen, _search, _taken_apart, _Worst, branch_and_bound
+from checks.branch_and_bound import (
+    _enumerate,
+    _prove_worst,
+    _screen,
+    _search,
+    _taken_apart,
+    _Worst,
+    branch_and_bound,
+)
 from checks.budget import FULL, Budget
 from checks.entropy_boxes import LookAt
 from checks.finding import Verdict
@@ -171,7 +179,27 @@ def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
         assert not outcome.proven_worst
 
 
-def test_what_cannot_be_looked_at_is_not_private() -> None:
+@given(sensitive_collections(), st.sampled_from([0, 10**9]), st.sampled_from([0, 10**9]), st.data())
+def test_the_worst_is_proven_only_where_it_is_the_worst(
+    drawn: tuple[Collection, str], branches: int, work: int, data: st.DataObject
+) -> None:
+    """Of a search that has looked at one combination."""
+    tree = tree_of(*drawn)
+    log_tree, diversity = LogTree(tree), data.draw(criteria(len(tree.labels)))
+    bounds = log_tree.ratio_bounds()
+    assume(cases_of(diversity, *bounds) is not None)
+    combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
+    everything, worst = _Worst(tree, diversity), _Worst(tree, diversity)
+    everything.look_at(combinations, log_tree.vectors(combinations))
+    met = combinations[[data.draw(st.integers(0, len(combinations) - 1))]]
+    worst.look_at(met, log_tree.vectors(met))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks.branch_and_bound, "_PROOF_WORK", work)
+        if _prove_worst(log_tree, *bounds, worst, replace(FULL, proof=branches)):
+            assert worst.slack == pytest.approx(everything.slack, rel=1e-9, abs=1e-9)
+
+
+def test_what_was_seen_fails_without_a_budget() -> None:
     tree = table_tree((3, 1, 1), (2, 2, 1))
     for diversity in (Entropy(Fraction(3)), Simple(Fraction(3))):
         outcome = branch_and_bound(tree, diversity, replace(FULL, screened=0))
