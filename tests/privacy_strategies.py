@@ -52,15 +52,16 @@ def criteria(draw: st.DrawFn, values: int = 6) -> Diversity:
 
     npd-recursive of recursive:1/3,2 that does not care about 1, and 5 percent of each of 0 and 1
     """
-    number = st.fractions(Fraction(1, 3), 4, max_denominator=4)
+    l = st.integers(2, 5) | st.fractions(Fraction(4, 3), 5, max_denominator=4)
     kind = draw(st.sampled_from(["distinct", "simple", "entropy", "recursive", "functional", "negative", "npd"]))
     dont_care = draw(st.frozensets(st.integers(0, values - 1), max_size=2))
-    positive = Recursive(draw(number), draw(st.integers(1, 6)), draw(st.booleans()), dont_care)
+    c = draw(numbers(Fraction(1, 12), 4))
+    positive = Recursive(c, draw(st.integers(1, 6)), draw(st.booleans()), dont_care)
     negative = NegativeDisclosure(draw(st.fractions(1, 40, max_denominator=3)), frozenset({0, draw(st.integers(0, 1))}))
     kinds: dict[str, Diversity] = {
         "distinct": Distinct(draw(st.integers(1, 6))),
-        "simple": Simple(draw(number.map(lambda n: n + 1))),
-        "entropy": Entropy(draw(number.map(lambda n: n + 1))),
+        "simple": Simple(Fraction(draw(l))),
+        "entropy": Entropy(Fraction(draw(l))),
         "recursive": positive,
         "functional": draw(functionals(6)),
         "negative": negative,
