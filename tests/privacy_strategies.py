@@ -14,6 +14,7 @@ from models.collection import Collection
 from models.contingency_table import ContingencyTable
 from models.data_cube import DataCube
 from models.domain import Domain, Mask, vertices_of
+from models.hierarchy import Hierarchy
 from strategies import decomposable_masks, hierarchies
 
 
@@ -74,6 +75,17 @@ def tree_of(collection: Collection, sensitive: str) -> SensitiveTree:
     """The sensitive tree of a drawn collection; another one is drawn where that does not tell two values apart."""
     tree = sensitive_tree(collection, sensitive)
     assume(tree is not None and len(tree.labels) >= 2)
+    assert tree is not None
+    return tree
+
+
+def tree_of_classes(*classes: tuple[int, ...]) -> SensitiveTree:
+    """The sensitive tree of a single table: the counts of the sensitive values in each class."""
+    sizes = {"q": len(classes), "s": len(classes[0])}
+    domain = Domain.of({name: Hierarchy.flat(f"{name}{i}" for i in range(size)) for name, size in sizes.items()})
+    codes = dict(zip("qs", np.indices(tuple(sizes.values())).reshape(2, -1)))
+    table = ContingencyTable.from_cells(domain, {"q": 0, "s": 0}, codes, np.array(classes).ravel())
+    tree = sensitive_tree(Collection.of(DataCube([table]), [table.mask]), "s")
     assert tree is not None
     return tree
 

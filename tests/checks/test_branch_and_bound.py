@@ -25,15 +25,11 @@ from checks.finding import Verdict
 from checks.l_diversity import Diversity, Entropy, Recursive, Simple
 from checks.log_cuts import Cases, Cuts, EntropyCases, cases_of, cuts
 from checks.log_tree import LogTree
-from checks.sensitive_tree import SensitiveTree, sensitive_tree
+from checks.sensitive_tree import SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
 from privacy_oracles import conditionals, on_boundary
-from privacy_strategies import criteria, sensitive_collections, tree_of
+from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 
 
 @dataclass(eq=False)
@@ -52,17 +48,6 @@ def all_combinations(tree: SensitiveTree) -> IndexArray:
     return np.concatenate([combinations for combinations, _ in tree.combinations(ones, np.multiply)])
 
 
-def table_tree(*classes: tuple[int, ...]) -> SensitiveTree:
-    """A single table of these classes."""
-    sizes = {"q": len(classes), "s": len(classes[0])}
-    domain = Domain.of({name: Hierarchy.flat(f"{name}{i}" for i in range(size)) for name, size in sizes.items()})
-    codes = dict(zip("qs", np.indices(tuple(sizes.values())).reshape(2, -1)))
-    table = ContingencyTable.from_cells(domain, {"q": 0, "s": 0}, codes, np.array(classes).ravel())
-    tree = sensitive_tree(Collection.of(DataCube([table]), [table.mask]), "s")
-    assert tree is not None
-    return tree
-
-
 def looked_at(tree: SensitiveTree, diversity: Diversity, *blocks: list[int]) -> bool:
     """Whether a violation is seen when classes of a single table are looked at, some at a time."""
     worst, log_tree = _Worst(tree, diversity), LogTree(tree)
@@ -75,17 +60,17 @@ def looked_at(tree: SensitiveTree, diversity: Diversity, *blocks: list[int]) -> 
 @pytest.mark.parametrize("blocks", [[[0, 1, 2]], [[2, 0, 1]], [[0], [1], [2]], [[2], [0], [1]], [[1], [2, 0]]])
 def test_a_violation_that_was_seen_stays_seen(blocks: list[list[int]]) -> None:
     """Whether classes on the boundary are looked at with it, before, or after it."""
-    assert looked_at(table_tree((1, 1, 0), (9, 1, 0), (2, 1, 1)), Simple(Fraction(2)), *blocks)
-    assert not looked_at(table_tree((1, 1, 0), (2, 2, 0), (2, 1, 1)), Simple(Fraction(2)), *blocks)
+    assert looked_at(tree_of_classes((1, 1, 0), (9, 1, 0), (2, 1, 1)), Simple(Fraction(2)), *blocks)
+    assert not looked_at(tree_of_classes((1, 1, 0), (2, 2, 0), (2, 1, 1)), Simple(Fraction(2)), *blocks)
 
 
 def test_classes_are_judged_each_in_its_own_scale() -> None:
     """Their probabilities may be as far apart as floating point can tell, and further."""
-    worst = _Worst(table_tree((1, 1), (1, 1)), Recursive(Fraction(2), 2))
+    worst = _Worst(tree_of_classes((1, 1), (1, 1)), Recursive(Fraction(2), 2))
     worst.look_at(np.array([[0], [1]]), np.array([[-1.0, -1.5], [-900.0, -903.0]]))
     assert worst.fails
     for scale in (0.0, -900.0):
-        worst = _Worst(table_tree((1, 1), (1, 1)), Recursive(Fraction(2), 2))
+        worst = _Worst(tree_of_classes((1, 1), (1, 1)), Recursive(Fraction(2), 2))
         worst.look_at(np.array([[0]]), np.array([[scale, scale - 0.5]]))
         assert not worst.fails
 
@@ -209,7 +194,7 @@ def test_the_worst_is_proven_only_where_it_is_the_worst(
 
 
 def test_what_was_seen_fails_without_a_budget() -> None:
-    tree = table_tree((3, 1, 1), (2, 2, 1))
+    tree = tree_of_classes((3, 1, 1), (2, 2, 1))
     for diversity in (Entropy(Fraction(3)), Simple(Fraction(3))):
         outcome = branch_and_bound(tree, diversity, replace(FULL, screened=0))
         assert outcome is not None

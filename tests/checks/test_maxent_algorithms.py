@@ -27,14 +27,10 @@ from checks.maxent_diversity import by_join, decided
 from checks.outcome import Outcome
 from checks.pairwise_ratios import _passes_exactly, pairwise_ratios
 from checks.relaxed_diversity import marks, relaxed_diversity
-from checks.sensitive_tree import SensitiveTree, sensitive_tree
+from checks.sensitive_tree import SensitiveTree
 from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
 from privacy_oracles import conditionals, is_k_combinatorial, largest_counts, on_boundary
-from privacy_strategies import criteria, sensitive_collections, tree_of
+from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 
 numbers = st.fractions(Fraction(1, 3), 4, max_denominator=4)
 
@@ -188,10 +184,7 @@ def test_marks_are_exact(drawn: tuple[Collection, str], beside: float, data: st.
 
 @pytest.mark.parametrize("epsilon", [Fraction(-1, 10), Fraction(1), Fraction(3, 2)])
 def test_a_relaxation_that_leaves_nothing_is_refused(epsilon: Fraction) -> None:
-    domain = Domain.of({"s": Hierarchy.flat("xy")})
-    table = ContingencyTable.from_cells(domain, {"s": 0}, {"s": np.array([0, 1])}, np.array([10, 3]))
-    tree = sensitive_tree(Collection.of(DataCube([table]), [domain.mask({"s": 0})]), "s")
-    assert tree is not None
+    tree = tree_of_classes((10, 3))
     with pytest.raises(CriterionError, match="at least 0 and below 1"):
         relaxed_diversity(tree, 2, epsilon)
 
@@ -201,10 +194,7 @@ def test_a_relaxation_that_leaves_nothing_is_refused(epsilon: Fraction) -> None:
 )
 def test_relaxed_diversity_is_decided_exactly_on_its_boundary(most: int, second: int) -> None:
     """In floating point 1 - 0.7 is above 3/10, and the others' shares times the total are above and below the counts."""
-    domain = Domain.of({"s": Hierarchy.flat("xy")})
-    table = ContingencyTable.from_cells(domain, {"s": 0}, {"s": np.array([0, 1])}, np.array([most, second]))
-    tree = sensitive_tree(Collection.of(DataCube([table]), [domain.mask({"s": 0})]), "s")
-    assert tree is not None
+    tree = tree_of_classes((most, second))
     epsilon = 1 - Fraction(second, most)
     assert relaxed_diversity(tree, 2, epsilon).verdict is Verdict.HOLDS
     for hair in (Fraction(1, 10**12), Fraction(1, 10**24)):
@@ -213,12 +203,7 @@ def test_relaxed_diversity_is_decided_exactly_on_its_boundary(most: int, second:
 
 def test_hull_pruning_hides_no_hair() -> None:
     """The last class is the sum of the others, which are on the boundary, but for one row of 10^13."""
-    domain = Domain.of({"q": Hierarchy.flat("abc"), "s": Hierarchy.flat("xyz")})
-    codes = dict(zip("qs", np.indices((3, 3)).reshape(2, -1)))
-    counts = np.array([2, 2, 1, 2, 1, 1, 4 * 10**13 + 1, 3 * 10**13, 2 * 10**13])
-    table = ContingencyTable.from_cells(domain, {"q": 0, "s": 0}, codes, counts)
-    tree = sensitive_tree(Collection.of(DataCube([table]), [table.mask]), "s")
-    assert tree is not None
+    tree = tree_of_classes((2, 2, 1), (2, 1, 1), (4 * 10**13 + 1, 3 * 10**13, 2 * 10**13))
     assert len(extreme_positions(tree.conditional_factors[0])) == 2
     assert by_hull(tree, Recursive(Fraction(2), 3, strict=False)).verdict is Verdict.FAILS
     assert by_hull(tree, Recursive(2 + Fraction(1, 10**13), 3, strict=False)).verdict is Verdict.HOLDS
