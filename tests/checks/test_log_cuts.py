@@ -131,6 +131,21 @@ def test_a_value_exactly_at_the_bound_may_be_in_the_tail_of_a_violation() -> Non
     assert is_within_its_cut(tree, Recursive(Fraction(3), 2), [0], 0)
 
 
+@pytest.mark.parametrize("shares", [(45, 45, 10), (30, 30, 30, 10), (25, 25, 24, 23, 3)])
+def test_values_that_are_too_frequent_only_together_are_within_a_cut(
+    shares: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but one of the values hold more than they may, fewer of them do not."""
+    l, together = len(shares), Fraction(100 - shares[-1], 100)
+    tau = 1 - (1 - together) * (l - 1) - Fraction(1, 1000)
+    diversity = Functional(tau, l)
+    assert diversity.bound(l - 1) < together
+    assert all(sum(shares[:k]) <= 100 * diversity.bound(k) for k in range(1, l - 1))
+    monkeypatch.setattr("checks.log_cuts.MAX_CASES", 0)
+    for attempt in range(3):
+        assert is_within_its_cut(tree_of_classes(shares), diversity, [0], attempt)
+
+
 def test_groups_that_are_too_many_are_left_to_others_where_published_values_hold_several() -> None:
     """The bound on the largest ones is about published values."""
     ratios = np.zeros((3, 3))
