@@ -39,7 +39,7 @@ TESTS = {
     "single_table": ("single_table", "requirements"),
     "maxent_diversity": ("maxent_diversity", *ALGORITHMS),
     "k_combinatorial": ("k_combinatorial", "maxent_algorithms"),
-    "vector_sets": ("maxent_algorithms", "k_combinatorial"),
+    "vector_sets": ("vector_sets", "maxent_algorithms", "k_combinatorial"),
 }
 """The test files of tests/checks for a module; ALGORITHMS where nothing is said."""
 
