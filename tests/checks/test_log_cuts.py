@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checks.functional_diversity import Functional, Induction
 from checks.l_diversity import Distinct, Diversity, NegativeDisclosure, NpdRecursive, Recursive, loosened_to
-from checks.log_cuts import EntropyCases, TrimmedCases, cases_of, cuts
+from checks.log_cuts import EntropyCases, GroupCases, TrimmedCases, cases_of, cuts
 from checks.log_tree import ZERO_LOG, LogTree
 from checks.sensitive_tree import SensitiveTree
 from models.collection import Collection
@@ -125,10 +125,53 @@ def test_every_violation_is_within_the_cut_of_the_case_of_its_head(
         assert is_within_its_cut(tree, diversity, combination, attempt)
 
 
-def test_a_value_exactly_at_the_bound_may_be_in_the_tail_of_a_violation() -> None:
-    """The ratio of the first two values is c in every class, and with the third, which is absent, so is the tail's."""
-    tree = tree_of_classes((6, 2, 0), (3, 1, 1))
-    assert is_within_its_cut(tree, Recursive(Fraction(3), 2), [0], 0)
+@pytest.mark.parametrize("most_cases", [40_000, 0])
+@pytest.mark.parametrize(
+    ("classes", "diversity"),
+    [
+        (((6, 2, 0), (3, 1, 1)), Recursive(Fraction(3), 2)),
+        (((10, 3, 3, 1, 1),), Recursive(Fraction(2), 3)),
+        (((10, 3, 3, 1, 1), (3, 1, 1, 1, 1)), Recursive(Fraction(5), 4)),
+    ],
+)
+def test_a_class_whose_tail_is_exactly_at_the_bound_is_within_a_cut(
+    classes: tuple[tuple[int, ...], ...], diversity: Recursive, most_cases: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head is c times the tail, in the first class. There may be values that hold the tail by themselves."""
+    monkeypatch.setattr("checks.log_cuts.MAX_CASES", most_cases)
+    for attempt in range(3):
+        assert is_within_its_cut(tree_of_classes(*classes), diversity, [0], attempt)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_cut_of_group_cases_holds_where_the_tail_is_as_heavy_as_it_may_be(seed: int) -> None:
+    """Several cases at a time, of random log-ratios between random bounds; the scale of a class says nothing."""
+    rng = np.random.default_rng(seed)
+    values, count = int(rng.integers(3, 7)), int(rng.integers(1, 5))
+    heads, cases = rng.integers(0, values, count), np.arange(count)
+    floor = rng.uniform(-4, 1, (values, count))
+    ceiling = floor + rng.choice([0.0, 0.1, 4.0], (values, count)) * rng.random((values, count))
+    floor = np.where(rng.random((values, count)) < 0.2, ZERO_LOG, floor)
+    floor[heads, cases] = ceiling[heads, cases] = 0
+    place = rng.choice([0.0, 0.5, 1.0], (values, count))
+    y = np.where((floor == ZERO_LOG) & (place < 1), ZERO_LOG, floor + place * (ceiling - floor))
+    balance = rng.choice([-1.0, 1.0], (values, count)) * rng.uniform(0.1, 2, (values, count))
+    balance[heads, cases] = -rng.uniform(0.1, 2, count)
+    weight = balance * np.exp(y)
+    group, tail = -np.minimum(weight, 0).sum(axis=0), np.maximum(weight, 0).sum(axis=0)
+    # In some the tail weighs just as much as the group, in some far less, so that one case's terms would spoil another's.
+    fraction = np.where(tail > 0, group / np.where(tail > 0, tail, 1), 1) * np.exp(-rng.choice([0.0, 20.0], count))
+    balance = np.where(balance > 0, balance * fraction, balance)
+    found = GroupCases.of(heads, balance, floor, ceiling)
+    shares = np.where(found.support, balance * np.exp(y), 0.0)
+    for drawn in (np.where(found.support, rng.random((values, count)), 0.0), shares):
+        total = drawn.sum(axis=0)
+        weights = np.where(total > 0, drawn / np.where(total > 0, total, 1), 0.0)
+        cut = cuts(found, weights)
+        shown = (weights > 0) | (found.slopes > 0) | (np.arange(values)[:, None] == heads)
+        for shift in (0.0, 7.0, -7.0):
+            form = np.where(shown, cut.coefficients * (y + shift), 0.0).sum(axis=0)
+            assert np.all((form <= cut.bounds + 1e-9) | (total == 0) & found.support.any(axis=0))
 
 
 @pytest.mark.parametrize("shares", [(45, 45, 10), (30, 30, 30, 10), (25, 25, 24, 23, 3)])

@@ -29,19 +29,24 @@ COLLECTIONS, MOST, SECONDS = 1500, 100, 90
 SPOKEN = re.compile(r"__str__|describe|_described|as_json|__post_init__|parse_diversity|assess|eligible|__repr__")
 """Functions that only say what was decided, or refuse input; their tests are elsewhere."""
 
-ALGORITHMS = ("branch_and_bound", "log_cuts", "entropy_boxes", "maxent_algorithms", "budget")
 TESTS = {
-    "l_diversity": ("l_diversity", "single_table", "maxent_diversity", "maxent_algorithms"),
+    "branch_and_bound": ("branch_and_bound", "log_cuts", "entropy_boxes", "maxent_algorithms", "budget"),
+    "entropy_boxes": ("entropy_boxes", "branch_and_bound", "maxent_algorithms"),
     "exact_entropy": ("exact_entropy",),
+    "functional_diversity": ("functional_diversity", "log_cuts", "maxent_algorithms"),
+    "hull": ("maxent_algorithms", "budget"),
     "k_anonymity": ("k_anonymity",),
-    "functional_diversity": ("functional_diversity", "maxent_diversity", "maxent_algorithms"),
-    "t_closeness": ("t_closeness",),
-    "single_table": ("single_table", "requirements"),
-    "maxent_diversity": ("maxent_diversity", *ALGORITHMS),
     "k_combinatorial": ("k_combinatorial", "maxent_algorithms"),
+    "l_diversity": ("l_diversity", "single_table", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
+    "log_cuts": ("log_cuts", "branch_and_bound", "maxent_algorithms"),
+    "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms"),
+    "pairwise_ratios": ("maxent_algorithms",),
+    "relaxed_diversity": ("maxent_algorithms",),
+    "single_table": ("single_table", "requirements"),
+    "t_closeness": ("t_closeness",),
     "vector_sets": ("vector_sets", "maxent_algorithms", "k_combinatorial"),
 }
-"""The test files of tests/checks for a module; ALGORITHMS where nothing is said."""
+"""The test files of tests/checks for a module."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -113,7 +118,7 @@ def main() -> None:
         return answer.expected is not None and answer.expected is not (answer.verdict is Verdict.HOLDS)
 
     def tested(module: str) -> int:
-        files = [f"tests/checks/test_{name}.py" for name in TESTS.get(module, ALGORITHMS)]
+        files = [f"tests/checks/test_{name}.py" for name in TESTS[module]]
         plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"]
         return int(pytest.main([*plain, "-m", "not data and not slow", "-k", "not boxes_exclude_what", *files]))
 
