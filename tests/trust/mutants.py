@@ -95,7 +95,7 @@ def main() -> None:
     chosen = parser.parse_args()
     part, parts = map(int, chosen.part.split("/"))
     os.chdir(ROOT)
-    os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES="15")
+    os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES="50")
     names = [name for name in made() if name.startswith(tuple(chosen.wanted) or "")][part::parts]
     os.chdir(ROOT / "mutants")
     sys.path[:0] = [str(ROOT / "mutants" / folder) for folder in (".", "tests", "tests/trust")]
