@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import lambertw
 
 from checks.branch_and_bound import branch_and_bound
-from checks.entropy_boxes import Box, box_cut, roots, surviving
+from checks.entropy_boxes import _STRETCH, Box, box_cut, roots, surviving
 from checks.finding import Verdict
 from checks.l_diversity import Entropy
 from checks.log_cuts import EntropyCases, cases_of, cuts, lower_lambert
@@ -93,6 +93,28 @@ def test_no_cut_of_a_box_excludes_a_violation_in_it(seed: int, values: int, vani
         cut = box_cut(box, bound, rng.normal(size=values + 2) * rng.choice([0.1, 1, 10], size=values + 2))
         violations = points[entropies <= bound]
         assert np.all(violations @ cut.coefficients(head) <= cut.bound + 1e-9 * (1 + abs(cut.bound)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_cut_of_a_box_is_the_largest_sum_of_its_terms(seed: int) -> None:
+    """In a direction of size 1; each term on a fine grid of its interval."""
+    rng = np.random.default_rng(seed)
+    values, log_effective = int(rng.integers(2, 8)), float(rng.uniform(0.05, 2))
+    head, n, m = int(rng.integers(values)), float(rng.uniform(0.01, 0.9)), float(rng.uniform(-0.9, 3))
+    low, high = np.sort(rng.uniform(-8, 0, size=(2, values)), axis=0)
+    high = np.where(rng.random(values) < 0.3, 0.0, high)
+    low[head] = high[head] = 0
+    w = rng.choice([-1.0, 0.0, 1.0, 1.0], values) * rng.uniform(0.1, 1, values)
+    w[0] += 0.1
+    w *= (1 - n) / np.abs(w).sum()
+    y = np.linspace(low, high, 50_001)
+    terms = w * y + n * np.exp(y) * (y + log_effective - m)
+    expected = float(terms.max(axis=0).sum() + n * np.exp(m - 1))
+    box = Box(head, low, high, np.zeros((0, values + 2)), np.zeros((0, values)))
+    cut = box_cut(box, log_effective, np.append(w, [n / _STRETCH, -n * m / _STRETCH]))
+    assert cut.bound == pytest.approx(expected, abs=1e-6)
+    assert cut.bound >= expected - 1e-8
+    assert cut.weights == pytest.approx(w)
 
 
 @settings(max_examples=150)
