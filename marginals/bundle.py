@@ -63,16 +63,17 @@ _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 def write_bundle(published: Published, folder: Path, key: SecretKey | None = None) -> None:
     """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
 
-    A crash leaves the old bundle or none. Raises InputError for any other folder, where nothing can be written, or
-    where it cannot be signed.
+    A crash leaves the old bundle or none. Raises InputError for any other folder, for one with other files beside the
+    bundle, where nothing can be written, or where it cannot be signed.
     """
+    if key is not None:
+        _keep_apart(key, folder)
     require_replaceable(folder)
     files = _files(published)
     if max(map(len, files.values())) > _MAX_FILE_BYTES or sum(map(len, files.values())) > _MAX_BYTES:
         raise InputError(f"the release would be larger than the {_MAX_BYTES} bytes that are read; set search.max_cells")
     try:
         if key is not None:
-            _keep_apart(key, folder)
             files[SIGNATURE] = signature_of(files[DESCRIPTOR], key, folder)
         replace_folder(folder, files)
     except OSError as error:

@@ -437,7 +437,12 @@ _SIGN = click.option(
 
 @main.command()
 @_CONFIG
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the release; replaces one.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder of the release; replaces one there, but no other files.",
+)
 @_SIGN
 @_json_option
 def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
