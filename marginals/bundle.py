@@ -170,6 +170,7 @@ def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
         )
 
     def describing(report: dict[str, Any]) -> bytes:
+        """The descriptor with this report, or none."""
         release = {key: value for key, value in package["release"].items() if key != "report"} | report
         return _descriptor_bytes({**package, "release": release})
 
@@ -206,6 +207,7 @@ class _Names:
         self._taken: set[str] = set()
 
     def new(self, wish: str) -> str:
+        """A name like the one wished for that is not taken yet."""
         slug = re.sub(r"[^a-z0-9._-]+", "_", wish.lower()).strip("._-")[:120] or "table"
         name, number = slug, 2
         while name in self._taken:
@@ -443,9 +445,9 @@ def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
         raise BundleError(DESCRIPTOR, "release.attributes must name the attributes")
     if len(attributes) > _MAX_ATTRIBUTES:
         raise BundleError(DESCRIPTOR, f"there are more than the {_MAX_ATTRIBUTES} attributes that are read")
-    roles = {}
     if COUNT in attributes:
         raise BundleError(DESCRIPTOR, f"an attribute {COUNT!r} would give marginals two columns of this name")
+    roles = {}
     for name, described in attributes.items():
         role = described.get("role") if isinstance(described, dict) else None
         if role not in (Role.QUASI_IDENTIFIER.value, Role.SENSITIVE.value):

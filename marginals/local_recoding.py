@@ -14,6 +14,7 @@ import pandas as pd
 
 from checks.functional_diversity import Functional, Induction
 from checks.l_diversity import satisfies
+from marginals.attribute import COUNT
 from marginals.table import Table
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.domain import Domain
@@ -165,7 +166,7 @@ class LocalRecoding:
             attribute: np.array(self._taxonomy(attribute).labels, dtype=object)[self._column(attribute)]
             for attribute in self.domain.attributes
         }
-        return pd.DataFrame({**columns, "count": self.cells.counts})
+        return pd.DataFrame({**columns, COUNT: self.cells.counts})
 
     def as_json(self) -> dict[str, object]:
         """What an anonymizer reports of the table: plain values."""

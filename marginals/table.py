@@ -278,11 +278,13 @@ class _Reading:
 
     @classmethod
     def of(cls, source: Source, wanted: Mapping[str, Attribute], missing: Iterable[str], domain: str) -> "_Reading":
+        """The reading of the columns among those wanted that are used."""
         used = {column: attribute for column, attribute in wanted.items() if attribute.role.is_used}
         return cls(source, used, frozenset(missing), domain)
 
     @property
     def roles(self) -> dict[str, Role]:
+        """Of the used columns."""
         return {column: attribute.role for column, attribute in self.wanted.items()}
 
     def counted(self, rows: DistinctRows) -> Table:

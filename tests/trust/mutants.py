@@ -117,7 +117,7 @@ def main() -> None:
             return bool(answer.algorithm != "iterative fitting")
         return answer.expected is not None and answer.expected is not (answer.verdict is Verdict.HOLDS)
 
-    def tested(module: str) -> int:
+    def status_of_tests(module: str) -> int:
         files = [f"tests/checks/test_{name}.py" for name in TESTS[module]]
         plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"]
         return int(pytest.main([*plain, "-m", "not data and not slow", "-k", "not boxes_exclude_what", *files]))
@@ -129,7 +129,7 @@ def main() -> None:
         outcome = "survived"
         if in_fork(name, partial(disagrees, asked)):
             outcome = "brute force"
-        elif in_fork(name, partial(tested, module)):
+        elif in_fork(name, partial(status_of_tests, module)):
             outcome = "tests"
         tally[module, outcome] += 1
         print(json.dumps({"mutant": name, "noticed by": outcome}), flush=True)
