@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
-from marginals.table import read_table
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from marginals.tables.table import read_table
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 SIZES = {

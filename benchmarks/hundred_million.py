@@ -103,7 +103,7 @@ def run(code: str, *arguments: str) -> tuple[dict[str, float], str]:
 
 PUBLISH = """
 import sys
-from marginals.command_line import main
+from marginals.commands.main import main
 main(sys.argv[1:], standalone_mode=False)
 """
 YARDSTICK = """

@@ -11,12 +11,12 @@ from itertools import combinations
 import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
-from models.iterative_fitting import TOLERANCE, Fit, iterative_fit
+from models.graphs.collection import Collection
+from models.inference.iterative_fitting import TOLERANCE, Fit, iterative_fit
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 EDGES = (10, 22, 46, 100)
 """Values of each of the three attributes, so that their cubes are 10^3 to 10^6."""

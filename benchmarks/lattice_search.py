@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
-from checks.l_diversity import parse_diversity
-from checks.requirements import Requirements
+from checks.claims.requirements import Requirements
+from checks.diversity.l_diversity import parse_diversity
 from marginals import Attribute, Hierarchy, Table, read_table
-from marginals.config import read_hierarchy
-from marginals.lattice import LatticeResult, minimal_tables
-from marginals.simulation import census_hierarchies, simulate_census
-from models.data_cube import DataCube
+from marginals.anonymizers.lattice import LatticeResult, minimal_tables
+from marginals.config.release_toml import read_hierarchy
+from marginals.demo.census import census_hierarchies, simulate_census
+from models.tables.data_cube import DataCube
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 NAMES = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass", "salary-class")

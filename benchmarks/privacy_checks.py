@@ -17,18 +17,18 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, say
 
+from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
+from checks.combinatorial.k_combinatorial import k_combinatorial
+from checks.diversity.l_diversity import parse_diversity
 from checks.finding import Verdict
-from checks.k_combinatorial import by_join as k_combinatorial_by_join
-from checks.k_combinatorial import k_combinatorial
-from checks.l_diversity import parse_diversity
-from checks.maxent_diversity import by_join, maxent_diversity
-from checks.pairwise_ratios import pairwise_ratios
-from checks.sensitive_tree import SensitiveTree, sensitive_tree
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from checks.maxent.maxent_diversity import by_join, maxent_diversity
+from checks.maxent.pairwise_ratios import pairwise_ratios
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.graphs.collection import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 VALUES, ROWS, K = 14, 200_000, 6
 CRITERIA = ("recursive:3,6", "entropy:6")

@@ -54,7 +54,7 @@ def main() -> None:
         path.write_text(config())
         read = f"import pandas; pandas.read_csv({str(DATA / 'adult.csv')!r}, dtype=str)"
         yardstick, _, _ = measured([sys.executable, "-c", read])
-        publish = "from marginals.command_line import main; main()"
+        publish = "from marginals.commands.main import main; main()"
         out = str(Path(folder) / "release")
         command = [sys.executable, "-c", publish, "publish", str(path), "--out", out, "--json"]
         seconds, peak, output = measured(command)

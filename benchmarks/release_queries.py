@@ -20,15 +20,15 @@ import numpy as np
 import pandas as pd
 from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
-from models.calibrated_tree import CalibratedTree
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
-from models.maximum_entropy import MaximumEntropy
-from models.sampling import Sampler
-from models.tree_margins import expected_counts, proportional
+from models.graphs.collection import Collection
+from models.inference.calibrated_tree import CalibratedTree
+from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.sampling import Sampler
+from models.inference.tree_margins import expected_counts, proportional
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult" / "adult.csv"
 CLIQUES = (

@@ -26,12 +26,12 @@ import pandas as pd
 from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
 from marginals import Attribute, Policy, Release, Table, anonymize, publish, read_table
-from marginals.config import read_hierarchy
+from marginals.config.release_toml import read_hierarchy
 from models.arrays import CodeArray
-from models.contingency_table import ContingencyTable
-from models.domain import Domain
-from models.hierarchy import Hierarchy
 from models.search import STRATEGIES, select
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data") / "adult"
 

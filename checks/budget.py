@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from sys import maxsize
 
-from models.bounds import ALL_NODES
+from models.programs.cell_bounds import ALL_NODES
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, br
 from checks.risk.record import Records, RecordSpace, distance_from_root
 from checks.risk.risk_bound import precedes, upper_bound
 from checks.risk.sensitivity import Linear, Multiplicative, Weights, harmonic_shares
-from marginals.attribute import Attribute, Role
-from marginals.config import read_hierarchy
-from marginals.risk_plot import pyplot
-from marginals.table import read_rows
+from marginals.config.release_toml import read_hierarchy
+from marginals.pages.risk_plot import pyplot
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.table import read_rows
 from models.arrays import CountArray, IndexArray
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")

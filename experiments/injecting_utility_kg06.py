@@ -26,15 +26,15 @@ import numpy as np
 from bars import draw
 from figures import Figure
 
-from checks.requirements import PrivacyConstraint
+from checks.claims.requirements import PrivacyConstraint
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
-from marginals.config import read_hierarchy
-from marginals.simulation import census_hierarchies, simulate_census
-from models.collection import Collection
-from models.domain import Mask
-from models.hierarchy import Hierarchy
-from models.margin import Margin
-from models.maximum_entropy import MaximumEntropy
+from marginals.config.release_toml import read_hierarchy
+from marginals.demo.census import census_hierarchies, simulate_census
+from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.domain import Mask
+from models.tables.hierarchy import Hierarchy
+from models.tables.margin import Margin
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

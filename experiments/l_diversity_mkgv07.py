@@ -22,15 +22,15 @@ import numpy as np
 import pandas as pd
 from figures import Figure
 
-from checks.equivalence_classes import equivalence_classes
-from checks.homogeneity import average, homogeneity
-from checks.l_diversity import Entropy, Recursive
-from checks.requirements import Requirements
-from marginals.attribute import Attribute, Role
-from marginals.config import read_hierarchy
-from marginals.lattice import SingleTable, minimal_tables, single_table
-from marginals.table import Table, read_table
-from models.data_cube import DataCube
+from checks.claims.requirements import Requirements
+from checks.classes.equivalence_classes import equivalence_classes
+from checks.classes.homogeneity import average, homogeneity
+from checks.diversity.l_diversity import Entropy, Recursive
+from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
+from marginals.config.release_toml import read_hierarchy
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.table import Table, read_table
+from models.tables.data_cube import DataCube
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

@@ -24,22 +24,22 @@ from pathlib import Path
 import numpy as np
 from figures import Figure
 
-from checks.functional_diversity import Functional, excessive_protection
-from checks.l_diversity import Recursive
-from checks.requirements import Requirements
-from checks.spelling import spelled
-from marginals.attribute import Attribute, Role
-from marginals.classification import relative_accuracy
-from marginals.config import read_hierarchy
+from checks.claims.requirements import Requirements
+from checks.diversity.functional_diversity import Functional, excessive_protection
+from checks.diversity.l_diversity import Recursive
+from checks.diversity.spelling import spelled
+from marginals.anonymizers.classification import relative_accuracy
+from marginals.anonymizers.full_domain import best_full_domain
+from marginals.anonymizers.hilbert_mapping import hilbert_groups
+from marginals.anonymizers.lattice import minimal_tables
+from marginals.anonymizers.local_recoding import LocalRecoding
+from marginals.anonymizers.sweeping import sweep
+from marginals.config.release_toml import read_hierarchy
 from marginals.errors import NothingPublishableError
-from marginals.full_domain import best_full_domain
-from marginals.hilbert_mapping import hilbert_groups
-from marginals.lattice import minimal_tables
-from marginals.local_recoding import LocalRecoding
-from marginals.sweeping import sweep
-from marginals.table import Table, read_table
-from models.hierarchy import Hierarchy
-from models.query_error import average_relative_error, random_count_queries
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.table import Table, read_table
+from models.inference.query_error import average_relative_error, random_count_queries
+from models.tables.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

@@ -23,22 +23,22 @@ for _floor in (models, checks):
 
 if TYPE_CHECKING:
     from marginals import interchange as interchange
-    from marginals.assessing import assess
-    from marginals.attacking import attack
-    from marginals.attribute import Attribute, Role
-    from marginals.config import read_config, read_hierarchy
-    from marginals.disclosing import DisclosureRule, disclose, generalize, hide
+    from marginals.anonymizers.hilbert_mapping import hilbert
+    from marginals.anonymizers.sweeping import sweep
+    from marginals.attacks.attacking import attack
+    from marginals.bundle.verification import verify
+    from marginals.config.release_toml import read_config, read_hierarchy
+    from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
     from marginals.errors import BundleError, InputError, NothingPublishableError
-    from marginals.hilbert_mapping import hilbert
-    from marginals.policy import Policy
-    from marginals.publishing import anonymize, publish
-    from marginals.release import Release, open_release
-    from marginals.risk import Risk, disclosure_risk
-    from marginals.sweeping import sweep
-    from marginals.table import Rows, Table, read_rows, read_table
-    from marginals.verification import verify
+    from marginals.publishing.assessing import assess
+    from marginals.publishing.policy import Policy
+    from marginals.publishing.publishing import anonymize, publish
+    from marginals.release.release import Release, open_release
+    from marginals.risk.assessment import Risk, disclosure_risk
+    from marginals.tables.attribute import Attribute, Role
+    from marginals.tables.table import Rows, Table, read_rows, read_table
     from models.errors import MarginalsError
-    from models.hierarchy import Hierarchy
+    from models.tables.hierarchy import Hierarchy
 
 __version__ = "0.1.0"
 
@@ -76,35 +76,35 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Attribute": "marginals.attribute",
+    "Attribute": "marginals.tables.attribute",
     "BundleError": "marginals.errors",
-    "DisclosureRule": "marginals.disclosing",
-    "Hierarchy": "models.hierarchy",
+    "DisclosureRule": "marginals.disclosure.rules",
+    "Hierarchy": "models.tables.hierarchy",
     "InputError": "marginals.errors",
     "MarginalsError": "models.errors",
     "NothingPublishableError": "marginals.errors",
-    "Policy": "marginals.policy",
-    "Release": "marginals.release",
-    "Risk": "marginals.risk",
-    "Role": "marginals.attribute",
-    "Rows": "marginals.table",
-    "Table": "marginals.table",
-    "anonymize": "marginals.publishing",
-    "assess": "marginals.assessing",
-    "attack": "marginals.attacking",
-    "disclose": "marginals.disclosing",
-    "disclosure_risk": "marginals.risk",
-    "generalize": "marginals.disclosing",
-    "hide": "marginals.disclosing",
-    "hilbert": "marginals.hilbert_mapping",
-    "open_release": "marginals.release",
-    "publish": "marginals.publishing",
-    "read_config": "marginals.config",
-    "read_hierarchy": "marginals.config",
-    "read_rows": "marginals.table",
-    "read_table": "marginals.table",
-    "sweep": "marginals.sweeping",
-    "verify": "marginals.verification",
+    "Policy": "marginals.publishing.policy",
+    "Release": "marginals.release.release",
+    "Risk": "marginals.risk.assessment",
+    "Role": "marginals.tables.attribute",
+    "Rows": "marginals.tables.table",
+    "Table": "marginals.tables.table",
+    "anonymize": "marginals.publishing.publishing",
+    "assess": "marginals.publishing.assessing",
+    "attack": "marginals.attacks.attacking",
+    "disclose": "marginals.disclosure.rules",
+    "disclosure_risk": "marginals.risk.assessment",
+    "generalize": "marginals.disclosure.rules",
+    "hide": "marginals.disclosure.rules",
+    "hilbert": "marginals.anonymizers.hilbert_mapping",
+    "open_release": "marginals.release.release",
+    "publish": "marginals.publishing.publishing",
+    "read_config": "marginals.config.release_toml",
+    "read_hierarchy": "marginals.config.release_toml",
+    "read_rows": "marginals.tables.table",
+    "read_table": "marginals.tables.table",
+    "sweep": "marginals.anonymizers.sweeping",
+    "verify": "marginals.bundle.verification",
 }
 """Where each name lives. Its module is imported when the name is first asked for: pandas takes a second to load."""
 

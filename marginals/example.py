@@ -12,10 +12,10 @@ Release(48 rows, KL divergence 2.532 nats; age:1, diagnosis:0; diagnosis:0, sex:
 
 import pandas as pd
 
-from marginals.attribute import Attribute
-from marginals.policy import Policy
-from marginals.publishing import publish
-from marginals.table import read_table
+from marginals.publishing.policy import Policy
+from marginals.publishing.publishing import publish
+from marginals.tables.attribute import Attribute
+from marginals.tables.table import read_table
 
 _PEOPLE = {
     ("22", "Female", "Asthma"): 4,

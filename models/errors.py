@@ -4,7 +4,7 @@
 class MarginalsError(Exception):
     """Root of every error this project raises on purpose; its text is one sentence for the user.
 
-    >>> from models.hierarchy import Hierarchy
+    >>> from models.tables.hierarchy import Hierarchy
     >>> try:
     ...     Hierarchy.from_rows([("Ulm", "Germany")])
     ... except MarginalsError as error:

@@ -16,7 +16,7 @@ import pytest
 
 import marginals
 from marginals import interchange
-from marginals.command_line import main
+from marginals.commands.main import main
 from marginals.example import release
 
 ROOT = Path(__file__).parent.parent

@@ -12,7 +12,7 @@ import pytest
 import marginals
 
 HEAVY = {"pandas", "scipy", "networkx", "duckdb", "polars", "pyarrow", "matplotlib", "jinja2", "narwhals", "tqdm"}
-HELP = "import sys; sys.argv[1:] = ['--help']\nfrom marginals.command_line import main\nmain(standalone_mode=False)"
+HELP = "import sys; sys.argv[1:] = ['--help']\nfrom marginals.commands.main import main\nmain(standalone_mode=False)"
 
 
 def loaded_by(program: str) -> set[str]:

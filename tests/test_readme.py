@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from marginals.command_line import main
+from marginals.commands.main import main
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

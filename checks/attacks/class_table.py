@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import CodeArray, FloatArray, read_only
-from models.domain import Domain
-from models.margin import Margin
-from models.marginal_model import MarginalModel
+from models.inference.marginal_model import MarginalModel
+from models.tables.domain import Domain
+from models.tables.margin import Margin
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checks.equivalence_classes import EquivalenceClasses
+from checks.classes.equivalence_classes import EquivalenceClasses
 from models.arrays import FloatArray, IndexArray
-from models.contingency_table import ContingencyTable
+from models.tables.contingency_table import ContingencyTable
 
 ROUNDS = 10
 _SWEEPS = 1000

@@ -33,18 +33,18 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
-from checks.equivalence_classes import EquivalenceClasses, equivalence_classes
-from checks.functional_diversity import Functional
-from checks.k_anonymity import nonsensitive_part
-from checks.l_diversity import Diversity, satisfies
+from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
+from checks.classes.k_anonymity import nonsensitive_part
+from checks.diversity.functional_diversity import Functional
+from checks.diversity.l_diversity import Diversity, satisfies
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.frechet_bounds import MarginBounds
-from models.hierarchy import Hierarchy
-from models.junction_tree import maximal_masks
-from models.margin import Margin
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import maximal_masks
+from models.inference.frechet_bounds import MarginBounds
+from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import Hierarchy
+from models.tables.margin import Margin
 
 MOST_CELLS = 1 << 20
 """Cells of a finer margin, empty ones included, that are laid out."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.frechet_bounds import FrechetBounds
+from models.inference.frechet_bounds import FrechetBounds
 
 
 @dataclass(frozen=True)

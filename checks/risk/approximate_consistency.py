@@ -12,7 +12,7 @@ import numpy as np
 from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.record import Records
 from models.arrays import CountArray, IndexArray
-from models.join import match
+from models.tables.join import match
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from checks.risk.record import Records, RecordSpace
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
-from models.mixed_radix import pack, tally
+from models.tables.mixed_radix import pack, tally
 
 
 @dataclass(frozen=True, eq=False)

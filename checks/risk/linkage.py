@@ -17,8 +17,8 @@ from checks.risk.loss import Harm, expected
 from checks.risk.record import Records
 from checks.risk.sensitivity import product
 from models.arrays import BoolArray, FloatArray, IndexArray
-from models.join import match, match_size
-from models.mixed_radix import pack
+from models.tables.join import match, match_size
+from models.tables.mixed_radix import pack
 
 MAX_LINKS = 20_000_000
 """Pairs of a disclosed and a public record that are laid out."""

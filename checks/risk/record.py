@@ -1,7 +1,7 @@
 """Records whose values may each be generalized to a level of its own, suppressed ones included (LSFB09 section 3).
 
-A value is a node of its attribute's taxonomy (`models.taxonomy`). The same kind of record is what a table holds, what is
-disclosed of it, and what an attacker's dictionary says of somebody.
+A value is a node of its attribute's taxonomy (`models.tables.taxonomy`). The same kind of record is what a table holds, what
+is disclosed of it, and what an attacker's dictionary says of somebody.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import CodeArray, FloatArray, IndexArray, read_only
-from models.domain import Domain
 from models.errors import DomainMismatchError
-from models.mixed_radix import group, pack
-from models.taxonomy import Taxonomy
+from models.tables.domain import Domain
+from models.tables.mixed_radix import group, pack
+from models.tables.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,11 @@ class Records:
         wanted = np.broadcast_to(np.asarray(levels, dtype=np.intp), self.nodes.shape)
         columns = [a[level, node] for a, level, node in zip(self.space.ancestors, wanted.T, self.nodes.T)]
         return Records(self.space, np.stack(columns, axis=1))
+
+    def labels(self) -> dict[str, NDArray[np.object_]]:
+        """The label of each value: for each attribute an array of texts, shape (records,)."""
+        columns = zip(self.space.domain.attributes, self.space.taxonomies, self.nodes.T)
+        return {attribute: np.array(taxonomy.labels, dtype=object)[nodes] for attribute, taxonomy, nodes in columns}
 
     def distinct(self) -> tuple["Records", IndexArray]:
         """The different records among them, and for each record the number of its own among those."""

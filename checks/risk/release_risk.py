@@ -23,10 +23,10 @@ from checks.risk.errors import DisclosureRuleError, SensitivityError
 from checks.risk.record import Records
 from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, product
 from models.arrays import CodeArray, FloatArray, IndexArray
-from models.bounds import bounds_of_cells
-from models.collection import Collection
-from models.conditional_expectation import CliqueExpectations, Factor
 from models.errors import DomainMismatchError
+from models.graphs.collection import Collection
+from models.inference.conditional_expectation import CliqueExpectations, Factor
+from models.programs.cell_bounds import bounds_of_cells
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from checks.risk.errors import SensitivityError
 from checks.risk.record import Records
 from models.arrays import FloatArray, IndexArray, read_only
-from models.taxonomy import Taxonomy
+from models.tables.taxonomy import Taxonomy
 
 
 class Sensitivity(Protocol):

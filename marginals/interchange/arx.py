@@ -4,10 +4,10 @@ import csv
 import io
 from pathlib import Path
 
-from marginals.atomic_file import replace_file
 from marginals.errors import InputError
-from marginals.release import Release
-from models.hierarchy import Hierarchy
+from marginals.files.atomic_file import replace_file
+from marginals.release.release import Release
+from models.tables.hierarchy import Hierarchy
 
 
 def arx_text(hierarchy: Hierarchy) -> str:

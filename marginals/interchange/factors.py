@@ -9,11 +9,11 @@ from math import prod
 
 import numpy as np
 
-from marginals.release import Release
+from marginals.release.release import Release
 from models.arrays import FloatArray
-from models.calibrated_tree import CalibratedTree
-from models.possible_cells import TooManyCellsError
-from models.tree_margins import CELL_LIMIT
+from models.inference.calibrated_tree import CalibratedTree
+from models.inference.tree_margins import CELL_LIMIT
+from models.programs.possible_cells import TooManyCellsError
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from typing import Any
 
 import networkx as nx
 
-from marginals.atomic_file import replace_file
-from marginals.release import Release
-from models.margin import Margin
+from marginals.files.atomic_file import replace_file
+from marginals.release.release import Release
+from models.tables.margin import Margin
 
 
 def write_interaction_graph(release: Release, path: str | Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from marginals.errors import InputError
 from marginals.installing import installing
 from marginals.interchange.factors import factors
-from marginals.release import Release
+from marginals.release.release import Release
 
 
 def to_pgmpy(release: Release) -> Any:

@@ -12,10 +12,10 @@ import click
 import pandas as pd
 
 from marginals.errors import InputError
+from marginals.files.output import OutputFile
 from marginals.installing import installing
-from marginals.output import OutputFile
 from marginals.printable import printable
-from marginals.release import Release
+from marginals.release.release import Release
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?[0-9][0-9.,+-]*")

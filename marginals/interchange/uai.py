@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from marginals.atomic_file import replace_file
 from marginals.errors import InputError
+from marginals.files.atomic_file import replace_file
 from marginals.interchange.factors import LabelledFactors, factors
-from marginals.release import Release
+from marginals.release.release import Release
 
 
 def uai_text(network: LabelledFactors) -> str:

@@ -9,7 +9,7 @@ from math import exp, log
 
 import numpy as np
 
-from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
 from models.search.constraint import Reach
 from models.search.greedy import forward, result_of
 from models.search.position import Position

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from models.domain import Domain, Mask
+from models.tables.domain import Domain, Mask
 
 
 class Reach(Enum):

@@ -14,13 +14,13 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from models.domain import Mask
 from models.search.constraint import Reach
 from models.search.greedy import forward, result_of
 from models.search.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
 from models.search.position import Position
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step
+from models.tables.domain import Mask
 
 _TIE = 1e-11
 """Nats. A collection must be better by more than this to replace another."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import FloatArray
-from models.moves import AddVertex, Move, RemoveVertex
+from models.graphs.moves import AddVertex, Move, RemoveVertex
 from models.search.greedy import LEAST_GAIN, Weight, forward
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult

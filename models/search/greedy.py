@@ -11,15 +11,15 @@ from collections.abc import Collection as AnyCollection
 from dataclasses import replace
 from heapq import heappop, heappush
 
-from models.collection import Collection
-from models.domain import Mask, vertices_of
-from models.maximum_entropy import MaximumEntropy
-from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.graphs.collection import Collection
+from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search.constraint import Constraint, Reach, Refusal
 from models.search.objective import KL, Priced
 from models.search.position import Change, Position
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step
+from models.tables.domain import Mask, vertices_of
 
 LEAST_GAIN = 1e-12
 """Nats. Smaller gains are rounding, or a margin that says nothing new."""

@@ -17,11 +17,11 @@ from typing import TypeAlias
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
-from models.domain import Mask
 from models.search.constraint import Reach
 from models.search.objective import Priced
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult
+from models.tables.domain import Mask
 
 LARGEST_LATTICE = 1 << 16
 """Margins of a domain beyond which no bound is computed."""

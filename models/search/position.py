@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from models.collection import Collection
-from models.data_cube import DataCube
-from models.domain import Mask
-from models.interaction_graph import InteractionGraph
-from models.junction_tree import JunctionTree, maximal_masks
-from models.maximum_entropy import MaximumEntropy
-from models.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex
+from models.graphs.collection import Collection
+from models.graphs.interaction_graph import InteractionGraph
+from models.graphs.junction_tree import JunctionTree, maximal_masks
+from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.data_cube import DataCube
+from models.tables.domain import Mask
 
 
 class Change(NamedTuple):

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field, replace
 
-from models.collection import Collection
-from models.data_cube import DataCube
-from models.domain import Mask, vertices_of
 from models.errors import SelectionError
-from models.junction_tree import maximal_masks
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import maximal_masks
 from models.search.constraint import Constraint, Unconstrained
 from models.search.objective import KL, Objective, Priced
+from models.tables.data_cube import DataCube
+from models.tables.domain import Mask, vertices_of
 
 Stop = Callable[[], bool]
 """Asked between two evaluations; True ends the search with the best collection so far."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from models.domain import Mask
 from models.search.problem import Problem, Stop
+from models.tables.domain import Mask
 
 
 @dataclass(frozen=True)

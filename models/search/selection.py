@@ -10,18 +10,18 @@ from itertools import combinations
 
 import networkx as nx
 
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
 from models.errors import SelectionError
-from models.hierarchy import Hierarchy
-from models.maximum_entropy import MaximumEntropy
+from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search.constraint import MarginLimits
 from models.search.greedy import stepwise
 from models.search.objective import KL, LikelihoodRatio, Objective, aic, bic
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Strategy
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 CRITERIA: Mapping[str, Callable[[int], Objective]] = {
     "bic": bic,

@@ -12,20 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.budget import FULL, SEARCHING, Budget
+from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.combinatorial.k_combinatorial import k_combinatorial
+from checks.diversity.functional_diversity import Functional
+from checks.diversity.l_diversity import Diversity, Entropy, Recursive
 from checks.finding import Verdict
-from checks.functional_diversity import Functional
-from checks.hull import by_hull
-from checks.k_combinatorial import k_combinatorial
-from checks.l_diversity import Diversity, Entropy, Recursive
-from checks.maxent_diversity import decided
-from checks.requirements import PrivacyConstraint, Requirements
-from checks.sensitive_tree import SensitiveTree, sensitive_tree
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from checks.maxent.hull import by_hull
+from checks.maxent.maxent_diversity import decided
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.graphs.collection import Collection
 from models.search import Reach
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from privacy_oracles import conditionals
 from privacy_strategies import diversities, functionals, sensitive_collections
 
@@ -82,7 +82,7 @@ def test_whatever_the_budget_a_verdict_is_true_or_undecided(
     vectors = conditionals(collection, sensitive).values()
     expected = Verdict.HOLDS if all(diversity.decide(vector) for vector in vectors) else Verdict.FAILS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("checks.maxent_diversity.SMALL_JOIN", 0)
+        patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
         assert decided(tree, diversity, budget)[1].verdict in (expected, Verdict.UNDECIDED)
         assert by_hull(tree, diversity, budget).verdict in (expected, Verdict.UNDECIDED)
     wanted = k_combinatorial(collection, [sensitive], k).verdict
@@ -134,7 +134,7 @@ def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeyp
     """And so it does each time it is asked."""
     collection, requirements = star(4, 0.02), Requirements(("s",), diversity=Entropy(Fraction(5)))
     assert PrivacyConstraint(collection.cube, requirements)(collection.masks, 0) is None
-    monkeypatch.setattr("checks.requirements.SEARCHING", NOTHING)
+    monkeypatch.setattr("checks.claims.requirements.SEARCHING", NOTHING)
     for _ in range(2):
         refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
         assert refusal is not None

@@ -1,7 +1,7 @@
 """Which changes of the modules that decide does nothing notice?
 
     python tests/trust/mutants.py                      # all mutants; hours of one processor
-    python tests/trust/mutants.py checks.hull checks.l_diversity --part 0/2
+    python tests/trust/mutants.py checks.maxent.hull checks.diversity.l_diversity --part 0/2
 
 mutmut makes the mutants, in the folder `mutants` beside `checks`, and [tool.mutmut] in pyproject.toml says of which modules.
 Each runs in a fork of this process. First on the collections of test_many_collections.py that reach its function, up to the

@@ -18,8 +18,8 @@ from statistics import median
 import pytest
 
 import marginals
-from marginals.atomic_file import replace_file
-from marginals.atomic_folder import replace_folder
+from marginals.files.atomic_file import replace_file
+from marginals.files.atomic_folder import replace_folder
 from small_release import COMMAND, contents, marginals_command, write_config
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "30"))
@@ -27,7 +27,7 @@ SEED = 20260101
 
 FORKING = """
 import os, sys
-from marginals.command_line import main
+from marginals.commands.main import main
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -153,7 +153,7 @@ FULL = """
 import subprocess, sys
 from pathlib import Path
 from click.testing import CliRunner
-from marginals.command_line import main
+from marginals.commands.main import main
 config, place = sys.argv[1], Path(sys.argv[2])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=True)
 target = place / "release"

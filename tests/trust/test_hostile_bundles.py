@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals.command_line import main
-from marginals.seal import SEAL
+from marginals.bundle.seal import SEAL
+from marginals.commands.main import main
 from models.errors import MarginalsError
 from small_release import contents, write_config
 
@@ -370,7 +370,7 @@ def test_hostile_bundles_are_refused_or_do_nothing(whole: dict[str, bytes], tmp_
 BOUNDED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
-from marginals.command_line import main
+from marginals.commands.main import main
 main(sys.argv[2:])
 """
 

@@ -20,8 +20,8 @@ import pytest
 
 import marginals
 from marginals import Attribute, Policy
-from marginals.bundle import read_bundle
-from marginals.publishing import publish
+from marginals.bundle.bundle_files import read_bundle
+from marginals.publishing.publishing import publish
 from models.errors import MarginalsError
 from small_release import contents, marginals_command
 
@@ -290,7 +290,7 @@ def test_no_token_reaches_standard_error_or_a_temporary_file(tmp_path: Path) -> 
         "        opened.add(arguments[0])\n"
         "sys.addaudithook(hook)\n"
         "sys.stderr.isatty = lambda: True\n"
-        "from marginals.command_line import main\n"
+        "from marginals.commands.main import main\n"
         "try:\n"
         "    main(sys.argv[1:])\n"
         "finally:\n"

@@ -15,28 +15,36 @@ import numpy as np
 import pytest
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from checks.branch_and_bound import branch_and_bound
 from checks.budget import FULL
+from checks.classes.assessment import table_diversity
+from checks.classes.k_anonymity import k_anonymity, k_link
+from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
+from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, k_combinatorial
+from checks.combinatorial.programmed_bounds import by_programming
+from checks.diversity.functional_diversity import Functional
+from checks.diversity.l_diversity import (
+    Distinct,
+    Diversity,
+    Entropy,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    Simple,
+)
 from checks.finding import Verdict
-from checks.fitted_diversity import fitted_diversity
-from checks.functional_diversity import Functional
-from checks.hull import by_hull, by_supports
-from checks.k_anonymity import k_anonymity, k_link
-from checks.k_combinatorial import by_join as k_combinatorial_by_join
-from checks.k_combinatorial import by_search, by_vector_sets, k_combinatorial
-from checks.l_diversity import Distinct, Diversity, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.maxent_diversity import at_base_values, by_join, maxent_diversity
-from checks.outcome import Outcome
-from checks.pairwise_ratios import pairwise_ratios
-from checks.programmed_bounds import by_programming
-from checks.relaxed_diversity import relaxed_diversity
-from checks.sensitive_tree import SensitiveTree, sensitive_tree
-from checks.single_table import table_diversity
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from checks.maxent.branch_and_bound import branch_and_bound
+from checks.maxent.fitted_diversity import fitted_diversity
+from checks.maxent.hull import by_hull, by_supports
+from checks.maxent.maxent_diversity import at_base_values, by_join, maxent_diversity
+from checks.maxent.outcome import Outcome
+from checks.maxent.pairwise_ratios import pairwise_ratios
+from checks.maxent.relaxed_diversity import relaxed_diversity
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.graphs.collection import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from privacy_oracles import (
     base_table,
     base_values,

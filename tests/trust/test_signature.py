@@ -23,8 +23,8 @@ from click.testing import CliRunner, Result
 
 import marginals
 from marginals import BundleError, InputError, Release
-from marginals.command_line import main
-from marginals.signature import SIGNATURE, check_signature, public_key, secret_key
+from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key
+from marginals.commands.main import main
 from minisign_programs import Keys, make_keys, write_keys, write_stub
 from small_release import COMMAND, contents, marginals_command, write_config
 
@@ -276,7 +276,7 @@ def test_a_check_that_cannot_be_made_is_no_verdict(
 def test_a_program_that_does_not_end_is_ended(
     release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("marginals.signature._SECONDS", 0.5)
+    monkeypatch.setattr("marginals.bundle.signature._SECONDS", 0.5)
     monkeypatch.setenv("STUB", "hang")
     with pytest.raises(InputError, match="did not end within"):
         release.write(tmp_path / "release", sign=write_keys(tmp_path, "ours").secret)

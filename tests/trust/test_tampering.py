@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import marginals
-from marginals.bundle import read_bundle
-from marginals.seal import SEAL
+from marginals.bundle.bundle_files import read_bundle
+from marginals.bundle.seal import SEAL
 from small_release import write_config
 
 SEED = 20260102

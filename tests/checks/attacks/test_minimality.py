@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.attacks.minimality import Refinement, refinements
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
-from checks.l_diversity import parse_diversity, satisfies
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.frechet_bounds import FrechetBounds, MarginBounds
-from models.hierarchy import Hierarchy
+from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.diversity.l_diversity import parse_diversity, satisfies
+from models.graphs.collection import Collection
+from models.inference.frechet_bounds import FrechetBounds, MarginBounds
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 # In no alphabetical order, so that an order taken for another one shows.
 DOMAIN = Domain.of(

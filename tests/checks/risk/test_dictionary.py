@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from checks.risk.dictionary import Dictionary, consistent_counts, identification_probability
 from checks.risk.record import Records, RecordSpace
-from models.domain import Domain
 from models.errors import DomainMismatchError
-from models.hierarchy import Hierarchy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, generalizations, records, spaces
 
 

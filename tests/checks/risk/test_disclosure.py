@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from checks.risk.disclosure import Disclosure, Rule, disclosed, generalize, hide
 from checks.risk.errors import DisclosureRuleError
 from checks.risk.record import Records, RecordSpace
-from models.domain import Domain
 from models.errors import DomainMismatchError
-from models.hierarchy import Hierarchy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from risk_strategies import records, spaces
 
 

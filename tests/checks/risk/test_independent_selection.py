@@ -12,8 +12,8 @@ from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.errors import DisclosureRuleError
 from checks.risk.independent_selection import attribute_counts, select_clustered, select_independent
 from checks.risk.record import Records, RecordSpace
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, records, spaces
 
 

@@ -11,8 +11,8 @@ from checks.risk.linkage import Links, enlarged, linkage_losses, linkage_risk, u
 from checks.risk.loss import Harm, losses, risk
 from checks.risk.record import Records, RecordSpace
 from checks.risk.sensitivity import Constant, Linear, Weights, constant_shares
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 
 

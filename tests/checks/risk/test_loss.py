@@ -10,8 +10,8 @@ from checks.risk.errors import DisclosureRuleError
 from checks.risk.loss import Harm, bayes_risk, expected, losses, risk, worst_case_risk
 from checks.risk.record import Records, RecordSpace
 from checks.risk.sensitivity import Constant, Linear, Weights, constant_shares
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, records, sensitivities, spaces
 
 SPACE = RecordSpace(Domain.of({"name": Hierarchy.flat(["Ann", "Bob", "Cy"]), "test": Hierarchy.flat(["+", "-"])}))

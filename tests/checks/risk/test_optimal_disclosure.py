@@ -16,8 +16,8 @@ from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
 from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, brute_force
 from checks.risk.record import Records, RecordSpace, distance_from_root
 from checks.risk.sensitivity import Constant
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 from strategies import domains
 

@@ -12,11 +12,11 @@ from checks.risk.loss import Harm, losses
 from checks.risk.record import Records, RecordSpace
 from checks.risk.release_risk import release_risk
 from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, constant_shares
-from models.collection import Collection
-from models.data_cube import DataCube
-from models.domain import Domain
 from models.errors import DomainMismatchError
-from models.maximum_entropy import MaximumEntropy
+from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
 from risk_strategies import records, sensitivities
 from strategies import data_cubes, decomposable_collections, margins, shape_cube
 

@@ -11,8 +11,8 @@ from checks.risk.loss import Harm, losses, risk
 from checks.risk.record import Records, RecordSpace
 from checks.risk.risk_bound import contains, precedes, upper_bound
 from checks.risk.sensitivity import Constant
-from models.domain import Domain
-from models.hierarchy import Hierarchy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 
 

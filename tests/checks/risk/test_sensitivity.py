@@ -18,9 +18,9 @@ from checks.risk.sensitivity import (
     falls_towards_root,
     harmonic_shares,
 )
-from models.domain import Domain
-from models.hierarchy import Hierarchy
-from models.taxonomy import Taxonomy
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from models.tables.taxonomy import Taxonomy
 from risk_strategies import generalizations, records, sensitivities, spaces
 from strategies import hierarchies
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
 from models.errors import SelectionError
-from models.hierarchy import Hierarchy
 from models.search import STRATEGIES, LikelihoodRatio, MarginLimits, Problem, Unconstrained, exact, forward
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from search_oracles import Countdown, allowed_values, by_antichains, by_moves, goes_on_from, never
 from search_strategies import AtMost, Refused, private_problems, problems
 

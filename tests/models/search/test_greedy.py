@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
-from models.interaction_graph import InteractionGraph
-from models.junction_tree import maximal_masks
-from models.maximum_entropy import MaximumEntropy
-from models.moves import AddEdge, AddVertex, allowed_moves, describe
+from models.graphs.collection import Collection
+from models.graphs.interaction_graph import InteractionGraph
+from models.graphs.junction_tree import maximal_masks
+from models.graphs.moves import AddEdge, AddVertex, allowed_moves, describe
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, Priced, Problem, Reach, Refusal, Unconstrained, backward, both, forward
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, never
 from search_strategies import Refused

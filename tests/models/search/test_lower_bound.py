@@ -8,12 +8,12 @@ from operator import or_
 import numpy as np
 from hypothesis import event, given, settings
 
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
 from models.search import LikelihoodRatio, Problem, Reach, forward, with_bound
 from models.search.lower_bound import allowed_margins, lattice_size, lower_bound, score
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from search_oracles import Countdown, all_collections, allowed_values, goes_on_from, never
 from search_strategies import private_problems, problems
 

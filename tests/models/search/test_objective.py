@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from models.collection import Collection
 from models.errors import SelectionError
-from models.maximum_entropy import MaximumEntropy
-from models.moves import allowed_moves
+from models.graphs.collection import Collection
+from models.graphs.moves import allowed_moves
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search import KL, STRATEGIES, LikelihoodRatio, Priced, Problem, aic, bic
 from models.search.position import Position
 from search_oracles import never

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.collection import Collection
-from models.data_cube import DataCube
 from models.errors import NotDecomposableError
-from models.maximum_entropy import MaximumEntropy
-from models.moves import AddEdge, AddVertex, RemoveEdge, RemoveVertex, allowed_moves
+from models.graphs.collection import Collection
+from models.graphs.moves import AddEdge, AddVertex, RemoveEdge, RemoveVertex, allowed_moves
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search.position import Position
+from models.tables.data_cube import DataCube
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,

@@ -5,11 +5,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
-from models.hierarchy import Hierarchy
 from models.search import Problem, anneal, bic, exact, forward, genetic
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from search_oracles import never
 from search_strategies import AtMost
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.collection import Collection
-from models.contingency_table import ContingencyTable
-from models.data_cube import DataCube
-from models.domain import Domain
 from models.errors import MarginalsError, SelectionError
-from models.hierarchy import Hierarchy
-from models.maximum_entropy import MaximumEntropy
+from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search import KL, STRATEGIES, LikelihoodRatio, both, exact, select
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from search_oracles import Countdown
 from strategies import contingency_tables, domains
 

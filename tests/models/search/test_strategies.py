@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
-from models.collection import Collection
-from models.interaction_graph import InteractionGraph
-from models.maximum_entropy import MaximumEntropy
-from models.moves import allowed_moves, describe
+from models.graphs.collection import Collection
+from models.graphs.interaction_graph import InteractionGraph
+from models.graphs.moves import allowed_moves, describe
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, Problem, with_bound
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, allowed_values, is_finer, never

@@ -1,0 +1,1 @@
+"""Criteria on the equivalence classes of one table."""

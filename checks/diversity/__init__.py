@@ -1,0 +1,1 @@
+"""Criteria on the distribution of a sensitive attribute within one class."""

@@ -1,0 +1,85 @@
+"""Maxent diversity of any collection, decomposable or not, on its distribution as iterative fitting gives it.
+
+The fit is not exact, so a verdict must survive its errors: the criterion is decided a little stricter and a little laxer
+than asked, and with and without the cells that the fit has driven almost to nothing. What these do not agree on is
+undecided.
+"""
+
+import numpy as np
+
+from checks.classes.equivalence_classes import EquivalenceClasses, grouped
+from checks.diversity.l_diversity import Distinct, Diversity, loosened_to
+from checks.finding import Finding, Verdict
+from checks.maxent.maxent_diversity import at_base_values, decided, describe_worst
+from checks.maxent.outcome import Outcome
+from checks.maxent.sensitive_tree import SensitiveTree
+from models.graphs.collection import Collection
+from models.inference.expected_counts import ExpectedCells
+from models.inference.iterative_fitting import Fit, iterative_fit
+from models.programs.possible_cells import TooManyCellsError
+from models.tables.domain import Mask
+
+MARGIN = 1e-6
+"""Relative change of the criterion's parameter that a verdict must survive; the fit must be a thousand times better."""
+
+VANISHING = 1e-7
+"""Expected rows below which a cell may be one that the exact distribution leaves empty."""
+
+
+def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
+    """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting."""
+    parameters = {"diversity": str(diversity), "sensitive": sensitive}
+    if not collection.finest_resolution(sensitive):
+        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
+    try:
+        fit = iterative_fit(collection)
+    except TooManyCellsError as error:
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, str(error))
+    if fit.residual > MARGIN / 1000:
+        note = f"the fit still misses a published count by {fit.residual:.2g} of it"
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, note)
+    verdicts, examined, worst = set(), 0, None
+    for least in (0.0, VANISHING):
+        tree = _tree(fit, sensitive, least)
+        asked = at_base_values(diversity, tree)
+        nearby = [loosened_to(asked, MARGIN), loosened_to(asked, -MARGIN)]
+        for criterion in nearby if None not in nearby else [asked]:
+            algorithm, outcome = decided(tree, criterion or asked)
+            examined += outcome.examined
+            verdicts.add(outcome.verdict if criterion is not asked else _robust(tree, asked, outcome))
+            if outcome.combination is not None:
+                worst = describe_worst(tree, asked, outcome.combination)
+    verdict = verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED
+    note = "" if verdict is not Verdict.UNDECIDED else "the value reached is within the fit's error of the bound"
+    name = f"iterative fitting, {algorithm}"
+    return Finding("maxent-diversity", verdict, parameters, worst, name, examined, note)
+
+
+def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:
+    """The verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
+    if outcome.combination is None or isinstance(diversity, Distinct):
+        return outcome.verdict
+    exact = tree.exact_vector(outcome.combination)
+    slack = float(diversity.slack(np.array([[float(v / sum(exact)) for v in exact]]))[0])
+    fails = outcome.verdict is Verdict.FAILS and slack < -MARGIN
+    holds = outcome.verdict is Verdict.HOLDS and outcome.proven_worst and slack > MARGIN
+    return outcome.verdict if fails or holds else Verdict.UNDECIDED
+
+
+def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
+    """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
+    domain = fit.tree.domain
+    known: dict[Mask, EquivalenceClasses] = {}
+
+    def classes_of(mask: Mask) -> EquivalenceClasses:
+        if mask not in known:
+            cells = _without(fit.marginal(mask), least)
+            known[mask] = grouped(domain, cells.margin, cells.codes, cells.expected, sensitive)
+        return known[mask]
+
+    return SensitiveTree.of(fit.tree, sensitive, classes_of)
+
+
+def _without(cells: ExpectedCells, least: float) -> ExpectedCells:
+    kept = np.flatnonzero(cells.expected > least)
+    return ExpectedCells(cells.margin, {a: c[kept] for a, c in cells.codes.items()}, cells.expected[kept])

@@ -1,0 +1,104 @@
+"""Maxent l-diversity: what the maximum-entropy distribution says about the sensitive value (KG06 Def. 4.3, section 7).
+
+Given the nonsensitive cell t, v_s(t) is proportional to the product over the cliques with the sensitive attribute of
+T(t, s), divided by the same product over their separators. The collection passes when every t of positive probability
+passes the criterion. Values are those of the finest published level of the sensitive attribute (Prop. 7.1); a
+collection that does not show the attribute says nothing about it, and passes.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from checks.budget import FULL, Budget
+from checks.diversity.functional_diversity import Functional, Induction
+from checks.diversity.l_diversity import BOUNDARY, Distinct, Diversity, Recursive
+from checks.finding import Finding, Verdict, verdict_of
+from checks.maxent.branch_and_bound import branch_and_bound
+from checks.maxent.hull import by_hull, by_supports
+from checks.maxent.outcome import Outcome
+from checks.maxent.pairwise_ratios import pairwise_ratios
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.graphs.collection import Collection
+
+SMALL_JOIN = 20_000
+"""Up to so many class combinations the join is the fastest algorithm."""
+
+
+def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined) -> Outcome:
+    """Algorithm 1 of design 4.6, the reference: look at every class combination.
+
+    Undecided when there are more than `limit` of them. Time linear in the join, memory in one block of it.
+    """
+    if tree.combination_count > limit:
+        return Outcome(Verdict.UNDECIDED, None, 0, proven_worst=False)
+    worst: tuple[float, tuple[int, ...]] | None = None
+    fails = False
+    examined = 0
+    for combinations, vectors in tree.combinations(tree.conditional_factors, np.multiply):
+        examined += len(vectors)
+        slack = diversity.slack(vectors)
+        close = np.flatnonzero(np.abs(slack) <= BOUNDARY)
+        fails = fails or bool(np.any(slack < -BOUNDARY))
+        fails = fails or any(not diversity.decide(tree.exact_vector(combinations[i].tolist())) for i in close)
+        lowest = int(slack.argmin())
+        if worst is None or slack[lowest] < worst[0]:
+            worst = float(slack[lowest]), tuple(combinations[lowest].tolist())
+    return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
+
+
+def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[str, Outcome]:
+    """The fastest algorithm that fits the criterion and the size, by name, and what it says.
+
+    The join where it is small; pairwise ratios where l is the number of values; supports for distinct; branch and bound
+    where violations have cuts; hull pruning for the rest; at last the join again, while it can be enumerated at all.
+    """
+    small = tree.combination_count <= SMALL_JOIN
+    name, outcome = "join", by_join(tree, diversity) if small else None
+    if outcome is None:
+        if isinstance(diversity, Recursive) and diversity.compares_pairs(len(tree.labels)):
+            name, outcome = "pairwise ratios", pairwise_ratios(tree, diversity)
+        elif isinstance(diversity, Distinct):
+            name, outcome = "supports", by_supports(tree, diversity.l, budget.vectors)
+        elif (bounded := branch_and_bound(tree, diversity, budget)) is not None:
+            name, outcome = "branch and bound", bounded
+        else:
+            name, outcome = "hull", by_hull(tree, diversity, budget)
+    if outcome.verdict is Verdict.UNDECIDED:
+        joined = by_join(tree, diversity, budget.joined)
+        if joined.verdict is not Verdict.UNDECIDED:
+            return "join", joined
+    return name, outcome
+
+
+def at_base_values(diversity: Diversity, tree: SensitiveTree) -> Diversity:
+    """Functional diversity is about base values: those under a published value are equally likely. Others stay."""
+    if isinstance(diversity, Functional) and diversity.induction is None and tree.level:
+        return replace(diversity, induction=Induction.at_level(tree.domain.hierarchy(tree.sensitive), tree.level))
+    return diversity
+
+
+def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> dict[str, Any]:
+    """A class combination for a reader: its cell, the marginals that combine to it, and the value it reaches."""
+    exact = tree.exact_vector(combination)
+    total = sum(exact)
+    shares = np.array([[float(v / total) for v in exact]])
+    described = tree.describe(combination)
+    described["distribution"] = {label: share for label, share in zip(tree.labels, shares[0].tolist()) if share}
+    reached = float(diversity.reached(shares)[0])
+    described["reached"] = reached if np.isfinite(reached) else None
+    return described
+
+
+def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
+    """Whether a decomposable collection is maxent l-diverse in a sensitive attribute. Undecided when the budget ends."""
+    parameters = {"diversity": str(diversity), "sensitive": sensitive}
+    tree = sensitive_tree(collection, sensitive)
+    if tree is None:
+        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
+    diversity = at_base_values(diversity, tree)
+    algorithm, outcome = decided(tree, diversity, budget)
+    worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
+    note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
+    return Finding("maxent-diversity", outcome.verdict, parameters, worst, algorithm, outcome.examined, note)

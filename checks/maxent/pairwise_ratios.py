@@ -1,0 +1,71 @@
+"""Pairwise ratios: maxent diversity where the tail is a single value (design 4.6, algorithm 3; KG06 section 7).
+
+With l as large as the number of sensitive values, recursive (c, l)-diversity bounds the ratio of any two values. The
+largest ratio of each ordered pair over all class combinations comes from one max-product pass along the tree; no join.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from checks.diversity.l_diversity import BOUNDARY, Recursive
+from checks.finding import Verdict, verdict_of
+from checks.maxent.log_tree import LogTree
+from checks.maxent.outcome import Outcome
+from checks.maxent.sensitive_tree import SensitiveTree
+
+
+def pairwise_ratios(tree: SensitiveTree, diversity: Recursive) -> Outcome:
+    """Decide recursive (c, l)-diversity when l is the number of values. Linear in the total size of the cliques.
+
+    Ratios near c are decided by the same pass with fractions. Raises ValueError for any other l, and for don't-care sets.
+    """
+    values = len(tree.labels)
+    if not diversity.compares_pairs(values):
+        raise ValueError(
+            "pairwise ratios decide recursive diversity only where l is the number of values, all of concern"
+        )
+    log_tree = LogTree(tree)
+    pairs = [(head, tail) for head in diversity.heads(values) for tail in range(values) if head != tail]
+    if not pairs:
+        return Outcome(Verdict.HOLDS, None, 0, proven_worst=True)
+    coefficients = np.zeros((values, len(pairs)))
+    for column, (head, tail) in enumerate(pairs):
+        coefficients[tail, column], coefficients[head, column] = 1, -1
+    lowest = log_tree.minima(coefficients)
+    combination = tuple(log_tree.minimizers(coefficients[:, [int(lowest.argmin())]])[0].tolist())
+    slack = float(diversity.c) * np.exp(np.clip(lowest, -700, 700)) - 1
+    fails = bool(np.any(slack < -BOUNDARY))
+    for pair in np.flatnonzero(np.abs(slack) <= BOUNDARY):
+        fails = fails or not _passes_exactly(tree, diversity, *pairs[pair])
+    return Outcome(verdict_of(not fails), combination, len(pairs), proven_worst=True)
+
+
+def _passes_exactly(tree: SensitiveTree, diversity: Recursive, head: int, tail: int) -> bool:
+    """Whether the largest ratio of two values stays below c, by max-product with fractions; infinite ratios break it."""
+    arriving: list[list[Fraction | None]] = [[] for _ in tree.classes]
+    for clique in reversed(range(len(tree.classes))):
+        own = tree.expanded(tree.classes[clique])
+        separator = tree.expanded(tree.separators[clique])
+        best: list[Fraction | None] = [None] * len(tree.separators[clique])
+        for position, above in enumerate(tree.inward[clique].tolist()):
+            a, b = (Fraction(int(own[position, value])) for value in (head, tail))
+            if clique:
+                a, b = (n / int(separator[above, value]) if n else n for n, value in ((a, head), (b, tail)))
+            below = [arriving[child][tree.outward[child][position]] for child in tree.tree.children[clique]]
+            if a == 0 or any(ratio is None for ratio in below):
+                continue
+            if b == 0 or any(ratio is not None and ratio < 0 for ratio in below):
+                best[above] = Fraction(-1)
+                continue
+            ratio = a / b
+            for factor in below:
+                ratio *= factor if factor is not None else 1
+            known = best[above]
+            if known is None or (known >= 0 and ratio > known):
+                best[above] = ratio
+        arriving[clique] = best
+    largest = [ratio for ratio in arriving[0] if ratio is not None]
+    return all(
+        ratio >= 0 and (ratio < diversity.c or (not diversity.strict and ratio == diversity.c)) for ratio in largest
+    )

@@ -1,0 +1,238 @@
+"""The part of a junction tree that shows a sensitive attribute, with class-by-value counts for each clique.
+
+Everything that a decomposable collection says about a sensitive attribute C is in the cliques that hold C (KG06
+Prop. 7.3). They form a subtree; each separator in it holds C too. A *class combination* picks one class of each clique
+so that neighbours agree on what they share: it is a cell t of the nonsensitive attributes, as far as C is concerned.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
+from models.arrays import CodeArray, FloatArray, IndexArray
+from models.errors import ContradictionError
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import JunctionTree
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain, Mask
+from models.tables.join import shared_keys
+
+_BLOCK = 1 << 14
+"""Class combinations that are looked at together."""
+
+Combine = Callable[[FloatArray, FloatArray], FloatArray]
+"""How the rows of two cliques become one: `np.multiply`, `np.minimum` or `np.add`."""
+
+Screen = Callable[[IndexArray, FloatArray], IndexArray]
+"""From partial combinations and their combined rows to the positions worth pursuing, first ones first."""
+
+
+def _positions(of: EquivalenceClasses, among: EquivalenceClasses) -> IndexArray:
+    """For each class the coarser class it belongs to. Raises ContradictionError when there is none."""
+    hierarchies = [of.domain.hierarchy(a) for a in among.attributes]
+    held = dict(zip(of.attributes, of.codes))
+    columns: list[CodeArray] = [
+        h.lift(of.margin[a], among.margin[a])[held[a]] for a, h in zip(among.attributes, hierarchies)
+    ]
+    radices = [h.size(among.margin[a]) for a, h in zip(among.attributes, hierarchies)]
+    sought, known = shared_keys(columns, list(among.codes), radices, (len(of), len(among)))
+    found = np.searchsorted(known, sought)
+    if len(sought) and (not len(known) or np.any(known[np.minimum(found, len(known) - 1)] != sought)):
+        raise ContradictionError(f"the marginals {of.margin} and {among.margin} disagree on an empty cell")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveTree:
+    """Cliques that hold a sensitive attribute, joined along their separators.
+
+    classes, separators: for each clique its classes and those of the separator to its parent; the root's separator is
+    the sensitive attribute alone. inward[i]: for each class of clique i its separator class. outward[i]: the same for
+    each class of the parent. The other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6).
+    """
+
+    sensitive: str
+    tree: JunctionTree
+    classes: tuple[EquivalenceClasses, ...]
+    separators: tuple[EquivalenceClasses, ...]
+    inward: tuple[IndexArray, ...]
+    outward: tuple[IndexArray, ...]
+
+    @classmethod
+    def of(
+        cls, tree: JunctionTree, sensitive: str, classes_of: Callable[[Mask], EquivalenceClasses]
+    ) -> "SensitiveTree":
+        """The cliques of a junction tree that show `sensitive`; there must be one at least.
+
+        classes_of: the classes of a margin given as a mask, for instance `class_source(cube, sensitive)`.
+        """
+        first_step = 1 << tree.domain.offsets[tree.domain.index(sensitive)]
+        subtree = tree.containing(first_step)
+        classes = tuple(map(classes_of, subtree.cliques))
+        separators = tuple(classes_of(separator or first_step) for separator in subtree.separators)
+        inward = tuple(_positions(own, separator) for own, separator in zip(classes, separators))
+        outward = tuple(
+            _positions(classes[parent], separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
+            for parent, separator in zip(subtree.parents, separators)
+        )
+        return cls(sensitive, subtree, classes, separators, inward, outward)
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the tree."""
+        return self.tree.domain
+
+    @cached_property
+    def level(self) -> int:
+        """The finest level at which a clique shows the sensitive attribute."""
+        return min(classes.level for classes in self.classes)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The sensitive values at that level."""
+        return self.domain.hierarchy(self.sensitive).labels[self.level]
+
+    def expanded(self, classes: EquivalenceClasses) -> NDArray[Any]:
+        """Counts by the finest published values: a coarser value's count stands at each of its values."""
+        if classes.level == self.level:
+            return classes.counts
+        return classes.counts[:, self.domain.hierarchy(self.sensitive).lift(self.level, classes.level)]
+
+    @cached_property
+    def conditional_factors(self) -> tuple[FloatArray, ...]:
+        """For each clique T(t, s) / T_separator(t, s), shape (classes, values): their product over the cliques is
+        proportional to the maxent distribution of the sensitive value given t (design 4.6). The root has no separator.
+        """
+        root = self.expanded(self.classes[0])
+        factors: list[FloatArray] = [root / root.sum(axis=1, keepdims=True)]
+        for own, separator, inward in zip(self.classes[1:], self.separators[1:], self.inward[1:]):
+            below = self.expanded(separator)[inward]
+            factors.append(self.expanded(own) / np.where(below > 0, below, 1))
+        return tuple(factors)
+
+    def exact_vector(self, combination: Sequence[int]) -> list[Fraction]:
+        """The product of the `conditional_factors` of a class combination, in some scale, as fractions."""
+        vector = [Fraction(count) for count in self.expanded(self.classes[0])[combination[0]].tolist()]
+        for clique in range(1, len(self.classes)):
+            above = self.expanded(self.classes[clique])[combination[clique]].tolist()
+            below = self.expanded(self.separators[clique])[self.inward[clique][combination[clique]]].tolist()
+            vector = [v * Fraction(a) / Fraction(b) if a else Fraction(0) for v, a, b in zip(vector, above, below)]
+        return vector
+
+    @cached_property
+    def members(self) -> tuple[tuple[IndexArray, IndexArray], ...]:
+        """For each clique its classes ordered by separator class, and where each separator class begins in that."""
+        grouped = []
+        for separator, inward in zip(self.separators, self.inward):
+            order = np.argsort(inward, kind="stable")
+            starts = np.searchsorted(inward[order], np.arange(len(separator) + 1))
+            grouped.append((order, starts))
+        return tuple(grouped)
+
+    @cached_property
+    def combination_count(self) -> int:
+        """How many class combinations there are, those without a common sensitive value included. Exact."""
+        ways = [np.ones(len(classes), dtype=object) for classes in self.classes]
+        for clique in reversed(range(1, len(ways))):
+            arriving = np.zeros(len(self.separators[clique]), dtype=object)
+            np.add.at(arriving, self.inward[clique], ways[clique])
+            ways[self.tree.parents[clique]] *= arriving[self.outward[clique]]
+        return int(ways[0].sum()) if ways else 0
+
+    def _extensions(self, chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:
+        """The classes of the next clique that fit partial combinations: pieces of (position in chosen, class)."""
+        clique = chosen.shape[1]
+        order, starts = self.members[clique]
+        separator = self.outward[clique][chosen[:, self.tree.parents[clique]]]
+        size = starts[separator + 1] - starts[separator]
+        ends = np.cumsum(size)
+        begin = 0
+        while begin < len(chosen):
+            done = int(ends[begin] - size[begin])
+            end = max(int(np.searchsorted(ends, done + block, side="right")), begin + 1)
+            piece = slice(begin, end)
+            rows = np.repeat(np.arange(begin, end), size[piece])
+            within = np.arange(len(rows)) + done - np.repeat(ends[piece] - size[piece], size[piece])
+            yield rows, order[np.repeat(starts[separator[piece]], size[piece]) + within]
+            begin = end
+
+    def depth_first(
+        self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = _BLOCK
+    ) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """Class combinations built up clique by clique, depth first, in blocks.
+
+        contributions: for each clique a row for each class; rows of a combination are combined. screen: from partial
+        combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing, first ones
+        first. block: about how many combinations to take at a time. Yields the complete combinations that come through,
+        shape (n, cliques), with their combined rows.
+        """
+
+        def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
+            own = contributions[chosen.shape[1]]
+            for rows, joined in self._extensions(chosen, block):
+                yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])
+
+        roots = np.arange(len(self.classes[0]))[:, None]
+        first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
+        pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
+        while pending:
+            found = next(pending[-1], None)
+            if found is None:
+                pending.pop()
+                continue
+            chosen, combined = found
+            pursued = screen(chosen, combined)
+            if not len(pursued):
+                continue
+            chosen, combined = chosen[pursued], combined[pursued]
+            if chosen.shape[1] == len(self.classes):
+                yield chosen, combined
+            else:
+                pending.append(extended(chosen, combined))
+
+    def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """All class combinations in blocks, with their combined factors; those whose vector is all 0 are left out."""
+        return self.depth_first(factors, combine, lambda _, vectors: np.flatnonzero(vectors.any(axis=1)))
+
+    def cell(self, combination: Sequence[int]) -> dict[str, str]:
+        """The published labels of a class combination, each attribute at the finest level some clique shows."""
+        finest: dict[str, tuple[int, str]] = {}
+        for classes, position in zip(self.classes, combination):
+            for attribute, label in classes.labels(position).items():
+                level = classes.margin[attribute]
+                if attribute not in finest or level < finest[attribute][0]:
+                    finest[attribute] = (level, label)
+        return {a: finest[a][1] for a in self.domain.attributes if a in finest}
+
+    def describe(self, combination: Sequence[int]) -> dict[str, Any]:
+        """A class combination for a reader: its cell, and which marginals say what about it."""
+        return {
+            "cell": self.cell(combination),
+            "margins": [dict(margin) for margin in self.tree.margins],
+            "counts": [classes.distribution(int(i)) for classes, i in zip(self.classes, combination)],
+        }
+
+
+def class_source(table_of: Callable[[Mask], ContingencyTable], sensitive: str) -> Callable[[Mask], EquivalenceClasses]:
+    """A function from a mask to the classes of that margin, which remembers its answers."""
+    known: dict[Mask, EquivalenceClasses] = {}
+
+    def classes_of(mask: Mask) -> EquivalenceClasses:
+        if mask not in known:
+            known[mask] = equivalence_classes(table_of(mask), sensitive)
+        return known[mask]
+
+    return classes_of
+
+
+def sensitive_tree(collection: Collection, sensitive: str) -> SensitiveTree | None:
+    """The sensitive tree of a decomposable collection; None when no margin shows the attribute."""
+    if not collection.finest_resolution(sensitive):
+        return None
+    return SensitiveTree.of(collection.junction_tree, sensitive, class_source(collection.cube.table, sensitive))

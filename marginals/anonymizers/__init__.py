@@ -1,0 +1,1 @@
+"""Single tables: full-domain generalization along a lattice, and local recoding."""

@@ -1,0 +1,139 @@
+"""The 1-D l-diversity mapping: groups of rows that lie near each other on a Hilbert curve (Ghinita et al., VLDB 2007).
+
+The quasi-identifiers are the axes of a grid, and the Hilbert curve through it puts the rows in one order. Along it,
+groups are formed of rows with different sensitive values; each group is published under the nearest values that cover
+it. This is the local recoding that TZ09 and TZ11 compare SWEEP with; it never generalizes a sensitive value.
+"""
+
+import numpy as np
+
+from checks.diversity.functional_diversity import Functional
+from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights
+from marginals.errors import InputError, NothingPublishableError
+from marginals.tables.table import Table
+from models.arrays import CodeArray, IndexArray
+from models.tables.generalized_cells import GeneralizedCells
+from models.tables.hierarchy import Hierarchy
+from models.tables.hilbert_curve import hilbert_order
+from models.tables.taxonomy import Taxonomy
+
+
+def hilbert(table: Table, requirement: Functional, *, k: int = 1) -> LocalRecoding:
+    """The mapping for the smallest l whose table satisfies a (tau, l) requirement, tried from 2 on as TZ09 IV.C does.
+
+    k: each class has at least so many rows.
+    Raises InputError unless the table has one sensitive attribute, NothingPublishableError when no l leads there.
+
+    >>> from fractions import Fraction
+    >>> from checks.diversity.functional_diversity import Functional
+    >>> from marginals.example import table
+    >>> hilbert(table, Functional(Fraction(1, 2), 2))
+    LocalRecoding(48 rows in 10 classes)
+    """
+    _, values = _ordered_rows(table)
+    for l in range(2, eligible_l(values) + 1):
+        recoded = hilbert_groups(table, l, k=k)
+        if recoded.satisfies(requirement):
+            return recoded
+    raise NothingPublishableError(f"the 1-D mapping reaches {requirement} for no l")
+
+
+def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
+    """The table in which every group has l rows at least, all with different sensitive values: simple l-diverse.
+
+    Groups that are published under the same values are one class. Where k is above l, neighbouring groups are put
+    together. Raises InputError unless the table has one sensitive attribute, NothingPublishableError when a sensitive
+    value has more than 1/l of the rows, or the table fewer than k.
+    """
+    cells, values = _ordered_rows(table)
+    if l < 1 or l > eligible_l(values):
+        raise NothingPublishableError(f"no grouping is simple {l}-diverse: a sensitive value has too many rows")
+    if len(values) < k:
+        raise NothingPublishableError(f"the table has fewer rows than the {k} that each class must have")
+    group_of = _joined(spread_groups(values, l), -(-k // l))
+    order = np.argsort(group_of, kind="stable")
+    starts = np.flatnonzero(np.diff(group_of[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    nodes = np.empty((len(order), len(table.domain.attributes)), dtype=np.intp)
+    for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
+        codes = table.base_counts.column(attribute, 0)[cells[order]]
+        nodes[:, axis] = codes if attribute in table.sensitive else np.repeat(_nearest(hierarchy, codes, starts), sizes)
+    recoded = GeneralizedCells.from_rows(table.domain, nodes, np.ones(len(order), dtype=np.int64))
+    return LocalRecoding(recoded, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
+
+
+def eligible_l(values: CodeArray) -> int:
+    """The largest l for which rows with these sensitive values can be grouped, at most 1/l of a group having one value.
+
+    >>> eligible_l(np.array([0, 0, 1, 2, 2]))
+    2
+    """
+    return len(values) // int(np.bincount(values).max())
+
+
+def spread_groups(values: CodeArray, l: int) -> IndexArray:
+    """A group for each row of an order, given its sensitive value: groups of l or more rows with different values.
+
+    Each group takes the first rows left, one of a value. But a value that has as many rows left as groups of l can
+    still be formed must be in each of them, or the last groups could not be filled. l: at most `eligible_l`.
+
+    >>> spread_groups(np.array([0, 0, 1, 0, 1, 2]), 2).tolist()
+    [0, 1, 0, 2, 1, 2]
+    """
+    waiting = [np.flatnonzero(values == value)[::-1].tolist() for value in np.unique(values)]
+    group_of = np.empty(len(values), dtype=np.intp)
+    left, number = len(values), 0
+    while left:
+        most = left // l
+        heads = sorted((len(rows) < most, rows[-1], place) for place, rows in enumerate(waiting))
+        due = sum(not may_wait for may_wait, _, _ in heads)
+        for _, row, place in heads[: max(l, due)]:
+            waiting[place].pop()
+            group_of[row] = number
+        left -= max(l, due)
+        number += 1
+        if not all(waiting):
+            waiting = [rows for rows in waiting if rows]
+    return group_of
+
+
+def _joined(group_of: IndexArray, number: int) -> IndexArray:
+    """The groups, so many neighbours at a time as one; what is left over at the end joins the last."""
+    return np.minimum(group_of // number, max((int(group_of.max()) + 1) // number - 1, 0))
+
+
+def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:
+    """For each row of a table, in Hilbert order, its cell and its sensitive value.
+
+    The base values of every quasi-identifier are spread over an axis of the same length, so that all weigh alike.
+    """
+    if len(table.sensitive) != 1:
+        raise InputError(f"the 1-D mapping needs one sensitive attribute, and the table has {len(table.sensitive)}")
+    hierarchies = {attribute: table.domain.hierarchy(attribute) for attribute in table.quasi_identifiers}
+    longest = max((hierarchy.size(0) for hierarchy in hierarchies.values()), default=1)
+    side = 1 << (longest - 1).bit_length()
+    points = np.zeros((len(table.base_counts), max(len(hierarchies), 1)), dtype=np.int64)
+    for axis, (attribute, hierarchy) in enumerate(hierarchies.items()):
+        points[:, axis] = (_ranks(hierarchy) * side // hierarchy.size(0))[table.base_counts.column(attribute, 0)]
+    order = hilbert_order(points)
+    cells = np.repeat(order, table.base_counts.counts[order])
+    return cells, table.base_counts.column(table.sensitive[0], 0)[cells]
+
+
+def _ranks(hierarchy: Hierarchy) -> IndexArray:
+    """The base values numbered so that those under one value follow each other: shape (leaves,)."""
+    order = np.lexsort([hierarchy.lift(0, level) for level in range(hierarchy.height + 1)])
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def _nearest(hierarchy: Hierarchy, codes: CodeArray, starts: IndexArray) -> IndexArray:
+    """For groups of base values, one after the other, the lowest node that covers each: shape (groups,)."""
+    taxonomy = Taxonomy(hierarchy)
+    nearest = np.full(len(starts), taxonomy.root)
+    for level in reversed(range(hierarchy.height)):
+        nodes = taxonomy.at_level(level)[codes]
+        lowest = np.minimum.reduceat(nodes, starts)
+        nearest = np.where(lowest == np.maximum.reduceat(nodes, starts), lowest, nearest)
+    return nearest

@@ -1,0 +1,285 @@
+"""Full-domain generalization: all minimal single tables that satisfy the requirements (design 4.8).
+
+The nodes of the lattice assign a level to each quasi-identifier. The requirements are monotone: what a node satisfies,
+every coarser node satisfies. So a verdict on one node settles a whole box of the lattice, and the search always asks
+the open node whose verdict settles most in the worse case. What few attributes show is looked at first: a node fails
+when its projection on any two attributes fails, and those tables are small (as Incognito prunes by subsets).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checks.claims.requirements import Requirements
+from checks.classes.equivalence_classes import equivalence_classes
+from checks.classes.k_anonymity import nonsensitive_part
+from checks.diversity.l_diversity import satisfies
+from marginals.errors import InputError
+from models.arrays import BoolArray
+from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.class_size_measures import average_class_size, classification_metric, discernibility
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Mask
+from models.tables.generalized_cells import GeneralizedCells, nodes_of
+from models.tables.information import information_utility
+from models.tables.margin import Margin
+from models.tables.taxonomy import Taxonomy
+
+Node = tuple[int, ...]
+"""A level for each attribute."""
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many nodes are settled."""
+
+
+MEASURES = (
+    "kl_divergence",
+    "height",
+    "classes",
+    "average_class_size",
+    "discernibility",
+    "classification_metric",
+    "information_utility",
+)
+"""What single tables can be compared by (design 4.2)."""
+
+_LARGER_IS_BETTER = ("classes", "information_utility")
+
+
+@dataclass(frozen=True)
+class SingleTable:
+    """One generalized table with the measures of design 4.2.
+
+    levels: of the quasi-identifiers, `*` included. suppressed: rows shown with all of them at `*`, because their class
+    fails. discernibility: such a row costs as many as there are in all. classification_metric: rows whose first sensitive
+    value is not the most frequent of their class, and suppressed ones (Iyengar 2002); None without a sensitive attribute.
+    information_utility: `um` of TZ09 Def. 5.
+    """
+
+    levels: Margin
+    mask: Mask
+    height: int
+    classes: int
+    suppressed: int
+    average_class_size: float
+    discernibility: int
+    classification_metric: int | None
+    information_utility: float
+    kl_divergence: float
+
+    def as_json(self) -> dict[str, object]:
+        """The table as plain values (design 5.2)."""
+        return {
+            "levels": dict(self.levels),
+            "height": self.height,
+            "classes": self.classes,
+            "suppressed": self.suppressed,
+            "average_class_size": self.average_class_size,
+            "discernibility": self.discernibility,
+            "classification_metric": self.classification_metric,
+            "information_utility": self.information_utility,
+            "kl_divergence": self.kl_divergence,
+        }
+
+
+@dataclass(frozen=True)
+class LatticeResult:
+    """All minimal tables, best KL divergence first. nodes: in the lattice. evaluated: tables that were looked at."""
+
+    nodes: int
+    evaluated: int
+    minimal: tuple[SingleTable, ...]
+
+    def best(self, by: str = "kl_divergence") -> SingleTable | None:
+        """The minimal table that is best by one of `MEASURES`; None when there is none. Ties go to the better KL.
+
+        Raises InputError for another measure, or one that the tables do not have.
+        """
+        if by not in MEASURES or any(getattr(table, by) is None for table in self.minimal):
+            raise InputError(f"the tables have no measure {by!r}; there is {', '.join(MEASURES)}")
+        sign = -1 if by in _LARGER_IS_BETTER else 1
+        return min(self.minimal, key=lambda table: sign * getattr(table, by), default=None)
+
+
+def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requirements) -> SingleTable:
+    """The table that shows the quasi-identifiers at these levels and the sensitive attributes as they are.
+
+    Rows of classes that fail the requirements are suppressed.
+    """
+    public = cube.domain.mask(levels)
+    mask = public | cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
+    table, classes = cube.table(mask), cube.table(public)
+    fails = failing_classes(cube, mask, requirements)
+    kept = classes.counts[~fails]
+    suppressed = int(classes.counts[fails].sum())
+    metric = None
+    if requirements.sensitive:
+        counts = equivalence_classes(
+            table.rolled_up({**levels, requirements.sensitive[0]: 0}), requirements.sensitive[0]
+        )
+        metric = suppressed + classification_metric(counts.counts[~fails])
+    if suppressed:
+        nodes = nodes_of(table)
+        rows = fails[table.positions_in(classes)]
+        for attribute in levels:
+            nodes[rows, cube.domain.index(attribute)] = Taxonomy(cube.domain.hierarchy(attribute)).root
+        recoded = GeneralizedCells.from_rows(cube.domain, nodes, table.counts)
+        kl_divergence = recoded.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
+        utility = recoded.information_utility
+    else:
+        kl_divergence = MaximumEntropy(Collection.of(cube, [mask])).kl_divergence
+        utility = information_utility(table)
+    return SingleTable(
+        levels=Margin(levels),
+        mask=mask,
+        height=sum(levels.values()),
+        classes=len(kept),
+        suppressed=suppressed,
+        average_class_size=average_class_size(kept),
+        discernibility=discernibility(kept, suppressed),
+        classification_metric=metric,
+        information_utility=utility,
+        kl_divergence=kl_divergence,
+    )
+
+
+def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
+    """Which classes of a table fail k-link as k-anonymity, or the diversity in some sensitive attribute.
+
+    Classes share their quasi-identifier, in the order of its table; with several sensitive attributes such a class fails
+    when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
+    """
+    classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
+    fails: BoolArray = np.zeros(len(classes), dtype=bool)
+    if requirements.k_link is not None:
+        fails |= classes.counts < requirements.k_link
+    if requirements.diversity is None:
+        return fails
+    table = cube.table(mask)
+    for attribute in requirements.sensitive:
+        parts = equivalence_classes(table, attribute)
+        bad = ~satisfies(requirements.diversity, parts.counts)
+        if bad.any():
+            cells = ContingencyTable(cube.domain, parts.margin, parts.codes, parts.counts.sum(axis=1))
+            fails[cells.positions_in(classes)[bad]] = True
+    return fails
+
+
+def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
+    """Whether one table satisfies k-link as k-anonymity and the diversity, with at most `spare` rows suppressed."""
+    public = nonsensitive_part(cube.domain, mask, requirements.sensitive)
+    if not spare:
+        if requirements.k_link is not None:
+            sizes = cube.counts(public)
+            if len(sizes) and sizes.min() < requirements.k_link:
+                return False
+        if requirements.diversity is None:
+            return True
+    return int(cube.table(public).counts[failing_classes(cube, mask, requirements)].sum()) <= spare
+
+
+class _Lattice:
+    """Which nodes are settled, as arrays with an axis for each attribute, indexed by level."""
+
+    def __init__(self, heights: Node) -> None:
+        shape = tuple(height + 1 for height in heights)
+        self.passes: BoolArray = np.zeros(shape, dtype=bool)
+        self.fails: BoolArray = np.zeros(shape, dtype=bool)
+
+    def settle(self, node: Node, passes: bool) -> None:
+        if passes:
+            self.passes[tuple(slice(level, None) for level in node)] = True
+        else:
+            self.fails[tuple(slice(None, level + 1) for level in node)] = True
+
+    @property
+    def open(self) -> BoolArray:
+        return ~(self.passes | self.fails)
+
+    def most_telling(self) -> Node | None:
+        """The open node with the largest smaller side: open nodes at or above it, and at or below."""
+        still_open = self.open
+        if not still_open.any():
+            return None
+        axes = range(still_open.ndim)
+        below: NDArray[np.int64] = reduce(lambda a, axis: a.cumsum(axis), axes, still_open.astype(np.int64))
+        flipped = np.flip(still_open).astype(np.int64)
+        above: NDArray[np.int64] = np.flip(reduce(lambda a, axis: a.cumsum(axis), axes, flipped))
+        worth = np.where(still_open, np.minimum(below, above), 0)
+        return tuple(int(i) for i in np.unravel_index(int(worth.argmax()), worth.shape))
+
+    def minimal(self) -> list[Node]:
+        """The passing nodes below which no other node passes."""
+        below = reduce(lambda a, axis: np.logical_or.accumulate(a, axis=axis), range(self.passes.ndim), self.passes)
+        lowest = self.passes.copy()
+        for axis in range(lowest.ndim):
+            finer = np.roll(below, 1, axis=axis)
+            finer[(slice(None),) * axis + (0,)] = False
+            lowest &= ~finer
+        return [tuple(int(level) for level in node) for node in np.argwhere(lowest)]
+
+
+def _no_progress(settled: int, nodes: int) -> None:
+    """Nobody watches."""
+
+
+def minimal_tables(
+    cube: DataCube,
+    attributes: tuple[str, ...],
+    requirements: Requirements,
+    progress: Progress = _no_progress,
+    suppression: float = 0.0,
+) -> LatticeResult:
+    """All minimal full-domain generalizations of `attributes` that satisfy the requirements, each with its utility.
+
+    Exact: the result is that of looking at every node. k_combinatorial is not asked, in one table k_link implies it.
+    suppression: share of the rows that may be suppressed because their class fails. With it, diversity is not monotone
+    any more, and every node is looked at.
+    """
+    lattice = _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
+    spare = int(suppression * cube.total)
+
+    def passes(node: Node) -> bool:
+        mask = cube.domain.mask(dict(zip(attributes, node))) | sensitive
+        return table_satisfies(cube, mask, requirements, spare)
+
+    is_monotone = not spare or requirements.diversity is None
+    evaluated = (_settle_all if is_monotone else _look_at_all)(lattice, passes, progress)
+    levels = (dict(zip(attributes, node)) for node in lattice.minimal())
+    found = [single_table(cube, node, requirements) for node in levels]
+    found.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
+    return LatticeResult(lattice.passes.size, evaluated, tuple(found))
+
+
+def _look_at_all(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
+    for done, node in enumerate(np.ndindex(*lattice.passes.shape), 1):
+        lattice.passes[node] = passes(node)
+        progress(done, lattice.passes.size)
+    return lattice.passes.size
+
+
+def _settle_all(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
+    """Ask about nodes until the verdicts settle all; single attributes first, then pairs, then the whole lattice."""
+    heights = tuple(length - 1 for length in lattice.passes.shape)
+    evaluated = 0
+    every = tuple(range(len(heights)))
+    for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
+        where = tuple(slice(None) if axis in axes else heights[axis] for axis in every)
+        part = _Lattice(tuple(heights[axis] for axis in axes))
+        part.passes, part.fails = lattice.passes[where].copy(), lattice.fails[where].copy()
+        while (node := part.most_telling()) is not None:
+            level = dict(zip(axes, node))
+            whole = tuple(level.get(axis, heights[axis]) for axis in every)
+            verdict = passes(whole)
+            evaluated += 1
+            part.settle(node, verdict)
+            lattice.settle(whole, verdict)
+            progress(int(lattice.passes.size - lattice.open.sum()), lattice.passes.size)
+    return evaluated

@@ -1,0 +1,1 @@
+"""What those who hold a release can conclude from it."""

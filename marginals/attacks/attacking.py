@@ -1,0 +1,196 @@
+"""Attacks on bundles: what those who hold them can conclude, with the truth beside it where it is known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checks.attacks.class_table import sensitive_levels
+from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
+from checks.attacks.minimality import Refinement, refinements
+from checks.classes.equivalence_classes import equivalence_classes
+from marginals.attacks.composition import Composition, composition
+from marginals.attacks.disclosure_measures import Concluded, Threshold, conclusions
+from marginals.bundle.bundle_files import read_bundle
+from marginals.bundle.content import Published
+from marginals.bundle.verification import recoded, union
+from marginals.errors import ApartError, InputError
+from marginals.tables.table import Table
+from models.errors import MarginalsError
+from models.graphs.collection import Collection
+from models.inference.frechet_bounds import MarginBounds
+from models.inference.marginal_model import MarginalModel
+from models.tables.contingency_table import ContingencyTable, equal_cells
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """Shares of the rows whose sensitive value is guessed, by attackers who know everybody's nonsensitive values.
+
+    definetti: who learns across classes. maxent: who does not, and takes maximum entropy given what is published and
+    known. base_rate: who guesses the most frequent value without a release.
+    """
+
+    definetti: float
+    maxent: float
+    base_rate: float
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What is concluded about one sensitive attribute; guessing: None where the truth is not given."""
+
+    concluded: Concluded
+    guessing: Guessing | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The measures as plain values."""
+        return {**self.concluded.as_json(), "guessing": None if self.guessing is None else asdict(self.guessing)}
+
+
+@dataclass(frozen=True)
+class Minimality:
+    """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
+
+    holders: who know nothing else. insiders: who know everybody's nonsensitive values, None where the truth is not
+    given. note: why there is nothing to tell, empty where there is.
+    """
+
+    holders: tuple[Refinement, ...] = ()
+    insiders: tuple[Refinement, ...] | None = None
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The steps as plain values."""
+        return {
+            "holders": [step.as_json() for step in self.holders],
+            "insiders": None if self.insiders is None else [step.as_json() for step in self.insiders],
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """All measures, and why a sensitive attribute was left out, if one was.
+
+    compositions: of several releases only. apart: the measures of each release where they cannot be put together, for
+    the reason that `note` gives; there are no others then.
+    """
+
+    attacked: tuple[Attacked, ...]
+    thresholds: tuple[Threshold, ...]
+    left_out: Mapping[str, str]
+    minimality: Minimality
+    compositions: tuple[Composition, ...]
+    apart: Mapping[str, "Attacks"] = field(default_factory=dict)
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The measures as plain values."""
+        each = {"note": self.note, "apart": {name: attacks.as_json() for name, attacks in self.apart.items()}}
+        return (each if self.apart else {}) | {
+            "attacks": [attacked.as_json() for attacked in self.attacked],
+            "thresholds": [threshold.as_json() for threshold in self.thresholds],
+            "left_out": dict(self.left_out),
+            "minimality": self.minimality.as_json(),
+            "composition": [composition.as_json() for composition in self.compositions],
+        }
+
+
+def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
+    """Measure attacks on one bundle, or on several put together; on each alone where they cannot be.
+
+    truth: the table they were made from; with it, guesses are judged. Raises InputError or BundleError.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals.example import release, table
+    >>> with TemporaryDirectory() as folder:
+    ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
+    >>> attacks.attacked[0].concluded.reconstruction.share
+    0.0
+    >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
+    (0.792, 0.375)
+    """
+    bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
+    try:
+        published = bundles[0][1] if len(bundles) == 1 else union(bundles)
+    except ApartError as problem:
+        if truth is not None:
+            raise InputError(f"{problem}; with the table that they were made from, attack them one by one") from None
+        apart = {name: _attacks([(name, alone)], alone, None) for name, alone in bundles}
+        return Attacks(
+            (), (), {}, Minimality(note="each release by itself says more; see there"), (), apart, str(problem)
+        )
+    return _attacks(bundles, published, truth)
+
+
+def _attacks(bundles: Sequence[tuple[str, Published]], published: Published, truth: Table | None) -> Attacks:
+    """On what is published; bundles: what it was put together from."""
+    model = MarginalModel(published.collection)
+    true = None if truth is None else _in_truth(model, truth)
+    found = conclusions(published, model)
+    attacked = []
+    for concluded in found.concluded:
+        level = sensitive_levels(model, concluded.sensitive)[concluded.sensitive]
+        guessing = None if truth is None or true is None else _guessing(model, concluded.sensitive, level, truth, true)
+        attacked.append(Attacked(concluded, guessing))
+    together = composition(bundles, published, model) if len(bundles) > 1 else ()
+    return Attacks(tuple(attacked), found.thresholds, found.left_out, _minimality(bundles, model, truth), together)
+
+
+def _minimality(bundles: Sequence[tuple[str, Published]], model: MarginalModel, truth: Table | None) -> Minimality:
+    published = bundles[0][1]
+    if len(bundles) > 1:
+        return Minimality(note="each release by itself says which finer ones were refused; name one")
+    if not published.claims:
+        return Minimality(note="the release makes no claim that could have refused a finer one")
+    if not published.collection.is_decomposable:
+        return Minimality(note="its marginals form no junction tree, so no search of this project made it")
+    if not published.verify().ok:
+        return Minimality(note="its claims are not proven to hold, so they refused nothing")
+    sensitive, claims = published.sensitive, published.claims
+    holders = refinements(published.collection, sensitive, claims, model.frechet_bounds.of_margin)
+    if truth is None:
+        return Minimality(holders)
+    cube, domain = truth.cube, truth.domain
+
+    def exactly(margin: Mapping[str, int]) -> MarginBounds:
+        table = cube.table(domain.mask(margin))
+        counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
+        counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
+        return MarginBounds(counts, counts, True)
+
+    collection = Collection.of(cube, [domain.mask(margin) for margin in published.collection.margins])
+    return Minimality(holders, refinements(collection, sensitive, claims, exactly))
+
+
+def _guessing(
+    model: MarginalModel, sensitive: str, level: int, truth: Table, tables: Sequence[ContingencyTable]
+) -> Guessing:
+    base = {a: 0 for a in truth.quasi_identifiers if a in model.domain.attributes}
+    people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
+    shown = [table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)}) for table in tables]
+    groups = published_groups(shown, people)
+    # Both know everybody's nonsensitive values; only one learns across classes.
+    learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
+    return Guessing(accuracy(learned, people), accuracy(unlearned, people), base_rate(people))
+
+
+def _in_truth(model: MarginalModel, truth: Table) -> list[ContingencyTable]:
+    """The published marginals in the codes of the table, whose own they must be."""
+    other = InputError("the truth is another table than the one that was published; give the config it was made from")
+    if any(a not in truth.domain.attributes for table in model.collection.tables for a in table.attributes):
+        raise other
+    found = []
+    for table in model.collection.tables:
+        try:
+            recoded_table = recoded(table, truth.domain)
+            true = truth.cube.table(truth.domain.mask(table.margin))
+        except (KeyError, IndexError, MarginalsError):
+            raise other from None
+        if not equal_cells([true, recoded_table]):
+            raise other
+        found.append(true)
+    return found

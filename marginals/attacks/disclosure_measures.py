@@ -1,0 +1,108 @@
+"""What those who hold a release can conclude of it: figures that need nothing but what is published."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+from checks.attacks.class_table import class_table, sensitive_levels
+from checks.attacks.reconstruction import Reconstruction, reconstruction
+from checks.attacks.skewness import skewness
+from checks.claims.claim import KCombinatorial, KLink
+from checks.finding import Verdict
+from marginals.bundle.content import Published
+from models.errors import MarginalsError
+from models.inference.marginal_model import MarginalModel
+from models.inference.tree_margins import CELL_LIMIT
+from models.programs.possible_cells import TooManyCellsError
+
+
+@dataclass(frozen=True)
+class Concluded:
+    """What is concluded about one sensitive attribute.
+
+    reconstruction: of the cells of all that bears on the attribute. skewness: largest distance of a class's maxent
+    posterior from everybody's distribution, total variation. skewed_class: that class.
+    """
+
+    sensitive: str
+    reconstruction: Reconstruction
+    skewness: float
+    skewed_class: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The measures as plain values."""
+        return {
+            "sensitive": self.sensitive,
+            "reconstruction": {**asdict(self.reconstruction), "share": self.reconstruction.share},
+            "skewness": {"distance": self.skewness, "class": dict(self.skewed_class)},
+        }
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A claimed k and the smallest count that there is, None where it is not known. is_missed: whether the claim fails."""
+
+    criterion: str
+    k: int
+    smallest: int | None
+    is_missed: bool = False
+
+    @property
+    def binding(self) -> bool | None:
+        """Whether the threshold is met without a row to spare; None where that is not known."""
+        return None if self.smallest is None else self.smallest == self.k
+
+    def as_json(self) -> dict[str, Any]:
+        """The threshold as plain values."""
+        return {**asdict(self), "binding": self.binding}
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """For each sensitive attribute what is concluded, or why it is not known; and the thresholds."""
+
+    concluded: tuple[Concluded, ...]
+    thresholds: tuple[Threshold, ...]
+    left_out: Mapping[str, str]
+
+
+def conclusions(published: Published, model: MarginalModel, most_cells: int = CELL_LIMIT) -> Conclusions:
+    """All measures that need the release alone.
+
+    model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
+    """
+    concluded, left_out = [], {}
+    for sensitive in published.sensitive:
+        levels = sensitive_levels(model, sensitive)
+        if not levels:
+            left_out[sensitive] = "no marginal shows it"
+            continue
+        cells = prod(model.domain.hierarchy(a).size(level) for a, level in levels.items())
+        try:
+            if cells > most_cells:
+                raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
+            concluded.append(_concluded(model, levels))
+        except MarginalsError as error:
+            left_out[sensitive] = str(error)
+    return Conclusions(tuple(concluded), tuple(_thresholds(published)), left_out)
+
+
+def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
+    classes = class_table(model, levels)
+    skewed = skewness(classes)
+    known = reconstruction(model.frechet_bounds, levels)
+    return Concluded(classes.sensitive, known, skewed.distance, classes.labels(skewed.position))
+
+
+def _thresholds(published: Published) -> Iterator[Threshold]:
+    """The claims of a minimum count.
+
+    Of k-combinatorial anonymity the cell shown has the smallest count where it holds and no note says otherwise; where it
+    fails, any cell below k does.
+    """
+    for claim, finding in zip(published.claims, published.verify().checks):
+        if isinstance(claim, KLink | KCombinatorial):
+            count = (finding.worst or {}).get("count")
+            known = isinstance(count, int) and (isinstance(claim, KLink) or (finding.holds and not finding.note))
+            yield Threshold(finding.criterion, claim.k, count if known else None, finding.verdict is Verdict.FAILS)

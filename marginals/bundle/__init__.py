@@ -1,0 +1,1 @@
+"""Release bundles on disk: their format, writing, reading, signatures and verification."""

@@ -1,0 +1,99 @@
+"""What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from checks.claims.claim import Claim, MaxentDiversity
+from checks.finding import Finding
+from marginals.tables.attribute import Role
+from models.graphs.collection import Collection
+from models.tables.domain import Domain
+
+TITLE = "Anonymized marginals"
+"""What a release is called that nobody has named."""
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What is lost of the data, as KL divergence to it in nats; smaller is better.
+
+    Of the release, of the table with all quasi-identifiers suppressed, and of the best single table if one was looked
+    for.
+    """
+
+    kl_divergence: float
+    kl_suppressed: float
+    kl_best_table: float | None = None
+
+    def as_json(self) -> dict[str, float]:
+        """The measures that are known."""
+        known = {"kl_divergence": self.kl_divergence, "kl_suppressed": self.kl_suppressed}
+        return known | ({} if self.kl_best_table is None else {"kl_best_table": self.kl_best_table})
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The findings on some claims."""
+
+    checks: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check is proven to hold."""
+        return all(finding.holds for finding in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The verification as plain values (design 5.2)."""
+        return {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.checks))
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """The content of a bundle.
+
+    collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people
+    call it.
+    """
+
+    collection: Collection
+    roles: Mapping[str, Role]
+    claims: tuple[Claim, ...] = ()
+    utility: Utility | None = None
+    title: str = TITLE
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.collection.domain
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attributes, in the domain's order."""
+        return tuple(a for a in self.domain.attributes if self.roles[a] is Role.SENSITIVE)
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """The attributes that no marginal shows, in the domain's order."""
+        return tuple(a for a in self.domain.attributes if not self.collection.finest_resolution(a))
+
+    @property
+    def unclaimed(self) -> tuple[str, ...]:
+        """The sensitive attributes that are published without a claim that their values stay diverse."""
+        claimed = {claim.sensitive for claim in self.claims if isinstance(claim, MaxentDiversity)}
+        return tuple(a for a in self.sensitive if a not in claimed and a not in self.unpublished)
+
+    def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
+        """Check the claims made, or others, on the marginals alone."""
+        return self._verified if claims is None else self._checked(claims)
+
+    @cached_property
+    def _verified(self) -> Verification:
+        return self._checked(self.claims)
+
+    def _checked(self, claims: Sequence[Claim]) -> Verification:
+        return Verification(tuple(claim.check(self.collection, self.sensitive) for claim in claims))

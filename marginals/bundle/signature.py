@@ -1,0 +1,243 @@
+"""The signature of a bundle: minisign's, over the descriptor, which holds the digests of all other files.
+
+The seal tells damage; the signature tells who made the bundle, to whoever has that person's public key. It is made and
+checked by the program minisign (jedisct1.github.io/minisign), as anybody can by hand; no key is ever kept here. Its two
+comments are always the same words, so the same bundle and key give the same signature, and it tells no name or time.
+"""
+
+import binascii
+import os
+import re
+import shutil
+import subprocess
+import sys
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from marginals.errors import BundleError, InputError
+from marginals.files.leftovers import prefix, sweep
+from marginals.printable import printable
+
+SIGNATURE = "datapackage.json.minisig"
+
+_COMMENT = "anonymized marginals"
+_UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
+_MAX_BYTES = 1 << 14
+"""Of signatures and keys."""
+_SECONDS = 60.0
+"""For the program, where no person at a terminal keeps it waiting."""
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """The key that tells whose a signature is: the 56 characters that minisign prints. Raises InputError for others."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if len(_decoded(self.text)) != 42 or _decoded(self.text)[:2] != b"Ed":
+            raise InputError("a public key of minisign has 56 characters and begins with RW")
+
+    @property
+    def number(self) -> bytes:
+        """The eight bytes by which a signature names its key."""
+        return _decoded(self.text)[2:10]
+
+
+@dataclass(frozen=True)
+class SecretKey:
+    """A file with a secret key of minisign, which only that program reads in full.
+
+    has_password: whether minisign asks for one before it signs.
+    """
+
+    path: Path
+    has_password: bool
+
+
+def public_key(given: str | Path) -> PublicKey:
+    """The public key itself, or the one in a file. Raises InputError where there is none."""
+    text = str(given)
+    if re.fullmatch(r"RW[A-Za-z0-9+/]{54}", text) and not Path(text).exists():
+        return PublicKey(text)
+    line = _second_line(Path(text))
+    try:
+        return PublicKey(line)
+    except InputError:
+        raise InputError(printable(f"{text} holds no public key of minisign, as minisign -G writes it")) from None
+
+
+def secret_key(path: str | Path) -> SecretKey:
+    """The secret key in a file, ready to sign.
+
+    Raises InputError where there is none, where minisign is not installed, or where it would ask for a password and
+    there is no terminal to ask at.
+    """
+    _program()
+    path = Path(path).resolve()
+    key = _decoded(_second_line(path))
+    if len(key) != 158 or key[:2] != b"Ed":
+        raise InputError(printable(f"{path} is no secret key of minisign; minisign -G makes one"))
+    found = SecretKey(path, key[2:4] != b"\0\0")
+    _can_be_asked(found)
+    return found
+
+
+def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
+    """The content of the signature of a descriptor, by minisign, which asks at the terminal for the key's password.
+
+    target: what is about to be written; what minisign works on lies beside it meanwhile, and goes away as all leftovers
+    there. Raises InputError where minisign does not sign, OSError where nothing can be written.
+    """
+    _can_be_asked(key)
+    target = target.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
+    with TemporaryDirectory(prefix=prefix(target), dir=target.parent) as folder:
+        signed, signature = Path(folder) / "datapackage.json", Path(folder) / SIGNATURE
+        signed.write_bytes(descriptor)
+        comments = ["-c", _COMMENT, "-t", _COMMENT]
+        status = _run(["-S", "-s", str(key.path), *comments, "-x", str(signature), "-m", str(signed)], key.has_password)
+        if status or not signature.is_file():
+            why = "the password was wrong, or " if key.has_password else ""
+            problem = f"minisign did not sign with {key.path} (exit status {status})"
+            raise InputError(printable(f"{problem}: {why}the key cannot be used") + "; nothing was written")
+        content = signature.read_bytes()
+    try:
+        _signer(content)
+    except BundleError:
+        raise InputError("what minisign wrote is not a signature as it is written since version 0.8") from None
+    return content
+
+
+def is_signed(folder: Path) -> bool:
+    """Whether a bundle has a signature, whosever it is. Raises BundleError for a file that cannot be one."""
+    content = _content(folder)
+    if content is not None:
+        _signer(content)
+    return content is not None
+
+
+def check_signature(folder: Path, key: PublicKey) -> None:
+    """Raise BundleError unless the descriptor of a bundle is signed with the key; InputError without minisign."""
+    content = _content(folder)
+    if content is None:
+        raise BundleError(SIGNATURE, "it is missing: the bundle is not signed")
+    if _signer(content) != key.number:
+        raise BundleError(SIGNATURE, "it was made with another key than the one given")
+    place = folder.resolve()
+    status = _run(
+        ["-V", "-q", "-P", key.text, "-x", str(place / SIGNATURE), "-m", str(place / "datapackage.json")], False
+    )
+    if status in (1, 2):
+        raise BundleError(SIGNATURE, "it is not the signature of this datapackage.json; one of them was changed")
+    if status:
+        raise InputError(f"minisign ended with exit status {status}, so the signature was not checked")
+
+
+def _content(folder: Path) -> bytes | None:
+    file = folder / SIGNATURE
+    if not file.exists() and not file.is_symlink():
+        return None
+    if not file.is_file() or file.is_symlink():
+        raise BundleError(SIGNATURE, "it is not a file")
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_MAX_BYTES)
+    except OSError as error:
+        raise BundleError(SIGNATURE, f"it cannot be read: {error.strerror or type(error).__name__}") from None
+
+
+def _signer(content: bytes) -> bytes:
+    """The number of the key that a signature names. Raises BundleError where it is not spelt as minisign spells it."""
+    lines = content.decode("utf-8", "replace").split("\n")
+    if len(lines) != 5 or lines[4] or not lines[0].startswith(_UNTRUSTED) or not lines[2].startswith(_TRUSTED):
+        raise BundleError(SIGNATURE, "it is no signature of minisign: these have four lines, two of them comments")
+    of_file, of_comment = _decoded(lines[1]), _decoded(lines[3])
+    if len(of_file) != 74 or of_file[:2] not in (b"ED", b"Ed") or len(of_comment) != 64:
+        raise BundleError(SIGNATURE, "it is no signature of minisign")
+    # Nothing signs the first comment; where the second shows that it was made here, it is known all the same.
+    if lines[2] == _TRUSTED + _COMMENT and lines[0] != _UNTRUSTED + _COMMENT:
+        raise BundleError(SIGNATURE, "its first line was changed")
+    return of_file[2:10]
+
+
+def _second_line(path: Path) -> str:
+    """The line of a key's file that holds the key; the one before it is a comment."""
+    shown = printable(str(path))
+    if not path.is_file():
+        raise InputError(f"there is no file {shown}")
+    try:
+        with path.open("rb") as stream:
+            lines = stream.read(_MAX_BYTES).decode("utf-8", "replace").split("\n")
+    except OSError as error:
+        raise InputError(f"{shown} cannot be read: {error.strerror or type(error).__name__}") from None
+    return lines[1].strip() if len(lines) > 1 else ""
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes that base64 spells in this one way, or none."""
+    try:
+        decoded = b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+    return decoded if binascii.b2a_base64(decoded, newline=False) == text.encode() else b""
+
+
+def _program() -> str:
+    found = shutil.which("minisign")
+    if found is None:
+        raise InputError(
+            "signatures need the program minisign, which is not installed: apt install minisign, brew install minisign, "
+            "or see https://jedisct1.github.io/minisign"
+        )
+    return found
+
+
+def _can_be_asked(key: SecretKey) -> None:
+    if key.has_password and not _at_terminal():
+        raise InputError(
+            printable(f"{key.path} has a password, and there is no terminal to ask for it")
+            + "; sign at a terminal, or with a key without a password (minisign -G -W)"
+        )
+
+
+def _at_terminal() -> bool:
+    """Whether a person can be asked: minisign asks on standard error and reads from standard input."""
+    return os.isatty(0) and os.isatty(2)
+
+
+def _run(arguments: Sequence[str], asks: bool) -> int:
+    """Exit status of minisign. asks: whether it asks for a password, at the terminal; otherwise nobody is asked."""
+    command = [_program(), *arguments]
+    try:
+        if asks:
+            with _kept_terminal():
+                return subprocess.run(command, stdout=2, check=False).returncode
+        quiet = subprocess.DEVNULL
+        return subprocess.run(
+            command, stdin=quiet, stdout=quiet, stderr=quiet, check=False, timeout=_SECONDS, start_new_session=True
+        ).returncode
+    except subprocess.TimeoutExpired:
+        raise InputError(f"minisign did not end within {_SECONDS:.0f} seconds") from None
+    except OSError as error:
+        raise InputError(f"minisign cannot be run: {error.strerror or type(error).__name__}") from None
+
+
+@contextmanager
+def _kept_terminal() -> Iterator[None]:
+    """Whatever happens to a program that hides what is typed, afterwards the terminal shows it as before."""
+    if sys.platform == "win32":
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(0)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -1,0 +1,1 @@
+"""The config file of a release, `release.toml`."""

@@ -1,0 +1,1 @@
+"""What an unknown table probably is: a first config to be reviewed."""

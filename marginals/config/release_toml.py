@@ -1,0 +1,234 @@
+"""The config file of a release, `release.toml` (design 5.1): read strictly, every complaint naming file and key."""
+
+import csv
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from marginals.bundle.content import TITLE
+from marginals.errors import InputError
+from marginals.publishing.policy import Policy
+from marginals.risk.settings import RiskSettings, risk_settings
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.sources.choice import ENGINES
+from marginals.tables.sources.files import SEPARATORS
+from marginals.tables.table import Rows, Table, read_rows, read_table
+from models.errors import HierarchyError, MarginalsError
+from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
+
+_SIZE = re.compile(r"([1-9][0-9]*) ?([MG]B)")
+
+_LONGEST_TITLE = 200
+
+_SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
+_SEARCH = (
+    "strategy",
+    "seed",
+    "start",
+    "max_sensitive_margins",
+    "max_cells",
+    "max_attributes",
+    "must_publish",
+    "must_not_publish",
+    "time_limit",
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """A release as configured: where the table is, what its columns are, and the policy."""
+
+    path: Path
+    data: Path
+    attributes: Mapping[str, Attribute]
+    missing: tuple[str, ...]
+    domain: str
+    policy: Policy
+    engine: str = "auto"
+    memory: int | None = None
+    separator: str = ","
+    risk: RiskSettings = field(default_factory=RiskSettings)
+    title: str = TITLE
+    hierarchies: tuple[Path, ...] = ()
+
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        """All that is read: this file and those it names, a folder or glob as it stands there."""
+        return (self.path, self.data, *self.hierarchies, *self.risk.reads)
+
+    def read_table(self) -> Table:
+        """The table that the config names. Raises InputError."""
+        k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1)
+        engine, memory = self.engine, self.memory
+        with _named(self.path):
+            return read_table(self.data, self.attributes, self.missing, self.domain, engine, memory, k, self.separator)
+
+    def read_rows(self) -> Rows:
+        """The table that the config names, row by row. Raises InputError."""
+        with _named(self.path):
+            return read_rows(self.data, self.attributes, self.missing, self.domain, self.separator)
+
+
+def read_config(path: str | Path) -> Config:
+    r"""The config in a TOML file. Raises InputError naming the file and the key at fault.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "release.toml")
+    ...     _ = file.write_text("data.path = 'people.csv'\nattributes.sex.role = 'quasi-identifier'\nprivacy.k_link = 5")
+    ...     config = read_config(file)
+    >>> config.data.name, config.policy.k_link
+    ('people.csv', 5)
+    """
+    path = Path(path)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no config file {path}") from None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path} cannot be read as UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    with _named(path):
+        return _config(path, content)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What is refused, with the name of the config that asks for it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+    except MarginalsError as error:
+        raise InputError(f"{path.name}: {error}") from error
+
+
+def _config(path: Path, content: Mapping[str, Any]) -> Config:
+    _known(content, _SECTIONS, "")
+    data = _section(content, "data", ("path", "separator", "missing", "domain", "engine", "memory"))
+    if not isinstance(data.get("path"), str):
+        raise InputError("the key data.path must name the table")
+    if data.get("separator", ",") not in SEPARATORS:
+        raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
+    missing = data.get("missing", [""])
+    if not isinstance(missing, list) or not all(isinstance(value, str) for value in missing):
+        raise InputError("the key data.missing must be a list of texts")
+    if data.get("domain", "declared") not in ("declared", "observed"):
+        raise InputError('the key data.domain must be "declared" or "observed"')
+    if data.get("engine", "auto") not in ENGINES:
+        raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
+    title = _section(content, "release", ("title",)).get("title", TITLE)
+    if not isinstance(title, str) or not title.strip() or not title.isprintable() or len(title) > _LONGEST_TITLE:
+        raise InputError(f"the key release.title must be one line of text of at most {_LONGEST_TITLE} characters")
+    privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
+    base = _section(content, "base", ("table",))
+    search = _section(content, "search", _SEARCH)
+    table = base.get("table", "best")
+    if not isinstance(table, str | dict):
+        raise InputError('the key base.table must be "best", "none" or a table of levels')
+    attributes = content.get("attributes", {})
+    if not isinstance(attributes, dict) or not attributes:
+        raise InputError("there is no section [attributes.NAME], so no column has a role")
+    files = [given["hierarchy"] for given in attributes.values() if isinstance(given, dict) and "hierarchy" in given]
+    described = {name: _attribute(path.parent, name, given) for name, given in attributes.items()}
+    if "diversity" in privacy and not any(attribute.role is Role.SENSITIVE for attribute in described.values()):
+        raise InputError(
+            'privacy.diversity needs an attribute whose role is "sensitive"; give it to one, or leave out the key'
+        )
+    return Config(
+        path,
+        path.parent / data["path"],
+        described,
+        tuple(missing),
+        data.get("domain", "declared"),
+        Policy(**privacy, base=table, **search),
+        data.get("engine", "auto"),
+        _bytes(data["memory"]) if "memory" in data else None,
+        data.get("separator", ","),
+        risk_settings(path.parent, content.get("risk", {})),
+        title.strip(),
+        tuple(path.parent / file for file in files),
+    )
+
+
+def _bytes(text: object) -> int:
+    """Bytes from text such as "3 GB". Raises InputError."""
+    found = _SIZE.fullmatch(text) if isinstance(text, str) else None
+    if not found:
+        raise InputError('the key data.memory must be a size such as "500 MB" or "3 GB"')
+    return int(found[1]) * {"MB": 10**6, "GB": 10**9}[found[2]]
+
+
+def _known(given: Mapping[str, Any], known: Iterable[str], section: str) -> None:
+    for key in given:
+        if key not in known:
+            raise InputError(f"unknown key {section}{key}; known are {', '.join(section + k for k in known)}")
+
+
+def _section(content: Mapping[str, Any], name: str, keys: Iterable[str]) -> Mapping[str, Any]:
+    section = content.get(name, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{name} must be a section [{name}]")
+    _known(section, keys, f"{name}.")
+    return section
+
+
+def _attribute(folder: Path, name: str, given: object) -> Attribute:
+    where = f"attributes.{name}"
+    if not isinstance(given, dict):
+        raise InputError(f"{where} must be a section [{where}]")
+    _known(given, ("role", "hierarchy", "intervals", "start", "prefixes"), f"{where}.")
+    if "role" not in given:
+        raise InputError(f"the key {where}.role is missing")
+    for key in ("intervals", "prefixes"):
+        if not _is_whole_numbers(given.get(key, [])):
+            raise InputError(f"the key {where}.{key} must be a list of whole numbers")
+    for key, check in (("intervals", check_widths), ("prefixes", check_lengths)):
+        try:
+            check(given.get(key, []))
+        except HierarchyError as error:
+            raise InputError(f"{where}.{key}: {error}") from None
+    if not _is_whole_numbers([given.get("start", 0)]):
+        raise InputError(f"the key {where}.start must be a whole number")
+    file = given.get("hierarchy")
+    if file is not None and not isinstance(file, str):
+        raise InputError(f"the key {where}.hierarchy must name a file")
+    try:
+        hierarchy = None if file is None else read_hierarchy(folder / file)
+        return Attribute(**{**given, "hierarchy": hierarchy})
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _is_whole_numbers(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+
+
+def read_hierarchy(path: str | Path) -> Hierarchy:
+    r"""A hierarchy file as ARX writes it: semicolons, no header, one row a base value, `value;level1;...;*`.
+
+    Raises InputError naming the file and the row at fault.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "town.csv").write_text("oak;west;*\nelm;west;*\nash;east;*\n", encoding="utf-8")
+    ...     read_hierarchy(f"{folder}/town.csv").labels
+    (('oak', 'elm', 'ash'), ('west', 'east'), ('*',))
+    """
+    path = Path(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            return Hierarchy.from_rows(row for row in csv.reader(lines, delimiter=";") if row)
+    except FileNotFoundError:
+        raise InputError(f"there is no hierarchy file {path}") from None
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise InputError(f"the hierarchy file {path.name} cannot be read as UTF-8 text with semicolons") from None
+    except HierarchyError as error:
+        raise InputError(f"the hierarchy file {path.name}: {error}") from None

@@ -1,0 +1,1 @@
+"""A simulated census to try things on."""

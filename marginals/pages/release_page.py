@@ -1,0 +1,272 @@
+"""The report of a release: one HTML page for whoever decides about it, made from what is published and nothing else.
+
+It needs no network and no script, and the same release always gives the same bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, isfinite
+
+import numpy as np
+
+from checks.claims.claim import MaxentDiversity
+from checks.diversity.functional_diversity import Functional
+from checks.diversity.l_diversity import Distinct, Entropy, Recursive, Simple
+from marginals.attacks.disclosure_measures import conclusions
+from marginals.bundle.content import Published
+from marginals.installing import installing
+from marginals.pages.page import page
+from marginals.pages.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
+from marginals.tables.attribute import Role
+from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
+from marginals.wording.claims_in_words import ClaimInWords, in_words
+from models.errors import NotDecomposableError
+from models.inference.marginal_model import MarginalModel
+from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import Hierarchy
+
+_LISTED = 16
+"""Attributes with more values than this get a histogram instead of a bar for each."""
+
+_DRAWN = 120
+"""Histograms with more columns than this are drawn at a coarser level."""
+
+_LAID_OUT = 1 << 18
+"""Cells, empty ones included, for which it is worked out what attackers could conclude; more take too long to wait for."""
+
+_FITTED = 1 << 14
+"""The same where the tables form no junction tree, so that the cells are fitted step by step."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One level of an attribute: an example of what a value becomes there, and whether some table shows it."""
+
+    level: int
+    example: str
+    is_published: bool
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value with its rows, its share of all rows, and its length in percent of the most frequent value's."""
+
+    label: str
+    rows: int
+    percent: float
+    length: float
+
+
+@dataclass(frozen=True)
+class AttributeReport:
+    """An attribute: how its values may be generalized, and how they are distributed at the finest published level.
+
+    level: that of the bars, None where nothing is published. left_out: values beyond those that fit on the page.
+    """
+
+    name: str
+    is_sensitive: bool
+    colour: int
+    steps: tuple[Step, ...]
+    finest: int | None
+    level: int | None
+    bars: tuple[Bar, ...]
+    left_out: int
+    left_out_rows: int
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether there are few enough values for a line each."""
+        return len(self.bars) <= _LISTED
+
+    @property
+    def tallest(self) -> Bar:
+        """The first of the most frequent values."""
+        return max(self.bars, key=lambda bar: bar.rows)
+
+    @property
+    def empty(self) -> int:
+        """How many of the values have no rows."""
+        return sum(bar.rows == 0 for bar in self.bars)
+
+
+@dataclass(frozen=True)
+class MarginalReport:
+    """A published table: its attributes with level and colour, its cells, and its smallest class."""
+
+    shown: tuple[tuple[str, int, int], ...]
+    cells: int
+    smallest: int | None
+
+
+@dataclass(frozen=True)
+class KlBar:
+    """A divergence in nats, and its length in percent of the longest bar."""
+
+    label: str
+    nats: float
+    length: float
+
+
+def report_html(published: Published) -> bytes:
+    """The report of what is published, as HTML in UTF-8. It checks the claims first."""
+    claims, attributes = _claims(published), _attributes(published)
+    most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
+    attackers = conclusions(published, MarginalModel(published.collection), most_cells)
+    return page(
+        "report.html",
+        title=published.title,
+        install=installing(),
+        rows=published.collection.cube.total,
+        attributes=attributes,
+        hidden=next((a.steps[0].example for a in attributes if _is_hidden(published, a.name)), None),
+        marginals=_marginals(published),
+        claims=claims,
+        concluded=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.concluded],
+        thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
+        not_attacked=attackers.left_out,
+        overall=_overall(published),
+        sensitive=published.sensitive,
+        kl=_kl(published),
+        gain=_gain(published),
+        interaction=interaction_picture(published.collection),
+        tree=_tree(published),
+        facts=_facts(published),
+        example=_example(published),
+    )
+
+
+def _is_hidden(published: Published, attribute: str) -> bool:
+    """Whether base values that no table shows stand in the hierarchy by their numbers only."""
+    hierarchy = published.domain.hierarchy(attribute)
+    finest = hierarchy.height - published.collection.finest_resolution(attribute)
+    return finest > 0 and hierarchy.labels[0] == hierarchy.hidden_below(finest).labels[0]
+
+
+def _claims(published: Published) -> list[ClaimInWords]:
+    findings = published.verify().checks
+    return [in_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings)]
+
+
+def _attributes(published: Published) -> list[AttributeReport]:
+    shown = levels_shown(published.collection.margins)
+    return [_attribute(published, name, shown.get(name, [])) for name in published.domain.attributes]
+
+
+def _attribute(published: Published, name: str, levels: list[int]) -> AttributeReport:
+    hierarchy = published.domain.hierarchy(name)
+    sensitive, colour = published.roles[name] is Role.SENSITIVE, colours(published.domain)[name]
+    if not levels:
+        steps = _steps(hierarchy, 0, levels)
+        return AttributeReport(name, sensitive, colour, steps, None, None, (), 0, 0)
+    table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
+    level = _drawn_level(hierarchy, levels[0])
+    steps = _steps(hierarchy, _telling_value(hierarchy, table), levels)
+    bars = _bars(table, hierarchy, level)
+    kept = bars if len(bars) <= _DRAWN else sorted(bars, key=lambda bar: -bar.rows)[:_LISTED]
+    left_out_rows = table.total - sum(bar.rows for bar in kept)
+    return AttributeReport(
+        name, sensitive, colour, steps, levels[0], level, tuple(kept), len(bars) - len(kept), left_out_rows
+    )
+
+
+def _telling_value(hierarchy: Hierarchy, table: ContingencyTable) -> int:
+    """The base value that changes most often on its way to `*`, a frequent one at the finest published level."""
+    rows = table.counts_of({table.attributes[0]: hierarchy.lift(0, table.margin[table.attributes[0]])})
+    changes = np.zeros(hierarchy.size(0), dtype=np.int64)
+    for below, above in pairwise(range(hierarchy.height + 1)):
+        lower, upper = (np.array(hierarchy.labels[k], dtype=object)[hierarchy.lift(0, k)] for k in (below, above))
+        changes += lower != upper
+    return int(np.lexsort([-rows, -changes, rows == 0])[0])
+
+
+def _steps(hierarchy: Hierarchy, base: int, published: list[int]) -> tuple[Step, ...]:
+    path = [hierarchy.labels[level][int(hierarchy.lift(0, level)[base])] for level in range(hierarchy.height + 1)]
+    return tuple(Step(level, label, level in published) for level, label in enumerate(path))
+
+
+def _drawn_level(hierarchy: Hierarchy, finest: int) -> int:
+    """The finest published level, or the first above it with few enough values that it still says something."""
+    levels = range(finest, hierarchy.height)
+    return next((level for level in levels if hierarchy.size(level) <= _DRAWN), finest)
+
+
+def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Bar]:
+    """A bar for each value of the level in the hierarchy's order, those without rows too."""
+    codes = table.column(table.attributes[0], level)
+    rows = np.bincount(codes, table.counts, minlength=hierarchy.size(level)).astype(np.int64)
+    highest = int(rows.max())
+    return [
+        Bar(label, count, round(100 * count / table.total, 2), round(100 * count / highest, 2))
+        for label, count in zip(hierarchy.labels[level], rows.tolist())
+    ]
+
+
+def _marginals(published: Published) -> list[MarginalReport]:
+    colour = colours(published.domain)
+    reports = []
+    for table in published.collection.tables:
+        public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
+        smallest = int(table.rolled_up(public).counts.min()) if public else None
+        shown = tuple((a, table.margin[a], colour[a]) for a in table.attributes)
+        reports.append(MarginalReport(shown, len(table), smallest))
+    return reports
+
+
+def _overall(published: Published) -> Mapping[str, Mapping[str, float]]:
+    """For each sensitive attribute the shares of its values among all rows, at the finest published level."""
+    shares = {}
+    for name in published.sensitive:
+        levels = levels_shown(published.collection.margins).get(name)
+        if levels:
+            table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
+            shares[name] = {label: count / table.total for (label,), count in table.cells()}
+    return shares
+
+
+def _kl(published: Published) -> list[KlBar]:
+    utility = published.utility
+    if utility is None or not all(map(isfinite, utility.as_json().values())):
+        return []
+    bars = [("All quasi-identifiers suppressed", utility.kl_suppressed)]
+    if utility.kl_best_table is not None:
+        bars.append(("Best single table", utility.kl_best_table))
+    bars.append(("This release", utility.kl_divergence))
+    longest = max(max(nats for _, nats in bars), 1e-12)
+    return [KlBar(label, nats, round(max(0.0, 100 * nats / longest), 2)) for label, nats in bars]
+
+
+def _gain(published: Published) -> float | None:
+    """How many times as much the release tells as the best single table, beyond the suppressed one."""
+    utility = published.utility
+    if utility is None or utility.kl_best_table is None:
+        return None
+    by_best = utility.kl_suppressed - utility.kl_best_table
+    return (utility.kl_suppressed - utility.kl_divergence) / by_best if by_best > 1e-9 else None
+
+
+def _tree(published: Published) -> TreePicture | None:
+    try:
+        return tree_picture(published.collection)
+    except NotDecomposableError:
+        return None
+
+
+def _facts(published: Published) -> int | None:
+    """The l - 1 of the weakest diversity that is claimed; None where none is."""
+    found = [_l(claim) for claim in published.claims if isinstance(claim, MaxentDiversity)]
+    return min(found) - 1 if found else None
+
+
+def _l(claim: MaxentDiversity) -> int:
+    match claim.diversity:
+        case Distinct(l) | Simple(l) | Entropy(l) | Recursive(_, l) | Functional(_, l):
+            return ceil(l)
+    return 2
+
+
+def _example(published: Published) -> str:
+    """A margin to ask for, as Python: the first that a reader can cross-tabulate."""
+    margins = published.collection.margins
+    return str(dict(next((margin for margin in margins if len(margin) == 2), margins[0])))

@@ -1,0 +1,195 @@
+"""The report of a disclosure risk: one HTML page for the steward of a table. It is made from the table, so not to publish.
+
+It holds numbers over people and what the config says, never a value of a row.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
+from checks.risk.sensitivity import Multiplicative, harmonic_shares
+from marginals.disclosure.rules import selected
+from marginals.pages.page import page
+from marginals.pages.risk_pictures import frontier_picture, loss_histogram, releases_picture
+from marginals.pages.risk_report import RiskReport
+from marginals.risk.assessment import Risk, TableRisk, are_comparable, finite, levels_chosen
+from models.arrays import CountArray
+
+_FITTING = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 19), (20, 99), (100, None))
+"""Ranges of how many entries fit a record."""
+
+
+@dataclass(frozen=True)
+class DictionaryRow:
+    """A dictionary that attackers may hold, and what it does. shared: columns of it that the table has."""
+
+    name: str
+    entries: int
+    shared: tuple[str, ...]
+    probability: float
+    risk: float
+    largest: float
+    found: float
+    single: int
+    right: int | None
+    fewest: int
+    is_bound: bool
+    linked: float | None
+    fitting: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """What it weighs to disclose an attribute: by level, the least and the most of a value."""
+
+    name: str
+    by_level: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A rule of the config, and how many records it is about."""
+
+    attribute: str
+    level: int
+    height: int
+    records: int
+
+
+def risk_html(described: Risk, report: RiskReport, objective: Objective | None = None) -> bytes:
+    """The page in UTF-8. report: what was found of the same risk; objective: what the best disclosure was chosen by.
+
+    What is disclosed is the best disclosure where there is one, else the table under its rules.
+    """
+    optimum, unchosen = report.optimum, report.table
+    table = unchosen if optimum is None else described.of_table(optimum.disclosure.records)
+    chosen = described.table.disclosure.levels if optimum is None else optimum.disclosure.levels
+    losses = table.expected_losses
+    few = None if report.frontier is None else report.frontier.thinned(11)
+    return page(
+        "risk.html",
+        number=_number,
+        records=len(table.utility),
+        utility=float(table.utility.mean()),
+        most_utility=int(described.table.disclosure.originals.space.heights.sum()),
+        risk=table.bayes_risk,
+        worst=table.worst_case_risk,
+        linked=table.linked_bayes_risk,
+        linked_worst=None if table.linked_risks is None else float(table.linked_risks.max()),
+        unchosen=unchosen,
+        dictionaries=[
+            _dictionary(described, table, number, probability) for number, probability in enumerate(table.prior)
+        ],
+        tells_own=any(right is not None for right in table.right_fits),
+        own=not described.settings.dictionaries,
+        similar=described.settings.similar,
+        threshold=described.settings.threshold,
+        linkage=_linkage(described),
+        multiplicative=described.settings.family is Multiplicative,
+        weights=list(_weights(described)) if described.settings.weights is not None else None,
+        personal=described.settings.personal_weights is not None,
+        interactions=described.settings.interactions,
+        missed=described.settings.missed,
+        rules=list(_rules(described)),
+        histogram=loss_histogram(losses),
+        infinite=int(np.isinf(losses).sum()),
+        quantiles=_quantiles(losses),
+        objective=None if objective is None else in_words(objective),
+        optimum=optimum,
+        impossible=0 if optimum is None else int((~optimum.allowed).sum()),
+        levels=levels_chosen(described.table.disclosure.originals.space, chosen),
+        frontier=None if report.frontier is None else frontier_picture(report.frontier, _points(report)),
+        frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist())),
+        no_frontier=described.no_frontier,
+        releases=report.releases,
+        releases_plot=releases_picture(report.releases),
+        comparable=are_comparable(report.releases),
+    )
+
+
+def in_words(objective: Objective) -> str:
+    """What was asked of each record."""
+    match objective:
+        case LeastRisk(utility):
+            return f"the least loss with a utility of at least {utility:g}"
+        case MostUtility(loss):
+            return f"the most utility with a loss of at most {loss:g}"
+        case TradeOff(price):
+            return f"the least of loss - {price:g} times utility"
+    return str(objective)
+
+
+def _number(value: float | None) -> str:
+    return "infinite" if value is None or np.isinf(value) else f"{value:.4g}"
+
+
+def _points(report: RiskReport) -> list[tuple[str, float, float]]:
+    return [(name, utility, risk) for name, (utility, risk) in report.points.items()]
+
+
+def _dictionary(described: Risk, table: TableRisk, number: int, probability: float) -> DictionaryRow:
+    attacker, counts = described.attackers[number], table.counts[number]
+    attributes = described.table.rows.domain.attributes
+    linked = table.linked_risks
+    return DictionaryRow(
+        attacker.name,
+        len(attacker.frame),
+        tuple(name for name in attributes if name in attacker.frame.columns),
+        float(probability),
+        float(table.risks[number]),
+        float(table.losses[number].max()),
+        float(table.probabilities[number].mean()),
+        table.single_fits[number],
+        table.right_fits[number],
+        int(counts.min()),
+        table.bounds[number],
+        None if linked is None else float(linked[number]),
+        tuple(_fitting(counts)),
+    )
+
+
+def _fitting(counts: CountArray) -> Iterator[tuple[str, int]]:
+    for low, high in _FITTING:
+        inside = (counts >= low) if high is None else (counts >= low) & (counts <= high)
+        named = (
+            f"{low} or more" if high is None else "none" if high == 0 else f"{low}" if low == high else f"{low}-{high}"
+        )
+        yield named, int(inside.sum())
+
+
+def _linkage(described: Risk) -> tuple[str, int, Sequence[str]] | None:
+    linkage, public = described.settings.linkage, described.public
+    return None if linkage is None or public is None else (public.name, len(public.frame), linkage.columns)
+
+
+def _weights(described: Risk) -> Iterator[WeightRow]:
+    space, weights = described.table.disclosure.originals.space, described.settings.weights or {}
+    for name, taxonomy in zip(space.domain.attributes, space.taxonomies):
+        weight, shares = weights.get(name, 0.0), harmonic_shares(taxonomy)
+        of_level = [shares[taxonomy.levels == level] for level in range(taxonomy.hierarchy.height + 1)]
+        if weight:
+            yield WeightRow(
+                name, tuple((_times(weight, float(s.min())), _times(weight, float(s.max()))) for s in of_level)
+            )
+    added = () if described.settings.linkage is None else described.settings.linkage.columns
+    yield from (WeightRow(name, ((weights[name],) * 2, (0.0, 0.0))) for name in added if weights.get(name))
+
+
+def _times(weight: float, share: float) -> float:
+    return weight * share if share else 0.0
+
+
+def _rules(described: Risk) -> Iterator[RuleRow]:
+    for rule in described.settings.rules:
+        height = described.table.rows.domain.hierarchy(rule.attribute).height
+        records = int(selected(described.table, rule.condition).sum())
+        yield RuleRow(rule.attribute, height if rule.level is None else rule.level, height, records)
+
+
+def _quantiles(losses: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[tuple[str, float | None]]:
+    """Losses that so many people do not exceed."""
+    ordered = np.sort(losses)
+    shares = ((0.5, "half of the people"), (0.9, "90 %"), (0.99, "99 %"), (1.0, "everybody"))
+    return [(name, finite(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]

@@ -1,0 +1,112 @@
+"""What there is to say of a disclosure risk: for people as text, for programs as plain values."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from checks.risk.frontier import Frontier
+from checks.risk.optimal_disclosure import Optimum
+from marginals.risk.assessment import BundleRisk, TableRisk, are_comparable, finite, levels_chosen
+
+_SHOWN = 11
+"""Points of a frontier that are printed."""
+
+_WRITTEN = 100
+"""Points of a frontier that programs get."""
+
+
+@dataclass(frozen=True, eq=False)
+class RiskReport:
+    """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases."""
+
+    table: TableRisk
+    optimum: Optimum | None = None
+    frontier: Frontier | None = None
+    releases: Sequence[BundleRisk] = field(default_factory=tuple)
+
+    @property
+    def points(self) -> dict[str, tuple[float, float]]:
+        """Pairs of utility and finite risk to be drawn beside the frontier."""
+        name = "as disclosed" if self.optimum is None else "without the choice"
+        pairs = {name: (float(self.table.utility.mean()), self.table.bayes_risk)}
+        if self.optimum is not None:
+            pairs["best"] = (self.optimum.mean_utility, self.optimum.risk)
+        return {name: pair for name, pair in pairs.items() if finite(pair[1]) is not None}
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values; null stands for infinite, and for what was not asked for."""
+        return {
+            "table": self.table.as_json(),
+            "optimum": None if self.optimum is None else _optimum(self.optimum),
+            "frontier": None if self.frontier is None else _frontier(self.frontier),
+            "releases": [found.as_json() for found in self.releases],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        table = self.table
+        yield f"{len(table.utility)} records disclosed, mean utility {table.utility.mean():.3f}, against"
+        numbers = (table.names, table.risks, table.losses, table.probabilities, table.single_fits, table.right_fits)
+        for name, risk, loss, found, single, right in zip(*numbers):
+            whose = "" if right is None else f", their own for {right}"
+            yield (
+                f"  {name}: risk {risk:.4g}, largest loss {loss.max():.4g}, "
+                f"identified {100 * found.mean():.2f}% on average if they are in it, one entry fits {single}{whose}"
+            )
+        if table.linked_risks is not None:
+            for name, risk in zip(table.names, table.linked_risks):
+                yield f"  {name}, after linkage with public records: risk {risk:.4g}"
+        linkage = "" if table.linked is None else " without linkage"
+        for name, bound in zip(table.names, table.bounds):
+            if bound:
+                more = "no dictionary of the same people and more, in no finer values, gives a larger risk"
+                yield f"  {name}: {more}{linkage}"
+        if len(table.names) > 1:
+            worst = table.worst_case_risk
+            yield f"  all of these{linkage and f',{linkage}'}: Bayes risk {table.bayes_risk:.4g}, worst case {worst:.4g}"
+        if self.optimum is not None:
+            yield from _optimum_lines(self.optimum, linkage)
+        if self.frontier is not None:
+            yield f"Least risk{linkage} for each mean utility:"
+            few = self.frontier.thinned(_SHOWN)
+            yield from (f"  {utility:8.3f}  {risk:.4g}" for utility, risk in zip(few.utility, few.risk))
+        if self.releases:
+            yield "Releases, the least risk first:"
+        if not are_comparable(self.releases):
+            yield "  (their KL divergences do not compare, since they are over different base values)"
+        for release in self.releases:
+            kl = "" if release.kl_divergence is None else f", KL divergence {release.kl_divergence:.4f}"
+            yield (
+                f"  {release.name}: risk {release.risk:.4g}, at least {release.bounds[0]:.4g} and at most "
+                f"{release.bounds[1]:.4g}, identified {100 * release.identification_probability:.2f}% on average{kl}"
+            )
+
+
+def _levels(found: Optimum) -> dict[str, list[int]]:
+    return levels_chosen(found.disclosure.originals.space, found.disclosure.levels)
+
+
+def _optimum(found: Optimum) -> dict[str, Any]:
+    return {
+        "risk": finite(found.risk),
+        "utility": found.mean_utility,
+        "impossible": int((~found.allowed).sum()),
+        "levels": _levels(found),
+        "evaluated": found.evaluated,
+    }
+
+
+def _optimum_lines(found: Optimum, linkage: str) -> Iterator[str]:
+    yield f"Best disclosure{linkage}, row by row: risk {found.risk:.4g}, mean utility {found.mean_utility:.3f}"
+    for attribute, counts in _levels(found).items():
+        yield f"  {attribute}: " + ", ".join(f"{count} at level {level}" for level, count in enumerate(counts) if count)
+    if not found.allowed.all():
+        yield f"  {int((~found.allowed).sum())} records cannot be disclosed so; they are suppressed."
+
+
+def _frontier(edge: Frontier) -> list[dict[str, float | None]]:
+    edge = edge.thinned(_WRITTEN)
+    points = zip(edge.utility.tolist(), edge.risk.tolist(), edge.price.tolist())
+    return [{"utility": utility, "risk": finite(risk), "price": finite(price)} for utility, risk, price in points]

@@ -1,0 +1,1 @@
+"""From a table and a policy to a release."""

@@ -1,0 +1,59 @@
+"""Assessing: what one table gives away, as it is or generalized, and whether it satisfies a policy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from checks.classes.assessment import Assessment, table_findings
+from checks.classes.assessment import assess as assess_table
+from checks.finding import Finding
+from marginals.errors import InputError
+from marginals.publishing.policy import Policy
+from marginals.tables.table import Table
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """What a table reaches, and the findings on what the policy asks of a single table."""
+
+    assessment: Assessment
+    checks: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the table satisfies the policy."""
+        return all(finding.holds for finding in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The assessment as plain values (design 5.2), and the findings."""
+        return self.assessment.as_json() | {"checks": [finding.as_json() for finding in self.checks]}
+
+
+def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None) -> Assessed:
+    """What a table gives away with quasi-identifiers at these levels, the others as they are.
+
+    Raises InputError for a level of anything but a quasi-identifier.
+
+    >>> from marginals.example import table
+    >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
+    >>> assessed.ok
+    False
+    >>> [(check.criterion, check.holds) for check in assessed.checks]
+    [('k-anonymity', False), ('l-diversity', False)]
+    """
+    chosen = dict(levels or {})
+    for attribute in chosen:
+        if attribute not in table.quasi_identifiers:
+            known = ", ".join(table.quasi_identifiers)
+            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
+    margin = dict.fromkeys(table.domain.attributes, 0) | chosen
+    generalized = table.base_counts.rolled_up(margin)
+    diversities = [policy.criterion] if policy.criterion is not None else []
+    found = table_findings(generalized, table.sensitive, diversities, policy.k_link)
+    # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
+    checks = tuple(replace(finding, worst=_without_values(finding.worst)) for finding in found)
+    return Assessed(assess_table(generalized, table.sensitive), checks)
+
+
+def _without_values(worst: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if worst is None else {name: worst[name] for name in ("count", "reached") if name in worst}

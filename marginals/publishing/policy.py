@@ -1,0 +1,101 @@
+"""The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from checks.claims.requirements import Requirements
+from checks.diversity.l_diversity import Diversity, parse_diversity
+from marginals.errors import InputError
+from models.search import STRATEGIES
+
+_LEAST = {
+    "k_link": 1,
+    "k_combinatorial": 1,
+    "max_sensitive_margins": 0,
+    "max_cells": 1,
+    "max_attributes": 1,
+    "seed": 0,
+}
+"""The smallest value of each number in a policy."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a release must satisfy and how it is looked for.
+
+    k_link, k_combinatorial: rows. diversity: for example "entropy:6" or "recursive:3,4". base: the anonymized table
+    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each
+    attribute. start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
+    or "nothing". max_sensitive_margins: at most so many margins show a sensitive attribute. max_cells, max_attributes:
+    of a margin, empty cells included. must_publish, must_not_publish: margins that something published must show, or
+    that nothing published may show. time_limit: seconds.
+    Raises InputError or CriterionError for values that make no sense.
+
+    >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
+    'greedy'
+    """
+
+    k_link: int | None = None
+    k_combinatorial: int | None = None
+    diversity: str | None = None
+    base: str | Mapping[str, int] = "best"
+    strategy: str = "greedy"
+    seed: int = 0
+    start: str = "independence"
+    max_sensitive_margins: int | None = field(default=3)
+    time_limit: float = 60.0
+    max_cells: int | None = None
+    max_attributes: int | None = None
+    must_publish: Sequence[Mapping[str, int]] = ()
+    must_not_publish: Sequence[Mapping[str, int]] = ()
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        limit = self.time_limit
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
+            raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
+        if isinstance(self.base, str) and self.base not in ("best", "none"):
+            raise InputError(f'base is "best", "none" or a level for each attribute, not {self.base!r}')
+        if self.start not in ("independence", "nothing"):
+            raise InputError(f'start is "independence" or "nothing", not {self.start!r}')
+        for name in ("must_publish", "must_not_publish"):
+            if not _are_margins(getattr(self, name)):
+                raise InputError(f"{name} is a list of margins such as {{ age = 1, sex = 0 }}")
+        if self.strategy not in STRATEGIES:
+            raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
+        _ = self.criterion
+
+    @cached_property
+    def criterion(self) -> Diversity | None:
+        """The diversity as a criterion.
+
+        >>> Policy(diversity="entropy:3").criterion
+        Entropy(l=Fraction(3, 1))
+        """
+        if self.diversity is None:
+            return None
+        if not isinstance(self.diversity, str):
+            raise InputError(f'diversity is text such as "entropy:6", not {self.diversity!r}')
+        return parse_diversity(self.diversity)
+
+    def requirements(self, sensitive: tuple[str, ...]) -> Requirements:
+        """What a collection must satisfy, for a table with these sensitive attributes.
+
+        >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
+        10
+        """
+        return Requirements(sensitive, self.k_link, self.k_combinatorial, self.criterion)
+
+
+def _are_margins(given: object) -> bool:
+    """Whether this is a list of mappings from attribute to level."""
+    return (
+        isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and all(isinstance(margin, Mapping) and margin for margin in given)
+        and all(isinstance(attribute, str) for margin in given for attribute in margin)
+    )

@@ -1,0 +1,180 @@
+"""Publishing: from a table and a policy to the release that keeps the most of the data."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.classes.assessment import table_findings
+from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
+from marginals.bundle.content import TITLE, Published, Utility
+from marginals.errors import InputError, NothingPublishableError
+from marginals.publishing.policy import Policy
+from marginals.release.release import Release
+from marginals.tables.table import Table
+from models.errors import DomainMismatchError
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import maximal_masks
+from models.inference.maximum_entropy import MaximumEntropy
+from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain, Mask
+
+_FOR_THE_BOUND = 0.5
+"""Seconds beyond the time limit, to say how good a result is that used up its time."""
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is (0: unknown)."""
+
+
+def no_progress(task: str, done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+def anonymize(
+    table: Table, policy: Policy, progress: Progress = no_progress, suppression: float = 0.0
+) -> LatticeResult:
+    """All minimal single tables that satisfy a policy, best KL divergence first.
+
+    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead.
+
+    >>> from marginals.example import table
+    >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
+    [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
+    """
+    return minimal_tables(
+        table.cube,
+        table.quasi_identifiers,
+        policy.requirements(table.sensitive),
+        lambda done, nodes: progress("minimal tables", done, nodes),
+        suppression,
+    )
+
+
+@dataclass(frozen=True)
+class _Base:
+    """The table that the collection must contain, and the best single table if one was looked for."""
+
+    required: SingleTable | None
+    best: SingleTable | None
+
+
+def _base(table: Table, policy: Policy, requirements: Requirements, progress: Progress) -> _Base:
+    if policy.base == "none":
+        return _Base(None, None)
+    if not isinstance(policy.base, str):
+        for attribute in policy.base:
+            if attribute not in table.quasi_identifiers:
+                raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
+        levels = {a: policy.base.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
+        given = single_table(table.cube, levels, requirements)
+        if not table_satisfies(table.cube, given.mask, requirements):
+            raise NothingPublishableError("the base table that the policy gives does not satisfy the policy itself")
+        return _Base(given, None)
+    minimal = anonymize(table, policy, progress).minimal
+    if not minimal:
+        suppressed = table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
+        diversities = [policy.criterion] if policy.criterion is not None else []
+        found = table_findings(suppressed, table.sensitive, diversities, policy.k_link)
+        failing = [str(finding) for finding in found if not finding.holds]
+        raise NothingPublishableError(
+            "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
+            + (f", of {table.rows} rows ({'; '.join(failing)})" if failing else "")
+            + '; weaken it, or look for a release without a base table (base "none")'
+        )
+    return _Base(minimal[0], minimal[0])
+
+
+def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Base) -> Problem:
+    """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
+    domain = table.domain
+    kept = [base.required.mask] if base.required else []
+    kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
+    kept = maximal_masks(kept)
+    constraint = MarginLimits(
+        domain,
+        policy.max_cells,
+        policy.max_attributes,
+        tuple(_mask(domain, "must_not_publish", margin) for margin in policy.must_not_publish),
+        PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins),
+    )
+    if not Collection.of(table.cube, kept).is_decomposable:
+        raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
+    if refusal := constraint(kept, 0):
+        what = "what must be published" if policy.must_publish else "the base table"
+        raise NothingPublishableError(f"{what} cannot be published: {refusal.reason}")
+    problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed)
+    return from_independence(problem) if policy.start == "independence" else problem
+
+
+def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:
+    try:
+        mask = domain.mask(margin)
+    except DomainMismatchError as error:
+        raise InputError(f"{key}: {error}") from None
+    if not mask:
+        raise InputError(f"{key}: a margin with every attribute at the level of * shows nothing")
+    return mask
+
+
+def _told(table: Table, collection: Collection) -> Domain:
+    """The domain as a release may tell it: no base values that only the rows know of and no marginal shows."""
+    hierarchies = dict(table.domain.items())
+    for attribute, least in table.hidden_from.items():
+        hierarchy = hierarchies[attribute]
+        finest = hierarchy.height - collection.finest_resolution(attribute)
+        if finest >= least:
+            hierarchies[attribute] = hierarchy.hidden_below(finest)
+    return Domain.of(hierarchies)
+
+
+def publish(table: Table, policy: Policy, progress: Progress = no_progress, title: str = TITLE) -> Release:
+    """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
+
+    title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
+    budget of each check, before it is given back. Raises NothingPublishableError when no collection satisfies the policy
+    or the one found is not proven to, InputError when the policy does not fit the table, or demands no privacy.
+
+    >>> from marginals.example import table
+    >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
+    Release(48 rows, KL divergence 2.532 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
+    """
+    requirements = policy.requirements(table.sensitive)
+    if not requirements.claims:
+        raise InputError(
+            "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial or "
+            "diversity (in a config under [privacy]). k_link = 1 publishes without any"
+        )
+    cube = table.cube
+    deadline = time.monotonic() + policy.time_limit
+    base = _base(table, policy, requirements, progress)
+    problem = _problem(table, policy, requirements, base)
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        progress("collections", asked, 0)
+        return time.monotonic() > deadline
+
+    result = STRATEGIES[policy.strategy](problem, stop)
+    found = with_bound(result, problem, lambda: time.monotonic() > deadline + _FOR_THE_BOUND)
+    if not found.cliques:
+        raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
+    suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
+    utility = Utility(
+        found.kl_divergence,
+        MaximumEntropy(suppressed).kl_divergence,
+        base.best.kl_divergence if base.best else None,
+    )
+    # A cube of the published marginals alone, over a domain that tells no more: a release must not carry the data along.
+    domain = _told(table, Collection.of(cube, found.cliques))
+    marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in found.cliques])
+    published = Published(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility, title)
+    progress("verifying", 0, 0)
+    for finding in published.verify().checks:
+        if not finding.holds:
+            raise NothingPublishableError(
+                f"the collection that the search found is not proven to be private, so it is not published: {finding}"
+            )
+    return Release(published, search=found)

@@ -1,0 +1,236 @@
+"""Estimates from a model as pandas objects: what the published marginals say of a margin, and how surely."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from marginals.errors import InputError
+from marginals.release.predicate import Where, interval, known_attribute, values_meant
+from models.arrays import CodeArray, CountArray, FloatArray
+from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range
+from models.inference.expected_counts import expected_marginal
+from models.inference.frechet_bounds import Box
+from models.inference.marginal_model import MarginalModel
+from models.inference.tree_margins import CELL_LIMIT
+from models.programs.possible_cells import TooManyCellsError
+from models.tables.margin import Margin
+
+Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
+"""One attribute or several at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number of rows: its expectation in the maxent distribution, and lower <= number <= upper for certain.
+
+    sharp: whether both bounds are proven to be attained by tables with the published marginals.
+    """
+
+    expected: float
+    lower: int
+    upper: int
+    sharp: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether the published marginals leave one number only."""
+        return self.lower == self.upper
+
+
+@dataclass(frozen=True)
+class OddsRatio:
+    """An odds ratio: of the expected counts, and lower <= ratio <= upper for certain."""
+
+    expected: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of a margin: codes by attribute, and counts that are whole numbers where the margin is published."""
+
+    margin: Margin
+    codes: Mapping[str, CodeArray]
+    counts: CountArray | FloatArray
+
+
+def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
+    """Levels by attribute, in the order given. Raises InputError for an unknown or repeated attribute."""
+    if isinstance(attributes, Mapping):
+        return {known_attribute(model.domain, a): level for a, level in attributes.items()}
+    named = [attributes] if isinstance(attributes, str) else list(attributes)
+    margin = {known_attribute(model.domain, a): model.finest_levels[a] for a in named}
+    if len(margin) != len(named):
+        raise InputError("an attribute is named twice")
+    return margin
+
+
+def box_of(model: MarginalModel, where: Where) -> Box:
+    """The rows that a predicate means."""
+    return model.box(values_meant(model.domain, model.finest_levels, where))
+
+
+def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
+    """The cells that can be occupied, counted where the margin is published and expected where not."""
+    domain = model.domain
+    mask = domain.mask(margin)
+    shown = domain.margin(mask)
+    cube = model.collection.cube
+    if cube.holds(mask):
+        table = cube.table(mask)
+        return Cells(shown, dict(zip(table.attributes, table.codes)), table.counts)
+    if domain.size(shown) > CELL_LIMIT and model.collection.is_decomposable:
+        if model.tree.cell_count > CELL_LIMIT:
+            raise TooManyCellsError(
+                "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
+            )
+        sparse = expected_marginal(model.closed_form, shown)
+        return Cells(shown, sparse.codes, sparse.expected)
+    order = [a for a in domain.attributes if a in shown]
+    dense = model.expected({a: shown[a] for a in order})
+    places = np.nonzero(dense)
+    return Cells(shown, dict(zip(order, places)), dense[places])
+
+
+def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: Mapping[str, Any]) -> pd.DataFrame:
+    """Values of cells by their labels, in the order of the hierarchies; an index level for each attribute in `order`."""
+    named = [a for a in order if a in cells.codes]
+    if not named:
+        return pd.DataFrame(values)
+    ranks = np.lexsort([cells.codes[a] for a in reversed(named)])
+    labels = [model.domain.hierarchy(a).labels[cells.margin[a]] for a in named]
+    columns = [np.array(known, dtype=object)[cells.codes[a][ranks]] for a, known in zip(named, labels)]
+    many = len(named) > 1
+    index = pd.MultiIndex.from_arrays(columns, names=named) if many else pd.Index(columns[0], name=named[0])
+    return pd.DataFrame({name: np.asarray(value)[ranks] for name, value in values.items()}, index=index)
+
+
+def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
+    """The cells of a margin with the columns expected, lower, upper, exact; `attrs["sharp"]` as in Estimate."""
+    margin = as_margin(model, attributes)
+    sharp = True
+    cells = cells_of(model, margin)
+    found: CountArray | FloatArray = cells.counts
+    lower: CountArray | FloatArray = found
+    upper: CountArray | FloatArray = found
+    if found.dtype.kind == "f":
+        order = list(cells.codes)
+        bounds = model.frechet_bounds.of_margin({a: cells.margin[a] for a in order})
+        places = tuple(cells.codes[a] for a in order)
+        lower, upper, sharp = bounds.lower[places], bounds.upper[places], bounds.sharp
+        found = lower if np.array_equal(lower, upper) else np.where(lower == upper, lower, found).astype(np.float64)
+    exact = np.asarray(lower == upper)
+    frame = labelled(model, cells, margin, {"expected": found, "lower": lower, "upper": upper, "exact": exact})
+    frame.attrs["sharp"] = sharp
+    return frame
+
+
+def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
+    """The number of rows that a predicate means."""
+    box = box_of(model, where)
+    bounds = box.bounds(seconds)
+    expected = float(bounds.lower) if bounds.lower == bounds.upper else model.expected_in(box)
+    return Estimate(expected, bounds.lower, bounds.upper, bounds.sharp)
+
+
+def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where: Where) -> pd.DataFrame:
+    """Expected counts of all combinations, empty ones included, of the rows that a predicate means."""
+    down, across = as_margin(model, rows), as_margin(model, columns)
+    if shared := [a for a in down if a in across]:
+        raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
+    dense = model.expected_within({**down, **across}, box_of(model, where))
+    axes = [_axis(model, margin) for margin in (down, across)]
+    return pd.DataFrame(dense.reshape([len(axis) for axis in axes]), index=axes[0], columns=axes[1])
+
+
+def _axis(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Index[Any]":
+    labels = [model.domain.hierarchy(a).labels[level] for a, level in margin.items()]
+    if len(labels) == 1:
+        return pd.Index(labels[0], name=next(iter(margin)))
+    return pd.MultiIndex.from_product(labels, names=list(margin))
+
+
+def distribution(
+    model: MarginalModel, attribute: str, where: Where, values: Mapping[str, float] | None
+) -> tuple[FloatArray, FloatArray]:
+    """Distinct numbers that an attribute takes, ascending, and their probabilities among the rows that are meant.
+
+    values: the number of each label of one level; by default base labels are numbers. Raises InputError where they are
+    not, or where no such row is expected.
+    """
+    level, numbers = _numbers(model, known_attribute(model.domain, attribute), values)
+    expected = model.expected_within({attribute: level}, box_of(model, where))
+    total = float(expected.sum())
+    if total <= 0:
+        raise InputError("no row with these values is possible, so there is nothing to average")
+    distinct, place = np.unique(numbers, return_inverse=True)
+    return distinct, np.bincount(place, expected) / total
+
+
+def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] | None) -> tuple[int, FloatArray]:
+    hierarchy = model.domain.hierarchy(attribute)
+    if values is None:
+        ends = [interval(label) for label in hierarchy.labels[0]]
+        if any(end is None or end[0] != end[1] for end in ends):
+            raise InputError(f"the base values of {attribute!r} are no numbers; give values={{label: number}}")
+        return 0, np.array([end[0] for end in ends if end is not None])
+    for level, labels in enumerate(hierarchy.labels):
+        if set(labels) <= set(values):
+            return level, np.array([float(values[label]) for label in labels])
+    raise InputError(f"values must give a number for each label of {attribute!r} at one level")
+
+
+def association(model: MarginalModel, first: Attributes, second: Attributes, given: Attributes) -> float:
+    """Mutual information in nats of two groups of attributes, given a third."""
+    groups = [as_margin(model, group) for group in (first, second, given)]
+    margin = {a: level for group in groups for a, level in group.items()}
+    if len(margin) < sum(map(len, groups)):
+        raise InputError("an attribute is named twice")
+    return mutual_information(model.expected(margin).reshape([model.domain.size(group) for group in groups]))
+
+
+def odds(model: MarginalModel, first: Where, second: Where, where: Where) -> OddsRatio:
+    """The odds ratio of two conditions, each on one attribute, among the rows that are meant."""
+    conditions = []
+    for condition in (first, second):
+        meant = values_meant(model.domain, model.finest_levels, condition)
+        if len(meant) != 1:
+            raise InputError("an odds ratio is about two conditions, each on one attribute")
+        conditions.append(next(iter(meant.items())))
+    (one, is_first), (other, is_second) = conditions
+    if one == other:
+        raise InputError(f"an odds ratio is about two attributes, not {one!r} twice")
+    meant = values_meant(model.domain, model.finest_levels, where)
+
+    def part(first_part: Any, second_part: Any) -> Box:
+        inside = {**meant}
+        for attribute, held in ((one, first_part), (other, second_part)):
+            inside[attribute] = inside.get(attribute, np.ones_like(held)) & held
+        return model.box(inside)
+
+    boxes = [[part(f, s) for s in (is_second, ~is_second)] for f in (is_first, ~is_first)]
+    anything = np.ones_like(is_first), np.ones_like(is_second)
+    known = [part(is_first, anything[1]), part(anything[0], is_second), part(*anything)]
+    rows, columns, total = (_range(box) for box in known)
+    lower, upper = odds_ratio_range([[_range(box) for box in row] for row in boxes], rows, columns, total)
+    expected = odds_ratio(np.array([[model.expected_in(box) for box in row] for row in boxes]))
+    return OddsRatio(expected, lower, upper)
+
+
+def _range(box: Box) -> Range:
+    bounds = box.bounds()
+    return Range(bounds.lower, bounds.upper)
+
+
+def rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> pd.DataFrame:
+    """Rows of labels, as categories in the order of the hierarchies."""
+    columns = {
+        a: pd.Categorical.from_codes(codes[a], categories=pd.Index(model.domain.hierarchy(a).labels[levels[a]]))
+        for a in model.domain.attributes
+        if a in codes
+    }
+    return pd.DataFrame(columns, copy=False)

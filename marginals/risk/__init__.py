@@ -1,0 +1,1 @@
+"""Disclosure risk: what attackers who know something could do to the people in a table or release."""

@@ -1,0 +1,43 @@
+"""A column of an unknown table: its distinct values as texts, and how often each occurs."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import CountArray
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of a column as text, those that stand for nothing left out.
+
+    values: distinct. counts: rows of each. missing: rows without a value.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    counts: CountArray
+    missing: int
+
+    @classmethod
+    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
+        """Of texts, one a row; those that are missing stand for nothing."""
+        occurring = Counter(texts)
+        gone = sum(occurring.pop(text, 0) for text in set(missing))
+        return cls(name, tuple(occurring), np.array(list(occurring.values()), dtype=np.int64), gone)
+
+    @property
+    def rows(self) -> int:
+        """Rows with a value."""
+        return int(self.counts.sum())
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the name, without accents: of `person_id`, `personId` and `Person-ID` the same two."""
+        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).replace("ß", "ss")
+        plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
+        return frozenset(re.findall(r"[a-z]+", plain.lower()))

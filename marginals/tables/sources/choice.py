@@ -1,0 +1,65 @@
+"""Which source a table is read by: what it is decides, and for files what is installed or asked for."""
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import pandas as pd
+
+from marginals.errors import InputError
+from marginals.tables.sources.distinct_rows import Source
+from marginals.tables.sources.engine_files import duckdb_reads, with_duckdb, with_spark
+from marginals.tables.sources.files import CsvFiles, ParquetFiles
+from marginals.tables.sources.narwhals_frame import EagerFrame, LazyFrame
+from marginals.tables.sources.pandas_frame import PandasFrame
+from marginals.tables.sources.refusal import require
+
+ENGINES = ("auto", "pandas", "duckdb", "spark")
+"""What can read files; "auto" is DuckDB where it is installed, else pandas."""
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has; 4 GiB where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 4 << 30
+
+
+def frame_source(frame: object) -> Source:
+    """The source for a frame of any library that narwhals knows. Raises InputError for anything else."""
+    if isinstance(frame, pd.DataFrame):
+        return PandasFrame(frame)
+    import narwhals as nw
+
+    try:
+        known: Any = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            f"a {type(frame).__name__} is no table; give a path, or a frame of pandas, polars, pyarrow, DuckDB, Spark "
+            "or Ibis"
+        ) from None
+    library = str(known.implementation.value)
+    require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
+    return LazyFrame(known) if isinstance(known, nw.LazyFrame) else EagerFrame(known)
+
+
+_EXTRAS = ("duckdb", "polars", "ibis")
+
+
+def file_source(files: CsvFiles | ParquetFiles, columns: Sequence[str], engine: str, memory: int) -> Source:
+    """The source for some columns of files. memory: bytes that DuckDB may take.
+
+    What DuckDB's strict CSV reader refuses, "auto" leaves to pandas. Raises InputError.
+    """
+    if engine == "spark":
+        return with_spark(files, columns)
+    if engine == "duckdb":
+        return with_duckdb(files, columns, memory)
+    if engine == "pandas" or not (find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)):
+        return files
+    try:
+        return with_duckdb(files, columns, memory)
+    except InputError:
+        return files

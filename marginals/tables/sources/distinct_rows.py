@@ -1,0 +1,132 @@
+"""What a source gives: its distinct rows with counts, every value as text; and how the text of a value is."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from models.arrays import CodeArray, CountArray, IndexArray
+from models.tables.mixed_radix import pack, tally
+
+Values = Sequence[str | None]
+"""Texts of the values of a column; None stands for nothing. Two values may have one text."""
+
+Recoding = IndexArray
+"""For each value of a column its new code; rows with a value that has -1 are left out. Shape (values,)."""
+
+
+def text_of(value: Any) -> str | None:
+    """The text that a value of any type is taken as, the same from every source; None for null and NaN.
+
+    Floats that are whole numbers look as such, times with a zone are told in UTC, and midnight is a day.
+
+    >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
+    ['37', '37', '0.5', 'True', ' 037', None]
+    """
+    if value is None or value != value:
+        return None
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if value.is_integer() else str(value)
+    if isinstance(value, datetime):
+        value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return str(value).removesuffix(" 00:00:00")
+    return str(value)
+
+
+def complete(values: Values) -> Recoding:
+    """The recoding that tells all values apart and leaves out rows without one."""
+    return np.array([-1 if text is None else code for code, text in enumerate(values)], dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Rows of some columns, none twice, with counts.
+
+    values: the texts of each column. codes: for each column positions in its texts, shape (rows,). counts: shape (rows,).
+    dropped: how many rows were left out because they lack a value.
+    """
+
+    values: Mapping[str, Values]
+    codes: Mapping[str, CodeArray]
+    counts: CountArray
+    dropped: int = 0
+
+    @classmethod
+    def of(
+        cls, values: Mapping[str, Values], codes: Mapping[str, CodeArray], counts: CountArray, dropped: int = 0
+    ) -> "DistinctRows":
+        """From rows that may repeat."""
+        keys, space = pack(list(codes.values()), [max(len(values[column]), 1) for column in codes], len(counts))
+        rows, totals = tally(keys, space, counts)
+        return cls(values, {column: array[rows] for column, array in codes.items()}, totals, dropped)
+
+    def __len__(self) -> int:
+        """Number of distinct rows."""
+        return len(self.counts)
+
+
+def merged(parts: Iterable[DistinctRows]) -> DistinctRows:
+    """The distinct rows of several parts of one table. Only two are held at a time. Raises ValueError without a part."""
+    parts = iter(parts)
+    try:
+        whole = next(parts)
+    except StopIteration:
+        raise ValueError("there is nothing to merge") from None
+    for part in parts:
+        whole = _merged(whole, part)
+    return whole
+
+
+def _merged(first: DistinctRows, second: DistinctRows) -> DistinctRows:
+    values: dict[str, Values] = {}
+    codes: dict[str, CodeArray] = {}
+    for column, own in first.values.items():
+        place = {text: i for i, text in enumerate(dict.fromkeys([*own, *second.values[column]]))}
+        values[column] = list(place)
+        codes[column] = np.concatenate(
+            [
+                np.array([place[text] for text in part.values[column]], dtype=np.intp)[part.codes[column]]
+                for part in (first, second)
+            ]
+        )
+    return DistinctRows.of(values, codes, np.concatenate([first.counts, second.counts]), first.dropped + second.dropped)
+
+
+class Source(Protocol):
+    """Something with named columns that can count its distinct rows."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of its columns."""
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns. Raises InputError where they cannot be had."""
+
+    def place(self, column: str, text: str) -> str | None:
+        """Where a value stands first, such as "row 3" (from 1); None for a source without an order."""
+
+
+@runtime_checkable
+class Engine(Source, Protocol):
+    """A source that counts where the rows are, so that tables larger than memory can be read."""
+
+    def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
+        """All values of each column, in an order that stays, and how many rows have each."""
+
+    def estimate(self, columns: Sequence[str]) -> int:
+        """About how many distinct rows some columns have."""
+
+    def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
+        """About how many distinct rows the columns have, recoded."""
+
+    def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
+        """The distinct recoded rows and their counts."""
+
+    def counts_of_counts(self, recodings: Mapping[str, Recoding]) -> tuple[CountArray, CountArray]:
+        """The counts that distinct recoded rows have, and how many rows have each: no row leaves the engine."""

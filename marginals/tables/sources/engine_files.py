@@ -1,0 +1,243 @@
+"""Files that an engine reads: DuckDB inside this process, or Spark."""
+
+import gzip
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+from marginals.errors import InputError
+from marginals.tables.sources.arrow_table import texts_of
+from marginals.tables.sources.files import CsvFiles, ParquetFiles
+from marginals.tables.sources.narwhals_frame import LazyFrame
+from marginals.tables.sources.refusal import engine_refusals, require, too_little_memory
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+_NO_TEXT = "\x01"
+"""What is taken for null in a CSV file instead of the empty text."""
+
+
+def duckdb_reads(files: CsvFiles | ParquetFiles) -> bool:
+    """Whether DuckDB has the means to read files.
+
+    It knows no compression but gzip, takes the first line as header, and tells no names apart by their case.
+    """
+    if _differ_by_case(files):
+        return False
+    if isinstance(files, ParquetFiles):
+        return True
+    return all(
+        path.suffix.lower() in (".csv", ".tsv", ".txt", ".gz") or not path.suffixes for path in files.paths
+    ) and not any(map(_begins_empty, files.paths))
+
+
+def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
+    if isinstance(files, ParquetFiles):
+        names = {name for schema in files.schemas.values() for name in schema.names}
+    else:
+        names = {name for header in files.headers.values() for name in header}
+    return len({name.lower() for name in names}) < len(names)
+
+
+def require_duckdb(files: CsvFiles | ParquetFiles, purpose: str) -> None:
+    """Raise InputError where DuckDB is missing, or lacks the means to read files."""
+    require("duckdb", "duckdb", purpose)
+    require("pyarrow", "duckdb", purpose)
+    if _differ_by_case(files):
+        raise InputError(
+            f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart; rename one, or read "
+            'it with engine = "pandas"'
+        )
+    if not duckdb_reads(files):
+        raise InputError(f'{files.name} is compressed, or begins with an empty line; read it with engine = "pandas"')
+
+
+def _begins_empty(path: Path) -> bool:
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as lines:
+        return not lines.readline().removeprefix(b"\xef\xbb\xbf").strip()
+
+
+def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
+    """Some columns of files, for DuckDB to count in at most `memory` bytes; it may put more on disk.
+
+    CSV files are copied once to a temporary Parquet file, which is removed with the frame: each question reads a column
+    or two of it, and parses nothing again. Raises InputError where DuckDB is missing or refuses the files.
+    """
+    require_duckdb(files, 'engine = "duckdb"')
+    import duckdb
+    import narwhals as nw
+
+    files.check(columns)
+    folder = tempfile.mkdtemp(prefix="marginals-")
+    connection = connected(folder, memory)
+    with engine_refusals(files.name):
+        try:
+            query = rows_query(files, columns)
+            if isinstance(files, CsvFiles):
+                copy = Path(folder) / "rows.parquet"
+                connection.execute(f"COPY ({query}) TO {sql_text(copy)} (FORMAT parquet)")
+                query = _parquet_query([copy], columns)
+            frame = LazyFrame(nw.from_native(connection.sql(query)), files.name, files)
+        except duckdb.Error as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise refusal_of(files, error) from None
+    finalize(frame, _release, connection, folder)
+    return frame
+
+
+def connected(folder: str, memory: int) -> "duckdb.DuckDBPyConnection":
+    """A database of its own, which takes at most so many bytes of memory and puts more into a folder."""
+    import duckdb
+
+    settings: dict[str, Any] = {
+        "memory_limit": f"{max(memory >> 20, 64)}MiB",
+        "temp_directory": folder,
+        "preserve_insertion_order": False,
+    }
+    connection = duckdb.connect(config=settings)
+    connection.execute("SET TimeZone = 'UTC'")
+    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+    return connection
+
+
+def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
+    """All rows of some columns of files, as a query for DuckDB; values of CSV files are texts, empty ones too."""
+    return _csv_query(files, columns) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
+
+
+def texts_query(connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
+    """All rows of some columns of files, spelled as every source spells values, as a query for one connection.
+
+    Raises InputError for a column of lists and the like.
+    """
+    rows = rows_query(files, columns)
+    relation = connection.sql(rows)
+    shown = []
+    for number, (column, kind) in enumerate(zip(columns, relation.types)):
+        if kind.id in ("list", "array", "struct", "map", "union"):
+            raise InputError(f"column {column!r} of {files.name} holds lists or the like, not single values")
+        spelled = f"CAST({sql_name(column)} AS VARCHAR)"
+        if kind.id not in _SPELLED_ALIKE:
+            function = f"spelled{number}"
+            # DuckDB evaluates the annotations of what it is given, and pyarrow is known to type checkers only.
+            spell = lambda values: _spelled(values)  # noqa: E731
+            connection.create_function(function, spell, [kind], "VARCHAR", type="arrow", null_handling="special")
+            spelled = f"{function}({sql_name(column)})"
+        shown.append(f"{spelled} AS {sql_name(column)}")
+    return f"SELECT {', '.join(shown)} FROM ({rows})"
+
+
+_SPELLED_ALIKE = (
+    "varchar", "enum", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
+)  # fmt: skip
+"""Types of DuckDB whose values it spells as `text_of` does."""
+
+
+def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.array(texts_of(values), pa.string())
+
+
+def _release(connection: "duckdb.DuckDBPyConnection", folder: str) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sql_text(text: object) -> str:
+    """A text as SQL spells it."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def sql_name(column: str) -> str:
+    """The name of a column as SQL spells it."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:
+    shown = ", ".join(map(sql_name, columns))
+    files = ", ".join(map(sql_text, paths))
+    return f"SELECT {shown} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+
+
+def _csv_query(files: CsvFiles, columns: Sequence[str]) -> str:
+    """All rows of the files as texts; files whose headers differ are read one header at a time."""
+    headers: dict[tuple[str, ...], list[Path]] = {}
+    for path, header in files.headers.items():
+        headers.setdefault(tuple(header), []).append(path)
+    return " UNION ALL ".join(
+        _query_of_header(header, paths, columns, files.separator) for header, paths in headers.items()
+    )
+
+
+def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], separator: str) -> str:
+    shown = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
+    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
+    form = f"header = true, delim = {sql_text(separator)}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
+    files = ", ".join(map(sql_text, paths))
+    return f"SELECT {shown} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+
+
+def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
+    """What DuckDB refuses in files, without the rows that it quotes."""
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return too_little_memory(files.name)
+    said = str(error)
+    name = next((path.name for path in files.paths if str(path) in said), files.name)
+    if "unicode" in said or "utf-8" in said:
+        return InputError(f"{name} is not in UTF-8; convert it first")
+    line = re.search(r"Line: (\d+)", said)
+    where = f"line {line[1]} of {name}" if line else name
+    return InputError(
+        f"{where} cannot be read as a table ({type(error).__name__}); it must be CSV with a header, or Parquet, and all "
+        "rows as long as the header"
+    )
+
+
+def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> LazyFrame:
+    """Some columns of files, for Spark to count: in the session that is active, or a new one as Spark is configured.
+
+    Raises InputError where pyspark or Java is missing.
+    """
+    require("pyspark", "spark", 'engine = "spark"')
+    import narwhals as nw
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    files.check(columns)
+    try:
+        session = SparkSession.builder.appName("marginals").getOrCreate()
+    except (PySparkException, OSError):
+        raise InputError('engine = "spark" could not start Spark, which needs Java 17') from None
+    with engine_refusals(files.name):
+        paths = [str(path.absolute()) for path in files.paths]
+        rows = _spark_csv(session, files, columns) if isinstance(files, CsvFiles) else session.read.parquet(*paths)
+        shown = rows.select(*(f"`{column.replace('`', '``')}`" for column in columns))
+        return LazyFrame(nw.from_native(shown), files.name, files)
+
+
+def _spark_csv(session: "SparkSession", files: CsvFiles, columns: Sequence[str]) -> "DataFrame":
+    from pyspark.sql import functions
+
+    def rows(path: Path) -> "DataFrame":
+        header = files.headers[path]
+        schema = ", ".join(f"c{i} STRING" for i in range(len(header)))
+        form: dict[str, Any] = {"sep": files.separator, "header": True, "quote": '"', "escape": '"'}
+        form |= {"mode": "FAILFAST", "multiLine": True}
+        read = session.read.csv(str(path.absolute()), schema, nullValue=_NO_TEXT, enforceSchema=True, **form)
+        texts = (functions.coalesce(f"c{header.index(column)}", functions.lit("")) for column in columns)
+        return read.select(*(text.alias(column) for text, column in zip(texts, columns)))
+
+    return reduce(lambda a, b: a.unionAll(b), map(rows, files.paths))

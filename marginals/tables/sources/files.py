@@ -1,0 +1,332 @@
+"""Files of one table: one file, a folder or a glob of them, CSV or Parquet; looked at before anything is read."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from marginals.errors import InputError
+from marginals.tables.sources.arrow_table import counted, decoded, distinct_rows_of, texts_of
+from marginals.tables.sources.distinct_rows import DistinctRows, merged
+from marginals.tables.sources.pandas_frame import PandasFrame
+from marginals.tables.sources.refusal import require, too_little_memory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PARQUET = (".parquet", ".pq")
+SEPARATORS = (",", ";", "\t", "|")
+"""What can stand between the columns of a CSV file."""
+
+_CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
+_CHUNK = 1_000_000
+"""Rows that are read at a time, so that a table larger than memory can be counted."""
+
+
+def files_of(path: Path, separator: str = ",") -> "CsvFiles | ParquetFiles":
+    """The files that a path stands for: itself, all tables in a folder, or what a glob finds.
+
+    separator: between the columns of CSV files. Raises InputError for another one than SEPARATORS, where there is no table,
+    or where CSV and Parquet are mixed.
+    """
+    if separator not in SEPARATORS:
+        raise InputError(f"the separator of columns is {' or '.join(map(json.dumps, SEPARATORS))}, not {separator!r}")
+    found = _found(path)
+    if not found:
+        raise InputError(f"there is no table at {path}")
+    parquet = [file for file in found if file.suffix.lower() in _PARQUET]
+    if parquet and len(parquet) < len(found):
+        raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
+    return ParquetFiles(path.name, tuple(found)) if parquet else CsvFiles(path.name, tuple(found), separator)
+
+
+def is_part(path: Path, file: Path) -> bool:
+    """Whether a file is one of those that a path stands for, by whatever link, or would be once it is written."""
+    if path.is_dir():
+        joins = _is_table(file) and file.resolve().is_relative_to(path.resolve())
+    else:
+        joins = file.resolve() == path.resolve() or (not path.exists() and file.resolve().match(str(path.resolve())))
+    return joins or (file.exists() and any(file.samefile(found) for found in files_at(path)))
+
+
+def files_at(path: Path) -> list[Path]:
+    """The files that a path stands for, sorted; none where there is none."""
+    return [file for file in _found(path) if file.exists()]
+
+
+def _is_table(file: Path) -> bool:
+    return file.name.lower().endswith((*_PARQUET, *_CSV)) and not file.name.startswith((".", "_"))
+
+
+def _found(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*") if _is_table(file))
+    if path.exists():
+        return [path]
+    return (
+        sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if any(c in str(path) for c in "*?[") else []
+    )
+
+
+def read_frame(path: Path, separator: str = ",") -> pd.DataFrame:
+    """All rows of a table in memory: CSV, every value as text, or Parquet; one file, a folder or a glob of them.
+
+    Raises InputError for anything else.
+    """
+    return frame_of(files_of(path, separator))
+
+
+def frame_of(files: "CsvFiles | ParquetFiles") -> pd.DataFrame:
+    """All rows of files in memory. Raises InputError for what cannot be read."""
+    columns = list(files.columns)
+    files.check(columns)
+    if isinstance(files, CsvFiles):
+        parts = [chunk for file in files.paths for chunk in _chunks(file, files.separator)]
+    else:
+        parts = [_parquet_frame(file) for file in files.paths]
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def _parquet_frame(path: Path) -> pd.DataFrame:
+    with _refusals(path):
+        return pd.read_parquet(path)
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """CSV files with headers, in UTF-8; all values are texts, and an empty one is the empty text.
+
+    The header of every file is looked at; columns may stand in another order. Reading is by pandas, in chunks.
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+    separator: str = ","
+
+    @cached_property
+    def headers(self) -> Mapping[Path, Sequence[str]]:
+        """The header of each file. Raises InputError where one cannot be read, or has another separator."""
+        return {path: _header(path, self.separator) for path in self.paths}
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the first file."""
+        return self.headers[self.paths[0]]
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise InputError for a column that some file lacks, or has twice."""
+        for path, header in self.headers.items():
+            for column in columns:
+                _check_column(path, column, header, self.paths[0])
+
+    def first_rows(self, count: int) -> pd.DataFrame:
+        """Rows at the beginning of the first file, at most so many."""
+        return next(_chunks(self.paths[0], self.separator, count)).head(count)
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns."""
+        self.check(columns)
+        return merged(
+            PandasFrame(chunk, path.name).distinct_rows(columns)
+            for path in self.paths
+            for chunk in _chunks(path, self.separator)
+        )
+
+    def place(self, column: str, text: str) -> str | None:
+        """The first row with a value, and the file where there are several."""
+        return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path, self.separator)))
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """Parquet files; the schema of every one is looked at. Reading is by pyarrow, in batches."""
+
+    name: str
+    paths: tuple[Path, ...]
+
+    @cached_property
+    def schemas(self) -> "Mapping[Path, pa.Schema]":
+        """The schema of each file. Raises InputError where one cannot be read."""
+        require("pyarrow", "parquet", f"{self.name} is Parquet; reading it")
+        return {path: _schema(path) for path in self.paths}
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the first file."""
+        names: list[str] = self.schemas[self.paths[0]].names
+        return names
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise InputError for a column that some file lacks, has twice, or has as another type than the first."""
+        first, kinds = self.paths[0], dict[str, tuple[Path, str]]()
+        for path, schema in self.schemas.items():
+            for column in columns:
+                _check_column(path, column, schema.names, first)
+                kind = _kind(schema.field(column).type)
+                before, known = kinds.setdefault(column, (path, kind)) if kind != "null" else (path, kind)
+                if known != kind:
+                    raise InputError(
+                        f"column {column!r} is {kind} in {path.name} and {known} in {before.name}; "
+                        "make it the same in all files"
+                    )
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns."""
+        self.check(columns)
+        return merged(part for path in self.paths for part in self._parts(path, columns))
+
+    def place(self, column: str, text: str) -> str | None:
+        """The first row with a value, and the file where there are several."""
+        return _place(self.paths, text, lambda path: (pd.Series(_texts(b)) for b in _batches(path, [column])))
+
+    def _parts(self, path: Path, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        for batch in _batches(path, columns):
+            yield distinct_rows_of(counted(batch, columns, path.name), columns, path.name)
+
+
+def _check_column(path: Path, column: str, columns: Sequence[str], first: Path) -> None:
+    if columns.count(column) > 1:
+        raise InputError(f"{path.name} has two columns of the name {column!r}")
+    if column not in columns:
+        besides = f", which {first.name} has" if path != first else ""
+        raise InputError(f"{path.name} has no column {column!r}{besides}")
+
+
+def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["pd.Series[Any]"]]) -> str | None:
+    for path in paths:
+        begin = 0
+        for chunk in chunks(path):
+            found = np.flatnonzero((chunk == text).to_numpy())
+            if len(found):
+                return f"row {begin + int(found[0]) + 1}" + (f" of {path.name}" if len(paths) > 1 else "")
+            begin += len(chunk)
+    return None
+
+
+def _header(path: Path, separator: str) -> list[str]:
+    with _refusals(path):
+        header = _line(path, separator, 0)
+        better = _other_separator(path, separator) if len(header) == 1 else None
+    if better:
+        raise InputError(
+            f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(separator)}; "
+            f"set data.separator = {json.dumps(better)}"
+        )
+    return header
+
+
+def separator_of(path: Path) -> str:
+    """What separates the columns of a table, as far as the first lines of its first CSV file tell; else the comma."""
+    files = files_of(path)
+    if isinstance(files, ParquetFiles):
+        return ","
+    first = files.paths[0]
+    with _refusals(first):
+        one_column = len(_line(first, ",", 0)) == 1
+        return (_other_separator(first, ",") if one_column else None) or ","
+
+
+def _other_separator(path: Path, separator: str) -> str | None:
+    """The separator by which the first line falls into several columns, and the second, if there is one, into as many."""
+    for other in SEPARATORS:
+        if other != separator and (count := len(_line(path, other, 0))) > 1:
+            with suppress(pd.errors.EmptyDataError):
+                if len(_line(path, other, 1)) != count:
+                    continue
+            return other
+    return None
+
+
+def _line(path: Path, separator: str, number: int) -> list[str]:
+    line = pd.read_csv(
+        path,
+        sep=separator,
+        header=None,
+        skiprows=number,
+        nrows=1,
+        dtype=str,
+        keep_default_na=False,
+        encoding="utf-8-sig",
+    )
+    return [str(field) for field in line.iloc[0]]
+
+
+def _chunks(path: Path, separator: str, rows: int = _CHUNK) -> Iterator[pd.DataFrame]:
+    """The file in pieces. Raises InputError for rows that are longer than the header."""
+    header = _header(path, separator)
+    with (
+        _refusals(path),
+        pd.read_csv(
+            path,
+            sep=separator,
+            dtype=str,
+            keep_default_na=False,
+            encoding="utf-8-sig",
+            chunksize=rows,
+            index_col=None,
+        ) as chunks,
+    ):
+        for chunk in chunks:
+            if not isinstance(chunk.index, pd.RangeIndex):
+                raise InputError(f"{path.name} has rows with more than the {len(header)} fields of its header")
+            yield chunk.set_axis(header, axis=1)
+
+
+def _schema(path: Path) -> "pa.Schema":
+    import pyarrow.parquet as pq
+
+    with _refusals(path):
+        return pq.read_schema(path)
+
+
+def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _refusals(path), pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_CHUNK, columns=list(columns)):
+            yield pa.Table.from_batches([batch])
+
+
+def _texts(batch: "pa.Table") -> list[str | None]:
+    return texts_of(decoded(batch.column(0), "it"))
+
+
+def _kind(kind: "pa.DataType") -> str:
+    """What a type is called where files are compared: widths and dictionaries make no difference."""
+    import pyarrow.types as known
+
+    if known.is_dictionary(kind):
+        return _kind(kind.value_type)
+    kinds = (
+        (known.is_integer, "whole numbers"),
+        (known.is_floating, "numbers with decimals"),
+        (lambda t: known.is_string(t) or known.is_large_string(t) or known.is_string_view(t), "text"),
+        (known.is_timestamp, "times"),
+    )
+    return next((name for holds, name in kinds if holds(kind)), str(kind))
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """What goes wrong in reading a file, as InputErrors."""
+    try:
+        yield
+    except InputError:
+        raise
+    except MemoryError:
+        raise too_little_memory(path.name) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
+    except (OSError, ValueError) as error:
+        if path.suffix.lower() in _PARQUET:
+            problem = "its Parquet footer or pages are damaged; write it again"
+        else:
+            problem = "it must be CSV with a header, or Parquet"
+        raise InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}") from None

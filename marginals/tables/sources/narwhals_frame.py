@@ -1,0 +1,246 @@
+"""Frames of other libraries, through narwhals: polars and Arrow in memory; Spark, Ibis and others where the rows are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from marginals.errors import InputError
+from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, texts_of
+from marginals.tables.sources.arrow_table import counted as counted_table
+from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values, complete
+from marginals.tables.sources.refusal import engine_refusals
+from models.arrays import CodeArray, CountArray, smallest_code_dtype
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
+
+    from marginals.tables.sources.files import CsvFiles, ParquetFiles
+
+_MAX_KEY = 2**62
+"""Packed keys stay below this, so that no engine's 64 bits overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class EagerFrame:
+    """A frame in memory."""
+
+    frame: "nw.DataFrame[Any]"
+    name: str = "the table"
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return self.frame.columns
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns."""
+        table = self.frame.select(list(columns)).to_arrow()
+        return distinct_rows_of(counted_table(table, columns, self.name), columns, self.name)
+
+    def place(self, column: str, text: str) -> str | None:
+        """The first row with a value."""
+        texts = texts_of(decoded(self.frame.select(column).to_arrow().column(0), column))
+        return f"row {texts.index(text) + 1}" if text in texts else None
+
+
+@dataclass(frozen=True, eq=False)
+class LazyFrame:
+    """A frame whose rows are elsewhere and are counted there; an `Engine`.
+
+    files: those that the engine reads, where it reads files.
+    """
+
+    frame: "nw.LazyFrame[Any]"
+    name: str = "the table"
+    files: "CsvFiles | ParquetFiles | None" = None
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return self.frame.collect_schema().names()
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns: one group by in the engine.
+
+        DuckDB groups by one number instead of texts, which takes it a third of the memory and two thirds of the time.
+        """
+        if self.frame.implementation.is_duckdb():
+            return self._distinct_keys(columns)
+        table = _collected(_counted(self._renamed(columns)), self.name)
+        return distinct_rows_of(table.rename_columns([*columns, COUNT]), columns, self.name)
+
+    def place(self, column: str, text: str) -> str | None:
+        """The first row with a value where files are read, else None: the rows have no order."""
+        return self.files.place(column, text) if self.files else None
+
+    def _distinct_keys(self, columns: Sequence[str]) -> DistinctRows:
+        found = self.values(columns)
+        codes, counts = self.count({column: complete(texts) for column, (texts, _) in found.items()})
+        rows = int(found[columns[0]][1].sum())
+        values = {column: texts for column, (texts, _) in found.items()}
+        return DistinctRows.of(values, {column: codes[column] for column in columns}, counts, rows - int(counts.sum()))
+
+    def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
+        """All values of each column, in an order that stays, and how many rows have each."""
+        return {
+            column: (texts_of(table.column(0)), _numbers(table, COUNT))
+            for column, table in ((column, self._distinct(column)) for column in columns)
+        }
+
+    def estimate(self, columns: Sequence[str]) -> int:
+        """About how many distinct rows some columns have."""
+        with engine_refusals(self.name):
+            return _estimated(self._renamed(columns))
+
+    def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
+        """About how many distinct rows the columns have, recoded."""
+        keyed, _ = self._keyed(recodings)
+        with engine_refusals(self.name):
+            return _estimated(keyed)
+
+    def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
+        """The distinct recoded rows and their counts."""
+        keyed, packs = self._keyed(recodings)
+        table = _collected(_counted(keyed), self.name)
+        codes = {}
+        for number, pack in enumerate(packs):
+            keys = _numbers(table, f"key{number}")
+            for column, stride, radix in pack:
+                codes[column] = (keys // stride % radix).astype(smallest_code_dtype(radix))
+        return codes, _numbers(table, COUNT)
+
+    def counts_of_counts(self, recodings: Mapping[str, Recoding]) -> tuple[CountArray, CountArray]:
+        """The counts that distinct recoded rows have, and how many rows have each: no row leaves the engine."""
+        sizes = _counted(self._keyed(recodings)[0]).select(COUNT).rename({COUNT: "size"})
+        table = _collected(_counted(sizes), self.name)
+        return _numbers(table, "size"), _numbers(table, COUNT)
+
+    def _renamed(self, columns: Sequence[str]) -> "nw.LazyFrame[Any]":
+        import narwhals as nw
+
+        schema = self.frame.collect_schema()
+        for column in columns:
+            if isinstance(schema[column], nw.List | nw.Array | nw.Struct):
+                raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values")
+        plain = {
+            c: nw.col(c).cast(nw.String) if isinstance(schema[c], nw.Categorical | nw.Enum) else nw.col(c)
+            for c in columns
+        }
+        return self.frame.select(*(plain[column].alias(f"v{i}") for i, column in enumerate(columns)))
+
+    @cached_property
+    def _known(self) -> "dict[str, pa.Table]":
+        return {}
+
+    def _distinct(self, column: str) -> "pa.Table":
+        """The distinct values of a column, null included, with counts; asked once, for their order must stay."""
+        if column not in self._known:
+            table = _collected(_counted(self._renamed([column])), self.name)
+            values = decoded(table.column("v0"), f"column {column!r} of {self.name}")
+            self._known[column] = table.set_column(0, "v0", values)
+        return self._known[column]
+
+    def _keyed(self, recodings: Mapping[str, Recoding]) -> "tuple[nw.LazyFrame[Any], list[_Pack]]":
+        """One row for each row that is kept, its codes added up to one key for each pack."""
+        import narwhals as nw
+
+        rows, packs, keys = self._renamed(list(recodings)), _packs(recodings), []
+        place = {column: i for i, column in enumerate(recodings)}
+        for number, pack in enumerate(packs):
+            for column, stride, _ in pack:
+                mapping = self._mapping(column, recodings[column], stride, place[column])
+                rows = rows.join(mapping, on=f"v{place[column]}", how="inner")
+            keys.append(nw.sum_horizontal(*(f"c{place[column]}" for column, _, _ in pack)).alias(f"key{number}"))
+        return rows.select(*keys), packs
+
+    def _mapping(self, column: str, recoding: Recoding, stride: int, number: int) -> "nw.LazyFrame[Any]":
+        """What the code of each value that is kept adds to the key: a table where the rows are."""
+        import pyarrow as pa
+
+        kept = np.flatnonzero(recoding >= 0)
+        values = self._distinct(column).column("v0").combine_chunks().take(pa.array(kept))
+        summands = pa.array(recoding[kept].astype(np.int64) * stride)
+        mapping: nw.LazyFrame[Any] = _beside(
+            self.frame, column, pa.table({f"v{number}": values, f"c{number}": summands})
+        )
+        return mapping
+
+
+_Pack = list[tuple[str, int, int]]
+"""Columns whose codes fit into one integer together: name, stride, number of codes."""
+
+
+def _packs(recodings: Mapping[str, Recoding]) -> list[_Pack]:
+    packs: list[_Pack] = [[]]
+    stride = 1
+    for column, recoding in recodings.items():
+        radix = int(recoding.max(initial=0)) + 1
+        if stride > _MAX_KEY // radix:
+            packs.append([])
+            stride = 1
+        packs[-1].append((column, stride, radix))
+        stride *= radix
+    return packs
+
+
+def _counted(rows: "nw.LazyFrame[Any]") -> "nw.LazyFrame[Any]":
+    import narwhals as nw
+
+    counted: nw.LazyFrame[Any] = rows.group_by(*rows.collect_schema().names()).agg(nw.len().alias(COUNT))
+    return counted
+
+
+def _numbers(table: "pa.Table", column: str) -> CountArray:
+    numbers: CountArray = table.column(column).to_numpy().astype(np.int64)
+    return numbers
+
+
+def _collected(rows: "nw.LazyFrame[Any]", name: str) -> "pa.Table":
+    with engine_refusals(name):
+        return rows.collect(backend="pyarrow").to_native()
+
+
+def _estimated(rows: "nw.LazyFrame[Any]") -> int:
+    """How many distinct rows there are: approximately where the engine can say so, and counted there elsewhere."""
+    import narwhals as nw
+
+    native = rows.to_native()
+    columns = rows.collect_schema().names()
+    if rows.implementation.is_duckdb():
+        return int(native.aggregate(f"approx_count_distinct(hash({', '.join(columns)})) AS n").fetchall()[0][0])
+    if rows.implementation.is_pyspark():
+        from pyspark.sql import functions
+
+        return int(native.agg(functions.approx_count_distinct(functions.xxhash64(*columns))).first()[0])
+    table = rows.unique().select(nw.len().alias(COUNT)).collect(backend="pyarrow").to_native()
+    return int(table.column(COUNT)[0].as_py())
+
+
+def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> "nw.LazyFrame[Any]":
+    """A table of values of a column of a frame, and of summands, where the rows of the frame are."""
+    import narwhals as nw
+
+    if frame.implementation.is_duckdb():
+        relation = frame.to_native()
+        value_type = relation.types[relation.columns.index(column)]
+        query = _as_sql(table, "VARCHAR" if str(value_type).startswith("ENUM") else str(value_type))
+        there: Any = nw.from_native(relation.query("anonymized_marginals_rows", query))
+    else:
+        session = frame.to_native().sparkSession if frame.implementation.is_pyspark() else None
+        there = nw.from_native(table).lazy(backend=frame.implementation, session=session)
+    return cast("nw.LazyFrame[Any]", there)
+
+
+def _as_sql(table: "pa.Table", value_type: str) -> str:
+    """Two columns as a DuckDB query without a source, so that it belongs to whatever connection the rows do."""
+    import pyarrow as pa
+
+    texts = table.column(0).cast(pa.string()).to_pylist()
+    values = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+    summands = ", ".join(map(str, table.column(1).to_pylist()))
+    value, summand = table.column_names
+    return f"SELECT unnest([{values}]::VARCHAR[])::{value_type} AS {value}, unnest([{summands}]::BIGINT[]) AS {summand}"

@@ -1,0 +1,1 @@
+"""Findings in sentences, for people who decide about a release."""

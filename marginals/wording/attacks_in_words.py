@@ -1,0 +1,89 @@
+"""What attacks found, in sentences for people who decide about a release."""
+
+from checks.attacks.minimality import Refinement
+from checks.attacks.reconstruction import Reconstruction
+from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
+from marginals.attacks.disclosure_measures import Concluded, Threshold
+
+
+def reconstruction_in_words(known: Reconstruction) -> str:
+    """What it means that some cells are determined."""
+    if not known.determined:
+        certain = "No count" if known.sharp else "As far as the bounds tell, no count"
+        return f"{certain} that the tables leave possible is certain."
+    beyond = "" if known.sharp else " More may be, since the bounds are not proven to be the best."
+    return (
+        f"Somebody who puts the tables together knows these counts without any doubt; they hold {known.rows:,} of "
+        f"{known.total:,} rows. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
+    )
+
+
+def skewness_in_words(concluded: Concluded) -> str:
+    """What the distance of a class from everybody means."""
+    return (
+        f"Knowing that somebody is in this class changes the probability of any set of values of {concluded.sensitive} by "
+        f"at most {100 * concluded.skewness:.1f} percentage points from what is true of everybody; "
+        "in every other class it changes by no more."
+    )
+
+
+_TINY = 1e-12
+"""Smaller probabilities are lost in rounding, and are told as this."""
+
+
+def threshold_in_words(threshold: Threshold) -> str:
+    """What follows from how close a threshold is."""
+    if threshold.is_missed:
+        return "The claim is not met."
+    if threshold.smallest is None:
+        return "How near the tables come to it together is not known."
+    if threshold.binding:
+        return (
+            "Met without a row to spare. Who knows that the release is as fine as its claims allow may suspect that this "
+            "one is why it is not finer."
+        )
+    spare = threshold.smallest - threshold.k
+    return (
+        f"Met with {spare:,} {'row' if spare == 1 else 'rows'} to spare. A finer table can still have missed it, if it "
+        "splits some class unevenly."
+    )
+
+
+def step_in_words(step: Refinement) -> str:
+    """The step that was refused: `age at level 1 instead of 2 in (age:2, sex:0)`."""
+    level = step.margin[step.attribute]
+    return f"{step.attribute} at level {step.finer} instead of {level} in ({step.margin})"
+
+
+def refusal_in_words(step: Refinement) -> str:
+    """What somebody concludes who knows that a step was refused."""
+    if step.suspects is None:
+        return f"nothing can be told; {step.note}"
+    if not step.suspects:
+        return "no claim can have refused it, so it was left out for another reason"
+    if step.is_certain:
+        return "refused in every possible world, so that it was tells nothing more"
+    whose = "one class" if step.culprits == 1 else f"{step.culprits} of {step.classes} classes"
+    if step.culprits == step.classes:
+        whose = "the only class" if step.classes == 1 else f"any of the {step.classes} classes"
+    reasons = " or ".join(_reason(suspect.claim) for suspect in step.suspects)
+    told = f"a part of {whose} has {reasons}"
+    if step.culprit is not None and step.culprits != step.classes:
+        told += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
+    if step.publishable is not None:
+        expected = 1 - step.publishable
+        change = f"{step.publishable:.3g}" if step.publishable >= _TINY else f"{_TINY:g}"
+        told += f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
+    if step.shift is not None:
+        cell = ", ".join(f"{a}={label}" for a, label in step.shift.cell.items())
+        told += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"
+    return told + (f"; {step.note}" if step.note else "")
+
+
+def _reason(claim: Claim) -> str:
+    match claim:
+        case KLink(k) | KCombinatorial(k):
+            return f"fewer than {k} rows"
+        case MaxentDiversity(diversity, sensitive):
+            return f"a distribution of {sensitive} that is not {diversity}"
+    raise ValueError(f"no claim refuses a step as {claim}")

@@ -1,0 +1,1 @@
+"""Graphs of margins: interaction graphs, cliques, junction trees, and the moves between decomposable collections."""

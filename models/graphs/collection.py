@@ -1,0 +1,68 @@
+"""Collections: the marginals that are published together, whatever their shape."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from models.errors import NotDecomposableError
+from models.graphs.interaction_graph import InteractionGraph
+from models.graphs.junction_tree import JunctionTree
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain, Mask
+from models.tables.margin import Margin
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A generating class of margins over a cube that can count them. Empty margins are left out, repeats too."""
+
+    cube: DataCube
+    masks: tuple[Mask, ...]
+
+    @classmethod
+    def of(cls, cube: DataCube, masks: Iterable[Mask]) -> "Collection":
+        """The given margins in a reproducible order."""
+        return cls(cube, tuple(sorted({mask for mask in masks if mask})))
+
+    def __repr__(self) -> str:
+        return f"Collection({'; '.join(map(str, self.margins))})"
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the cube."""
+        return self.cube.domain
+
+    @property
+    def margins(self) -> tuple[Margin, ...]:
+        """The margins, in the order of `masks`."""
+        return tuple(map(self.domain.margin, self.masks))
+
+    @property
+    def tables(self) -> tuple[ContingencyTable, ...]:
+        """The marginals, in the order of `masks`."""
+        return tuple(map(self.cube.table, self.masks))
+
+    @cached_property
+    def junction_tree(self) -> JunctionTree:
+        """The junction tree of the maximal margins. Raises NotDecomposableError when there is none."""
+        return JunctionTree.of(self.domain, self.masks)
+
+    @cached_property
+    def is_decomposable(self) -> bool:
+        """Whether the interaction graph is chordal and every maximal clique is a margin."""
+        try:
+            _ = self.junction_tree
+        except NotDecomposableError:
+            return False
+        return True
+
+    @cached_property
+    def interaction_graph(self) -> InteractionGraph:
+        """Which induced attributes the collection shows together."""
+        return InteractionGraph.of(self.domain, self.masks)
+
+    def finest_resolution(self, attribute: str) -> int:
+        """The highest resolution at which some margin shows an attribute; 0 when none does."""
+        own = self.domain.attribute_masks[self.domain.index(attribute)]
+        return max(((mask & own).bit_count() for mask in self.masks), default=0)

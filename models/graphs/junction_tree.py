@@ -1,0 +1,122 @@
+"""Junction trees: how the cliques of a decomposable collection hang together, in perfect sequence.
+
+A collection is decomposable when its interaction graph is chordal and every maximal clique is one of its margins. That
+holds exactly when a maximum-weight spanning tree of its maximal margins, weighted by the size of their intersections,
+satisfies `sum |clique| - sum |separator| = |union|` (Lauritzen, Graphical Models, 2.1.3; Jensen and Jensen 1994).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from models.errors import NotDecomposableError
+from models.tables.domain import Domain, Mask
+from models.tables.margin import Margin
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
+    """The nonempty masks that no other contains: larger first, then by value, so that the order is reproducible."""
+    maximal: list[Mask] = []
+    for mask in sorted(set(masks), key=lambda m: (-m.bit_count(), m)):
+        if mask and not any(mask & ~larger == 0 for larger in maximal):
+            maximal.append(mask)
+    return maximal
+
+
+def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
+    """Prim's algorithm from the first clique: the order in which cliques join, and whom each one joins (-1: none)."""
+    if not cliques:
+        return [], []
+    order, parents = [0], [-1]
+    nearest = {i: ((clique & cliques[0]).bit_count(), 0) for i, clique in enumerate(cliques) if i}
+    while nearest:
+        chosen = max(nearest, key=lambda i: (nearest[i][0], -i))
+        weight, parent = nearest.pop(chosen)
+        order.append(chosen)
+        parents.append(parent if weight else -1)
+        for i, (best, _) in nearest.items():
+            overlap = (cliques[i] & cliques[chosen]).bit_count()
+            if overlap > best:
+                nearest[i] = (overlap, chosen)
+    place = {clique: position for position, clique in enumerate(order)}
+    return order, [place.get(parent, -1) for parent in parents]
+
+
+@dataclass(frozen=True)
+class JunctionTree:
+    """Maximal cliques in perfect sequence, each with its parent and the separator between them.
+
+    `parents[i] < i`, or -1 where the separator is empty: the first clique of each connected part.
+    """
+
+    domain: Domain
+    cliques: tuple[Mask, ...]
+    parents: tuple[int, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, masks: Iterable[Mask]) -> "JunctionTree":
+        """The junction tree of a generating class. Raises NotDecomposableError when there is none. O(cliques^2)."""
+        maximal = maximal_masks(masks)
+        order, parents = _spanning_tree(maximal)
+        tree = cls(domain, tuple(maximal[i] for i in order), tuple(parents))
+        excess = sum(c.bit_count() for c in tree.cliques) - sum(s.bit_count() for s in tree.separators)
+        if excess != tree.vertices.bit_count():
+            raise NotDecomposableError(
+                "the interaction graph has a chordless cycle, or a clique that is in none of the margins"
+            )
+        return tree
+
+    @cached_property
+    def separators(self) -> tuple[Mask, ...]:
+        """For each clique what it shares with its parent, and so with all before it."""
+        return tuple(
+            clique & self.cliques[parent] if parent >= 0 else 0 for clique, parent in zip(self.cliques, self.parents)
+        )
+
+    @cached_property
+    def vertices(self) -> Mask:
+        """All induced attributes that some clique holds."""
+        union = 0
+        for clique in self.cliques:
+            union |= clique
+        return union
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """For each clique the positions of its children."""
+        below: list[list[int]] = [[] for _ in self.cliques]
+        for child, parent in enumerate(self.parents):
+            if parent >= 0:
+                below[parent].append(child)
+        return tuple(map(tuple, below))
+
+    @property
+    def margins(self) -> tuple[Margin, ...]:
+        """The maximal margins, in perfect sequence."""
+        return tuple(map(self.domain.margin, self.cliques))
+
+    def containing(self, vertices: Mask) -> "JunctionTree":
+        """The subtree of the cliques that hold all the given vertices (KG06 Prop. 7.3); connected by construction."""
+        kept = [i for i, clique in enumerate(self.cliques) if vertices & ~clique == 0]
+        place = {clique: position for position, clique in enumerate(kept)}
+        return JunctionTree(
+            self.domain,
+            tuple(self.cliques[i] for i in kept),
+            tuple(place.get(self.parents[i], -1) for i in kept),
+        )
+
+    def graph(self) -> "nx.Graph[Margin]":
+        """The tree as networkx: nodes are margins; an edge carries `separator`, a margin. A forest if disconnected."""
+        import networkx as nx
+
+        graph: nx.Graph[Margin] = nx.Graph()
+        margins = self.margins
+        graph.add_nodes_from(margins)
+        for child, (parent, separator) in enumerate(zip(self.parents, self.separators)):
+            if parent >= 0:
+                graph.add_edge(margins[parent], margins[child], separator=self.domain.margin(separator))
+        return graph

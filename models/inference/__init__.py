@@ -1,0 +1,1 @@
+"""The maximum-entropy distribution of published marginals: fitted, calibrated, queried, bounded, sampled."""

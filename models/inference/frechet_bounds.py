@@ -1,0 +1,286 @@
+"""Frechet bounds of many cells at once: of all cells of a margin, or of the rows in a box, along junction trees.
+
+At a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s), 0) and
+min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain; where
+the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
+every separator on the way (Dobra and Fienberg 2000). Elsewhere `Box.bounds` can go on with integer programming.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from math import ceil, floor
+
+import numpy as np
+
+from models.arrays import BoolArray, CountArray, FloatArray
+from models.errors import ContradictionError, DomainMismatchError, NotDecomposableError
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import JunctionTree, maximal_masks
+from models.inference.calibrated_tree import CalibratedTree, Item, Side
+from models.inference.couplings import AtLeast, AtMost, Gluing
+from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.tree_margins import Parts, TreeMargins
+from models.programs.cell_bounds import CountBounds, extreme_count
+from models.programs.possible_cells import TooManyCellsError, possible_cells
+from models.tables.domain import Domain, Mask
+
+PROGRAM_LIMIT = 20_000
+"""Possible cells that a program may have."""
+
+_MOST_TREES = 12
+"""Junction trees that a collection without one of its own is bounded by."""
+
+_WHOLE = 1e-6
+"""Distance within which a program's optimum is taken for a whole number."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginBounds:
+    """lower <= count <= upper for certain: whole numbers, one axis an attribute.
+
+    sharp: whether each bound is proven to be attained by some table with the given marginals.
+    """
+
+    lower: CountArray
+    upper: CountArray
+    sharp: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FrechetBounds:
+    """Bounds from the marginals of a collection.
+
+    trees: the collection's own junction tree; without one, those of parts of the collection that have one.
+    """
+
+    collection: Collection
+    trees: tuple[CalibratedTree, ...]
+
+    @classmethod
+    def of(cls, collection: Collection) -> "FrechetBounds":
+        """From every decomposable part that starts with another margin, or the whole."""
+        if collection.is_decomposable:
+            return cls(collection, (CalibratedTree.of(MaximumEntropy(collection)),))
+        maximal = maximal_masks(collection.masks)
+        parts = dict.fromkeys(_decomposable_part(collection.domain, start, maximal) for start in maximal[:_MOST_TREES])
+        models = (MaximumEntropy(Collection.of(collection.cube, part)) for part in parts)
+        return cls(collection, tuple(map(CalibratedTree.of, models)))
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.collection.domain
+
+    def of_margin(self, margin: Mapping[str, int]) -> MarginBounds:
+        """Bounds of all cells of a margin, empty ones included, axes in the order given.
+
+        A value finer than what is published is bounded by its published ancestor, and may be empty unless it is that
+        ancestor's only one. Raises DomainMismatchError for an unknown attribute or level, TooManyCellsError for a
+        margin too large to be laid out.
+        """
+        self.domain.mask(margin)
+        found = [_margin_bounds(tree, margin) for tree in self.trees]
+        lower = reduce(np.maximum, (bounds.lower for bounds in found))
+        upper = reduce(np.minimum, (bounds.upper for bounds in found))
+        if np.any(lower > upper):
+            raise ContradictionError("no table has these marginals")
+        sharp = (self.collection.is_decomposable and found[0].sharp) or bool(np.array_equal(lower, upper))
+        return MarginBounds(lower, upper, sharp)
+
+    def of_box(self, box: Mapping[str, BoolArray]) -> "Box":
+        """The rows whose base values all lie in given sets.
+
+        box: for some attributes whether each base value is in, shape (size(0),). Raises DomainMismatchError for
+        another shape.
+        """
+        conditions = {}
+        for attribute, inside in box.items():
+            size = self.domain.hierarchy(attribute).size(0)
+            if inside.shape != (size,):
+                raise DomainMismatchError(f"a set of values of {attribute!r} must have one entry for each base value")
+            if not inside.all():
+                conditions[attribute] = inside
+        return Box(self, conditions)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Rows whose base values lie in given sets; attributes with all their values are left out."""
+
+    source: FrechetBounds
+    inside: Mapping[str, BoolArray]
+
+    @cached_property
+    def margin(self) -> dict[str, int]:
+        """For each attribute the coarsest level whose values lie wholly inside or outside."""
+        return {a: self._level(a, inside) for a, inside in self.inside.items()}
+
+    def _level(self, attribute: str, inside: BoolArray) -> int:
+        hierarchy = self.source.domain.hierarchy(attribute)
+        level = 0
+        while level < hierarchy.height:
+            within = np.bincount(hierarchy.lift(0, level + 1), inside, minlength=hierarchy.size(level + 1))
+            if np.any((within > 0) & (within < hierarchy.leaf_counts(level + 1))):
+                break
+            level += 1
+        return level
+
+    def share(self, attribute: str, level: int) -> FloatArray:
+        """The share of the base values under each value of a level that are inside."""
+        hierarchy = self.source.domain.hierarchy(attribute)
+        within = np.bincount(hierarchy.lift(0, level), self.inside[attribute], minlength=hierarchy.size(level))
+        return np.asarray(within / hierarchy.leaf_counts(level))
+
+    @property
+    def total(self) -> int:
+        """Rows in all."""
+        return self.source.collection.cube.total
+
+    def bounds(self, seconds: float = 0.0) -> CountBounds:
+        """Bounds on the number of rows in the box.
+
+        seconds: budget of the programs that go on where these bounds are not proven to be sharp; 0 for none.
+        """
+        if any(not inside.any() for inside in self.inside.values()):
+            return CountBounds(0, 0, sharp=True)
+        found = [self._tree_bounds(tree) for tree in self.source.trees]
+        lower, upper = max(b.lower for b in found), min(b.upper for b in found)
+        if lower > upper:
+            raise ContradictionError("no table has these marginals")
+        sharp = lower == upper or (self.source.collection.is_decomposable and found[0].sharp)
+        if sharp or not seconds:
+            return CountBounds(lower, upper, sharp)
+        return self._programmed(CountBounds(lower, upper, sharp), seconds)
+
+    def _tree_bounds(self, tree: CalibratedTree) -> CountBounds:
+        items, possible, certain, fixed = [], {}, {}, 0
+        unknown = False
+        for attribute, level in self.margin.items():
+            index = self.source.domain.index(attribute)
+            item = (index, max(level, tree.finest_levels[index]))
+            if item[1] == self.source.domain.hierarchies[index].height:
+                unknown = True
+                continue
+            items.append(item)
+            share = self.share(attribute, item[1])
+            possible[item] = Parts(np.where(share > 0, 0, -1), 1)
+            certain[item] = Parts(np.where(share == 1, 0, -1), 1)
+            if np.count_nonzero(share) == 1:
+                fixed |= self.source.domain.mask({attribute: item[1]})
+        asked = tuple(sorted(items))
+        upper = _best(TreeMargins(tree, AtMost(), possible), asked, np.minimum)
+        lower = _best(TreeMargins(tree, AtLeast(), certain), asked, np.maximum)
+        sharp = _is_sharp(tree, asked, fixed)
+        return CountBounds(0 if unknown else int(lower.item()), int(upper.item()), sharp)
+
+    def _programmed(self, known: CountBounds, seconds: float) -> CountBounds:
+        try:
+            cells = possible_cells(self._relevant(), PROGRAM_LIMIT)
+        except TooManyCellsError:
+            return known
+        share = np.ones(len(cells))
+        for attribute in self.inside:
+            if attribute in cells.margin:
+                share *= self.share(attribute, cells.margin[attribute])[cells.codes[attribute]]
+            else:
+                share *= 0.5
+        upper = extreme_count(cells, share > 0, 1, seconds)
+        lower = extreme_count(cells, share == 1, -1, seconds)
+        return CountBounds(
+            max(known.lower, ceil(lower.bound - _WHOLE)),
+            min(known.upper, floor(upper.bound + _WHOLE)),
+            lower.attained and upper.attained,
+        )
+
+    def _relevant(self) -> Collection:
+        """The collection without what cannot matter: in a junction tree, what is neither asked nor separates."""
+        collection, domain = self.source.collection, self.source.domain
+        if not collection.is_decomposable:
+            return collection
+        tree = self.source.trees[0]
+        asked = domain.mask(self.margin)
+        items = ((domain.index(a), max(level, tree.finest_levels[domain.index(a)])) for a, level in self.margin.items())
+        numbers = [split[0] for split in tree.splits(tuple(items))]
+        between = {clique for number in numbers for clique in tree.links[number].cliques}
+        for number in numbers:
+            asked |= tree.tree.separators[number + 1]
+        return Collection.of(collection.cube, [tree.tree.cliques[clique] & asked for clique in between])
+
+
+def _decomposable_part(domain: Domain, start: Mask, masks: list[Mask]) -> tuple[Mask, ...]:
+    """Margins that have a junction tree together, taken greedily after `start`, those that share most first."""
+    kept = [start]
+    for mask in sorted(masks, key=lambda m: (-(m & start).bit_count(), m)):
+        try:
+            JunctionTree.of(domain, [*kept, mask])
+        except NotDecomposableError:
+            continue
+        kept.append(mask)
+    return tuple(sorted(set(kept)))
+
+
+def _margin_bounds(tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBounds:
+    domain = tree.domain
+    asked = sorted((domain.index(a), level) for a, level in margin.items())
+    shown = [(i, max(level, tree.finest_levels[i])) for i, level in asked]
+    items = tuple((i, level) for i, level in shown if level < domain.hierarchies[i].height)
+    shape = [domain.hierarchies[i].size(level) for i, level in shown]
+    order = [[i for i, _ in asked].index(domain.index(a)) for a in margin]
+
+    def laid_out(gluing: Gluing, better: Callable[[FloatArray, FloatArray], FloatArray], refined: float) -> CountArray:
+        found = _best(TreeMargins(tree, gluing), items, better).reshape(shape)
+        for axis, ((i, fine), (_, level)) in enumerate(zip(asked, shown)):
+            if fine < level:
+                hierarchy = domain.hierarchies[i]
+                parents = hierarchy.lift(fine, level)
+                alone = np.bincount(parents, minlength=hierarchy.size(level))[parents] == 1
+                found = np.moveaxis(np.moveaxis(found, axis, -1)[..., parents] * np.where(alone, 1, refined), -1, axis)
+        return np.rint(found).astype(np.int64).transpose(order)
+
+    sharp = _is_sharp(tree, items, domain.mask(margin))
+    return MarginBounds(laid_out(AtLeast(), np.maximum, 0.0), laid_out(AtMost(), np.minimum, 1.0), sharp)
+
+
+def _best(
+    margins: TreeMargins, items: tuple[Item, ...], better: Callable[[FloatArray, FloatArray], FloatArray]
+) -> FloatArray:
+    """The best of what each separator between the items tells."""
+    if not items or margins.tree.home(items) is not None:
+        return margins.joint(items)
+    return reduce(better, (margins.across(split, items) for split in margins.tree.splits(items)))
+
+
+def _is_sharp(tree: CalibratedTree, items: tuple[Item, ...], fixed: Mask) -> bool:
+    """Whether the bounds are attained: one clique holds all, a separator glues counts, or all separators are fixed."""
+    if not items or tree.home(items) is not None:
+        return True
+    splits = tree.splits(items)
+    if all(not tree.tree.separators[number + 1] & ~fixed for number, _, _ in splits):
+        return True
+    return any(
+        _is_counted(tree, Side(number, 0), near) and _is_counted(tree, Side(number, 1), apart)
+        for number, near, apart in splits
+    )
+
+
+def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bool:
+    """Whether rows by separator cell and items beyond follow from the marginal of one clique there.
+
+    A clique is passed through where the next separator shows all that is asked of the clique.
+    """
+    while True:
+        clique = tree.links[side.link].cliques[side.side]
+        asked = tree.tree.separators[side.link + 1]
+        ways: dict[Side, list[Item]] = {}
+        for index, level in items:
+            if tree.holders((index, level)) >> clique & 1:
+                asked |= tree.domain.mask({tree.domain.attributes[index]: level})
+            else:
+                ways.setdefault(tree.way(clique, (index, level)), []).append((index, level))
+        if not ways:
+            return True
+        (way, beyond), *others = ways.items()
+        if others or asked & ~tree.tree.separators[way.link + 1]:
+            return False
+        side, items = way, tuple(beyond)

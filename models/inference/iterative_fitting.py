@@ -1,0 +1,129 @@
+"""Iterative proportional fitting on a junction tree: the maximum-entropy distribution of any collection.
+
+Only tables over the cliques of the triangulated graph are kept, each with the cells that no marginal shows to be empty
+(Jirousek and Preucil 1995). A marginal is fitted in one clique, and the change is passed on along the tree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import BoolArray, CodeArray, IndexArray
+from models.errors import DomainMismatchError
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import JunctionTree
+from models.graphs.triangulation import triangulated_tree
+from models.inference.expected_counts import ExpectedCells, summed
+from models.programs.possible_cells import possible_cells
+from models.tables.domain import Domain, Mask
+from models.tables.join import shared_keys
+from models.tables.margin import Margin
+
+TOLERANCE = 1e-11
+"""Largest misfit of a published count, as a share of that count, at which fitting stops."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Expected counts over the cliques of a junction tree. residual: largest misfit of a count, as a share of it."""
+
+    tree: JunctionTree
+    cliques: tuple[ExpectedCells, ...]
+    residual: float
+
+    def marginal(self, mask: Mask) -> ExpectedCells:
+        """Expected counts over a margin that one clique shows. Raises DomainMismatchError when none does."""
+        for held, cells in zip(self.tree.cliques, self.cliques):
+            if not mask & ~held:
+                return summed(self.tree.domain, cells, self.tree.domain.margin(mask))
+        raise DomainMismatchError("no clique of the fit shows this margin")
+
+
+def _positions(
+    domain: Domain, fine: ExpectedCells, margin: Margin, coarse: Sequence[CodeArray]
+) -> tuple[IndexArray, BoolArray]:
+    """For each cell the place of the coarser cell it falls into, and whether there is one. coarse: ascending, not empty."""
+    attributes = [a for a in domain.attributes if a in margin]
+    columns = [domain.hierarchy(a).lift(fine.margin[a], margin[a])[fine.codes[a]] for a in attributes]
+    radices = [domain.hierarchy(a).size(margin[a]) for a in attributes]
+    length = len(coarse[0])
+    sought, known = shared_keys(columns, list(coarse), radices, (len(fine.expected), length))
+    place = np.searchsorted(known, sought)
+    return place, known[np.minimum(place, length - 1)] == sought
+
+
+class _Fitter:
+    """Clique beliefs that always agree on their separators."""
+
+    def __init__(self, collection: Collection, limit: int) -> None:
+        self.domain = collection.domain
+        self.tree = triangulated_tree(collection)
+        self.total = float(collection.cube.total)
+        self.cells: list[ExpectedCells] = []
+        for clique in self.tree.cliques:
+            part = Collection.of(collection.cube, [mask & clique for mask in collection.masks])
+            possible = possible_cells(part, limit)
+            count = len(possible)
+            self.cells.append(
+                ExpectedCells(possible.margin, possible.codes, np.full(count, self.total / max(count, 1)))
+            )
+        self.beliefs = [cells.expected for cells in self.cells]
+        self.links: list[list[tuple[int, IndexArray, IndexArray, int]]] = [[] for _ in self.cells]
+        for child, (parent, separator) in enumerate(zip(self.tree.parents, self.tree.separators)):
+            if parent >= 0:
+                margin = self.domain.margin(separator)
+                cells = summed(self.domain, self.cells[child], margin)
+                codes = [cells.codes[a] for a in self.domain.attributes if a in margin]
+                size = len(cells.expected)
+                inner, _ = _positions(self.domain, self.cells[child], margin, codes)
+                outer, found = _positions(self.domain, self.cells[parent], margin, codes)
+                # Cells of the parent beyond the child's reach cannot be occupied; they share a place of their own.
+                outer = np.where(found, outer, size)
+                self.links[child].append((parent, inner, outer, size + 1))
+                self.links[parent].append((child, outer, inner, size + 1))
+        self.targets = []
+        for mask in collection.masks:
+            table = collection.cube.table(mask)
+            clique = next(i for i, held in enumerate(self.tree.cliques) if not mask & ~held)
+            place, _ = _positions(self.domain, self.cells[clique], table.margin, table.codes)
+            self.targets.append((clique, place, table.counts.astype(np.float64)))
+        if self.cells:
+            self._spread_from(0)
+
+    def _spread_from(self, start: int) -> None:
+        """Bring all other cliques into line with one, those next to it first."""
+        waiting = [(start, -1)]
+        while waiting:
+            clique, came_from = waiting.pop()
+            for neighbour, own, other, size in self.links[clique]:
+                if neighbour != came_from:
+                    wanted = np.bincount(own, self.beliefs[clique], minlength=size)
+                    held = np.bincount(other, self.beliefs[neighbour], minlength=size)
+                    self.beliefs[neighbour] = self.beliefs[neighbour] * (wanted / np.where(held > 0, held, 1))[other]
+                    waiting.append((neighbour, clique))
+
+    def sweep(self) -> float:
+        """Fit every marginal once; the largest misfit met, as a share of the published count."""
+        worst = 0.0
+        for clique, place, counts in self.targets:
+            held = np.bincount(place, self.beliefs[clique], minlength=len(counts))
+            worst = max(worst, float((np.abs(held - counts) / counts).max(initial=0.0)))
+            self.beliefs[clique] = self.beliefs[clique] * (counts / np.where(held > 0, held, 1))[place]
+            self._spread_from(clique)
+        return worst
+
+
+def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_000) -> Fit:
+    """The maximum-entropy distribution of a collection, decomposable or not, as expected counts.
+
+    Raises TooManyCellsError when a clique has more than `limit` possible cells. The residual says how well it converged.
+    """
+    fitter = _Fitter(collection, limit)
+    residual = np.inf
+    for _ in range(sweeps):
+        residual = fitter.sweep()
+        if residual <= TOLERANCE:
+            break
+    fitted = (ExpectedCells(c.margin, c.codes, belief) for c, belief in zip(fitter.cells, fitter.beliefs))
+    return Fit(fitter.tree, tuple(fitted), residual)

@@ -1,0 +1,120 @@
+"""The model of a collection: its maximum-entropy distribution, decomposable or not, and what is certain beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from models.arrays import BoolArray, FloatArray
+from models.errors import MarginalsError
+from models.graphs.collection import Collection
+from models.inference.calibrated_tree import CalibratedTree
+from models.inference.frechet_bounds import Box, FrechetBounds
+from models.inference.iterative_fitting import iterative_fit
+from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.sampling import Sampler
+from models.inference.tree_margins import TreeMargins, expected_counts, proportional
+from models.tables.domain import Domain
+
+MISFIT = 1e-6
+"""Largest share of a published count by which a fitted distribution may miss it."""
+
+_LOOKED_UP = 1 << 14
+"""Cells of a margin that is laid out to answer for a box; larger ones are walked through."""
+
+
+class NotFittedError(MarginalsError):
+    """A maximum-entropy distribution that iterative fitting does not come close enough to."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalModel:
+    """Expected counts, bounds and samples from published marginals alone; what takes time is worked out once."""
+
+    collection: Collection
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.collection.domain
+
+    @property
+    def total(self) -> int:
+        """Number of rows."""
+        return self.collection.cube.total
+
+    @cached_property
+    def closed_form(self) -> MaximumEntropy:
+        """The closed form of the distribution. Raises NotDecomposableError when it has none."""
+        return MaximumEntropy(self.collection)
+
+    @cached_property
+    def tree(self) -> CalibratedTree:
+        """The distribution along a junction tree: closed form, or fitted. Raises NotFittedError where neither is."""
+        if self.collection.is_decomposable:
+            return CalibratedTree.of(self.closed_form)
+        fit = iterative_fit(self.collection)
+        if fit.residual > MISFIT:
+            raise NotFittedError(
+                f"iterative fitting misses a published count by {fit.residual:.2g} of it, more than {MISFIT}; "
+                "ask for published margins only"
+            )
+        return CalibratedTree.fitted(fit, float(self.total))
+
+    @cached_property
+    def margins(self) -> TreeMargins:
+        """Expected margins, with what has been asked already."""
+        return proportional(self.tree)
+
+    @cached_property
+    def frechet_bounds(self) -> FrechetBounds:
+        """What the marginals say for certain."""
+        return FrechetBounds.of(self.collection)
+
+    @cached_property
+    def sampler(self) -> Sampler:
+        """Draws rows."""
+        return Sampler(self.tree)
+
+    @cached_property
+    def finest_levels(self) -> dict[str, int]:
+        """For each attribute its finest published level; that of `*` when no margin shows it."""
+        return {a: h.height - self.collection.finest_resolution(a) for a, h in self.domain.items()}
+
+    def expected(self, margin: Mapping[str, int]) -> FloatArray:
+        """Expected counts over a margin, one axis an attribute in the order given; read-only."""
+        return expected_counts(self.margins, margin)
+
+    def box(self, inside: Mapping[str, BoolArray]) -> Box:
+        """The rows whose base values lie in given sets."""
+        return self.frechet_bounds.of_box(inside)
+
+    def expected_in(self, box: Box) -> float:
+        """Expected number of rows in a box."""
+        if prod(self.domain.hierarchy(a).size(level) for a, level in box.margin.items()) > _LOOKED_UP:
+            return self.tree.expectation({a: inside.astype(np.float64) for a, inside in box.inside.items()})
+        counts = self.expected(box.margin)
+        for attribute, level in box.margin.items():
+            counts = box.share(attribute, level) @ counts.reshape(self.domain.hierarchy(attribute).size(level), -1)
+        return float(counts.sum())
+
+    def expected_within(self, margin: Mapping[str, int], box: Box) -> FloatArray:
+        """Expected counts over a margin of the rows in a box: one axis an attribute of the margin, in its order."""
+        fine = {a: min(level, box.margin.get(a, level)) for a, level in margin.items()}
+        counts = self.expected({**box.margin, **fine})
+        axis = 0
+        for attribute, level in {**box.margin, **fine}.items():
+            along = np.moveaxis(counts, axis, -1)
+            if attribute in box.margin:
+                along = along * box.share(attribute, level)
+            if attribute not in margin:
+                counts = along.sum(axis=-1)
+                continue
+            hierarchy = self.domain.hierarchy(attribute)
+            rolled = np.eye(hierarchy.size(margin[attribute]))[hierarchy.lift(level, margin[attribute])]
+            counts = np.moveaxis(along if level == margin[attribute] else along @ rolled, -1, axis)
+            axis += 1
+        left = [a for a in {**box.margin, **fine} if a in margin]
+        return counts.transpose([left.index(a) for a in margin])

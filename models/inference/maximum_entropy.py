@@ -1,0 +1,133 @@
+"""The maximum-entropy distribution of a decomposable collection, in closed form (KG06 Theorem 6.1, design 4.1).
+
+    q(x) = prod_i p_Ei(x) / prod_j p_Sj(x) * prod_B 1 / leaves_B(x_B)
+
+Only the sparse clique tables are ever laid out, never the joint distribution.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+import numpy as np
+
+from models.arrays import CodeArray, FloatArray
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import JunctionTree
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class MaximumEntropy:
+    """The maxent distribution of a decomposable collection. Raises NotDecomposableError for any other."""
+
+    collection: Collection
+
+    def __post_init__(self) -> None:
+        _ = self.tree
+
+    @property
+    def tree(self) -> JunctionTree:
+        """The junction tree whose cliques and separators the closed form multiplies."""
+        return self.collection.junction_tree
+
+    @property
+    def cube(self) -> DataCube:
+        """Where counts and entropies come from."""
+        return self.collection.cube
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the distribution."""
+        return self.collection.domain
+
+    @cached_property
+    def resolutions(self) -> dict[str, int]:
+        """For each attribute the finest published resolution."""
+        return {attribute: self.collection.finest_resolution(attribute) for attribute in self.domain.attributes}
+
+    def finest_level(self, attribute: str) -> int:
+        """The finest published level of an attribute; that of `*` when no margin shows it."""
+        return self.domain.hierarchy(attribute).height - self.resolutions[attribute]
+
+    @cached_property
+    def cross_entropy(self) -> float:
+        """-E_p[ln q] in nats, p the empirical distribution (design 4.2): only marginal entropies are needed."""
+        entropy = self.cube.entropy
+        return (
+            sum(map(entropy, self.tree.cliques))
+            - sum(map(entropy, self.tree.separators))
+            + sum(self.cube.log_leaves(attribute, r) for attribute, r in self.resolutions.items())
+        )
+
+    @cached_property
+    def kl_divergence(self) -> float:
+        """KL(p || q) in nats. Raises DomainMismatchError when the cube does not hold the base table."""
+        base = sum(self.domain.attribute_masks)
+        return max(self.cross_entropy - self.cube.entropy(base), 0.0)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log-likelihood of the rows, in nats."""
+        return -self.cube.total * self.cross_entropy
+
+    @property
+    def deviance(self) -> float:
+        """Twice the log-likelihood ratio against the saturated model."""
+        return 2 * self.cube.total * self.kl_divergence
+
+    @cached_property
+    def parameter_count(self) -> int:
+        """Number of free probabilities, empty cells counted as parameters."""
+        size, margin = self.domain.size, self.domain.margin
+        return sum(size(margin(c)) - 1 for c in self.tree.cliques) - sum(
+            size(margin(s)) - 1 for s in self.tree.separators
+        )
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Residual degrees of freedom against the saturated model over the base domain."""
+        return self.domain.size(dict.fromkeys(self.domain.attributes, 0)) - 1 - self.parameter_count
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion: 2 parameters - 2 log-likelihood."""
+        return 2 * self.parameter_count - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion: ln(rows) parameters - 2 log-likelihood."""
+        return log(max(self.cube.total, 1)) * self.parameter_count - 2 * self.log_likelihood
+
+    @cached_property
+    def clique_tables(self) -> tuple[ContingencyTable, ...]:
+        """The marginals of the cliques, in perfect sequence."""
+        return tuple(map(self.cube.table, self.tree.cliques))
+
+    @cached_property
+    def separator_tables(self) -> tuple[ContingencyTable, ...]:
+        """The marginals of the separators; the first, and any empty one, is the number of rows."""
+        return tuple(map(self.cube.table, self.tree.separators))
+
+    def log_probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
+        """Natural logarithm of q at base cells, -inf where q is 0.
+
+        codes: for each attribute of the domain, base codes of shape (n,).
+        """
+        length = len(next(iter(codes.values())))
+        result = np.zeros(length)
+        for sign, tables in ((1, self.clique_tables), (-1, self.separator_tables)):
+            for table in tables:
+                columns = [self.domain.hierarchy(a).lift(0, table.margin[a])[codes[a]] for a in table.attributes]
+                looked_up = table.counts_of(dict(zip(table.attributes, columns)) if columns else codes)
+                with np.errstate(divide="ignore"):
+                    logs = np.log(looked_up / max(self.cube.total, 1))
+                result += np.where(np.isneginf(logs) & (sign < 0), 0.0, sign * logs)
+        for attribute, resolution in self.resolutions.items():
+            hierarchy = self.domain.hierarchy(attribute)
+            level = hierarchy.height - resolution
+            result -= np.log(hierarchy.leaf_counts(level)[hierarchy.lift(0, level)[codes[attribute]]])
+        return result

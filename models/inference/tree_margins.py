@@ -1,0 +1,207 @@
+"""Margins of a calibrated tree: a separator between the attributes asked for, and what lies on either side of it.
+
+What lies beyond a separator is asked once and kept; most margins then are one product of two small matrices.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+
+from models.arrays import FloatArray, IndexArray, read_only
+from models.inference.calibrated_tree import CalibratedTree, Item, Side
+from models.inference.couplings import Gluing, Message, Proportional
+from models.programs.possible_cells import TooManyCellsError
+
+CELL_LIMIT = 1 << 24
+"""Cells, empty ones included, that a margin may have."""
+
+_Beyond: TypeAlias = tuple[Side, tuple[Item, ...]]
+"""A side of a separator, and what is asked of the tree there."""
+
+_KEPT_BYTES = 1 << 27
+"""Memory for what is kept; beyond it everything is forgotten and asked again."""
+
+
+@dataclass(eq=False)
+class Kept:
+    """Arrays by what they answer."""
+
+    arrays: dict[object, FloatArray] = field(default_factory=dict)
+    size: int = 0
+
+    def keep(self, key: object, array: FloatArray) -> FloatArray:
+        """Keep an array, now read-only, and return it."""
+        self.size += array.nbytes
+        if self.size > _KEPT_BYTES:
+            self.arrays.clear()
+            self.size = array.nbytes
+        self.arrays[key] = read_only(array)
+        return array
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Values of an attribute at a level sorted into parts: codes, shape (size(level),), -1 for none."""
+
+    codes: IndexArray
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMargins:
+    """Margins over items that some clique holds, glued in one way.
+
+    parts: for some items the parts that their values are sorted into; the other items are told value by value.
+    """
+
+    tree: CalibratedTree
+    gluing: Gluing
+    parts: Mapping[Item, Parts] = field(default_factory=dict)
+    _kept: Kept = field(default_factory=Kept)
+
+    def size(self, item: Item) -> int:
+        """Number of values, or parts, of an item."""
+        own = self.parts.get(item)
+        return self.tree.domain.hierarchies[item[0]].size(item[1]) if own is None else own.count
+
+    def shape(self, items: tuple[Item, ...]) -> tuple[int, ...]:
+        """One length for each item. Raises TooManyCellsError when they span more than CELL_LIMIT cells."""
+        shape = tuple(map(self.size, items))
+        if prod(shape) > CELL_LIMIT:
+            raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
+        return shape
+
+    def joint(self, items: tuple[Item, ...]) -> FloatArray:
+        """Rows by the values of all items, one axis each; read-only."""
+        known = self._kept.arrays.get(items)
+        return self._kept.keep(items, self._joint(items)) if known is None else known
+
+    def _joint(self, items: tuple[Item, ...]) -> FloatArray:
+        shape = self.shape(items)
+        home = self.tree.home(items) if items else None
+        if not items:
+            return np.array(self.tree.total)
+        if home is not None:
+            return self._through(home, None, items, {}).reshape(shape)
+        return self.across(self.tree.splits(items)[0], items)
+
+    def across(self, split: tuple[int, tuple[Item, ...], tuple[Item, ...]], items: tuple[Item, ...]) -> FloatArray:
+        """The joint as one of the separators between the items sees it."""
+        number, near, apart = split
+        link = self.tree.links[number]
+        left, right = self.beyond(Side(number, 0), near), self.beyond(Side(number, 1), apart)
+        return self._ordered(self.gluing.meet(left, right, link.rows[0]), (*near, *apart), items)
+
+    def beyond(self, side: Side, items: tuple[Item, ...]) -> FloatArray:
+        """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
+        return self._worked_out([(side, items)])[side, items]
+
+    def _worked_out(self, wanted: Iterable[_Beyond]) -> dict[_Beyond, FloatArray]:
+        """What lies beyond some sides, those farther off first: trees may be deeper than Python can recurse."""
+        found: dict[_Beyond, FloatArray] = {}
+        wanted = list(wanted)
+        waiting = list(wanted)
+        while waiting:
+            asked = waiting[-1]
+            if asked not in found and (known := self._kept.arrays.get(asked)) is not None:
+                found[asked] = known
+            if asked in found:
+                waiting.pop()
+                continue
+            side, items = asked
+            clique = self.tree.links[side.link].cliques[side.side]
+            needed = self._ways(clique, items)
+            if missing := [way for way in needed if way not in found]:
+                waiting.extend(missing)
+                continue
+            messages = {way: found[way] if way in wanted else found.pop(way) for way in needed}
+            found[asked] = self._kept.keep(asked, self._through(clique, side, items, messages))
+        return found
+
+    def _ways(self, clique: int, items: tuple[Item, ...]) -> list[_Beyond]:
+        """The sides on which lie the items that a clique does not hold, each with its items."""
+        ways: dict[Side, list[Item]] = {}
+        for item in items:
+            if not self.tree.holders(item) >> clique & 1:
+                ways.setdefault(self.tree.way(clique, item), []).append(item)
+        return [(side, tuple(asked)) for side, asked in ways.items()]
+
+    def _through(
+        self, clique: int, back: Side | None, items: tuple[Item, ...], beyond: Mapping[_Beyond, FloatArray]
+    ) -> FloatArray:
+        """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of items.
+
+        beyond: what lies on each of the clique's ways to items that it does not hold.
+        """
+        own = [item for item in items if self.tree.holders(item) >> clique & 1]
+        apart = [item for _, asked in beyond for item in asked]
+        messages = [self._message(side, counts) for (side, _), counts in beyond.items()]
+        counts = self.tree.cliques[clique].expected
+        keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
+        cells = 1
+        if back is not None:
+            link = self.tree.links[back.link]
+            keys, cells = link.positions[back.side], len(link)
+        size = cells * prod(self.shape(tuple(own)))
+        if size * prod(self.shape(tuple(apart))) > CELL_LIMIT:
+            raise TooManyCellsError(f"on the way there are more than the {CELL_LIMIT} cells that are laid out")
+        for item in own:
+            codes = self.tree.codes(clique, item)
+            if (parts := self.parts.get(item)) is not None:
+                codes = parts.codes[codes]
+                counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
+            keys = keys * self.size(item) + codes
+        found = self.gluing.through(counts, keys, size, messages)
+        told = (*own, *apart)
+        if told == items:
+            return found.reshape(cells, -1)
+        lengths = [self.size(item) for item in told]
+        axes = [0, *(told.index(item) + 1 for item in items)]
+        return np.ascontiguousarray(found.reshape(cells, *lengths).transpose(axes)).reshape(cells, -1)
+
+    def _message(self, side: Side, counts: FloatArray) -> Message:
+        link = self.tree.links[side.link]
+        return Message(counts, link.rows[side.side], link.positions[1 - side.side])
+
+    def _ordered(self, found: FloatArray, told: tuple[Item, ...], items: tuple[Item, ...]) -> FloatArray:
+        shaped = found.reshape([self.size(item) for item in told])
+        return shaped if told == items else shaped.transpose([told.index(item) for item in items])
+
+
+def proportional(tree: CalibratedTree) -> TreeMargins:
+    """The margins of the maximum-entropy distribution."""
+    return TreeMargins(tree, Proportional())
+
+
+def expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
+    """Expected counts over any margin, published or not: one axis an attribute, in the order given; read-only.
+
+    Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for
+    an unknown attribute or level, TooManyCellsError for a margin too large to be laid out.
+    """
+    key = tuple(margin.items())
+    known = margins._kept.arrays.get(key)
+    return margins._kept.keep(key, _expected_counts(margins, margin)) if known is None else known
+
+
+def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
+    tree = margins.tree
+    domain = tree.domain
+    domain.mask(margin)
+    if prod(shape := [domain.hierarchy(a).size(level) for a, level in margin.items()]) > CELL_LIMIT:
+        raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
+    asked = sorted((domain.index(a), level) for a, level in margin.items())
+    shown = [(i, max(level, tree.finest_levels[i])) for i, level in asked]
+    items = tuple((i, level) for i, level in shown if level < domain.hierarchies[i].height)
+    found = margins.joint(items).reshape([domain.hierarchies[i].size(level) for i, level in shown])
+    for axis, ((i, fine), (_, level)) in enumerate(zip(asked, shown)):
+        if fine < level:
+            hierarchy = domain.hierarchies[i]
+            parents = hierarchy.lift(fine, level)
+            shares = hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(level)[parents]
+            found = np.moveaxis(np.moveaxis(found, axis, -1)[..., parents] * shares, -1, axis)
+    order = [i for i, _ in asked]
+    return found.transpose([order.index(domain.index(a)) for a in margin]) if len(margin) > 1 else found

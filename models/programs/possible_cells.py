@@ -1,0 +1,87 @@
+"""Possible cells: the published cells that no marginal of a collection shows to be empty."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.arrays import CodeArray, FloatArray
+from models.errors import MarginalsError
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import maximal_masks
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain
+from models.tables.join import match, match_size, shared_keys
+from models.tables.margin import Margin
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class TooManyCellsError(MarginalsError):
+    """The cells to be laid out are more than the caller allows."""
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleCells:
+    """Cells over all published attributes at their finest published levels.
+
+    margin: these levels. codes: for each attribute, shape (cells,). tables: the maximal marginals. A nonnegative table x
+    over the cells is consistent with the collection when `constraints @ x` equals `counts`.
+    """
+
+    domain: Domain
+    margin: Margin
+    codes: Mapping[str, CodeArray]
+    tables: tuple[ContingencyTable, ...]
+    constraints: "csr_array[np.float64]"
+    counts: FloatArray
+
+    def __len__(self) -> int:
+        """Number of cells."""
+        return self.constraints.shape[1]
+
+
+def possible_cells(collection: Collection, limit: int) -> PossibleCells:
+    """The natural join of all marginals. Raises TooManyCellsError when it, or a step towards it, exceeds `limit`."""
+    domain = collection.domain
+    waiting = [collection.cube.table(mask) for mask in maximal_masks(collection.masks)]
+    tables = tuple(waiting)
+    levels: dict[str, int] = {}
+    codes: dict[str, CodeArray] = {}
+    length = 1
+    while waiting:
+        # The table that shares most with what is joined already keeps the steps small.
+        table = max(waiting, key=lambda t: (sum(a in levels for a in t.attributes), -len(t)))
+        waiting.remove(table)
+        shared = [a for a in table.attributes if a in levels]
+        coarse = {a: max(levels[a], table.margin[a]) for a in shared}
+        left = [domain.hierarchy(a).lift(levels[a], coarse[a])[codes[a]] for a in shared]
+        right = [table.column(a, coarse[a]) for a in shared]
+        radices = [domain.hierarchy(a).size(coarse[a]) for a in shared]
+        keys = shared_keys(left, right, radices, (length, len(table)))
+        if match_size(*keys) > limit:
+            raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
+        first, second = match(*keys)
+        for attribute, column in codes.items():
+            codes[attribute] = column[first]
+        for attribute, column in zip(table.attributes, table.codes):
+            if attribute not in levels or table.margin[attribute] < levels[attribute]:
+                levels[attribute], codes[attribute] = table.margin[attribute], column[second]
+        length = len(first)
+    rows, counts, offset = [], [], 0
+    for table in tables:
+        columns = [domain.hierarchy(a).lift(levels[a], table.margin[a])[codes[a]] for a in table.attributes]
+        radices = [domain.hierarchy(a).size(table.margin[a]) for a in table.attributes]
+        sought, known = shared_keys(columns, list(table.codes), radices, (length, len(table)))
+        rows.append(offset + np.searchsorted(known, sought))
+        counts.append(table.counts)
+        offset += len(table)
+    places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
+    cells = np.tile(np.arange(length), len(tables))
+    from scipy.sparse import csr_array  # slow to import, and few need it
+
+    constraints = csr_array((np.ones(len(places)), (places, cells)), shape=(offset, length))
+    total = np.concatenate(counts).astype(np.float64) if counts else np.zeros(0)
+    return PossibleCells(domain, Margin(levels), codes, tables, constraints, total)

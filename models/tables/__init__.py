@@ -1,0 +1,1 @@
+"""Contingency tables: hierarchies, domains, margins, sparse counts, and what they are counted with."""

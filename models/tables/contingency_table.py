@@ -1,0 +1,180 @@
+"""Sparse contingency tables: how many rows fall in each cell that is not empty."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import xlogy
+
+from models.arrays import CodeArray, CountArray, IndexArray, read_only, smallest_code_dtype
+from models.errors import ContradictionError, DomainMismatchError
+from models.tables.domain import Domain, Mask
+from models.tables.join import shared_keys
+from models.tables.margin import Margin
+from models.tables.mixed_radix import pack, tally
+
+
+def entropy(counts: CountArray) -> float:
+    """Entropy in nats of the distribution with these counts of rows; 0 for no rows at all."""
+    total = int(counts.sum())
+    if total == 0:
+        return 0.0
+    return float(np.log(total) - xlogy(counts, counts).sum() / total)
+
+
+@dataclass(frozen=True, eq=False)
+class ContingencyTable:
+    """The nonempty cells of a margin with their counts.
+
+    codes: one array for each attribute of `attributes` (the domain's order), shape (cells,), the value's code at the
+    margin's level. counts: shape (cells,), int64, positive. Cells are distinct and ascend lexicographically.
+    """
+
+    domain: Domain
+    margin: Margin
+    codes: tuple[CodeArray, ...]
+    counts: CountArray
+
+    def __post_init__(self) -> None:
+        if len(self.codes) != len(self.attributes):
+            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {len(self.codes)} code columns")
+        if any(column.shape != self.counts.shape for column in self.codes):
+            raise DomainMismatchError("code columns and counts differ in length")
+        for array in (*self.codes, self.counts):
+            read_only(array)
+
+    @classmethod
+    def from_cells(
+        cls, domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray], counts: CountArray
+    ) -> "ContingencyTable":
+        """From cells in any order, repeated or empty ones included.
+
+        codes: for each attribute of the margin the codes at its level, shape (n,). counts: shape (n,), nonnegative.
+        Raises DomainMismatchError for a code or count out of range.
+        """
+        kept = domain.margin(domain.mask(margin))
+        attributes = sorted(kept, key=domain.index)
+        columns = [codes[attribute] for attribute in attributes]
+        radices = [domain.hierarchy(attribute).size(kept[attribute]) for attribute in attributes]
+        counts = np.asarray(counts, dtype=np.int64)
+        if len(counts) and counts.min() < 0:
+            raise DomainMismatchError("counts must not be negative")
+        for attribute, column, radix in zip(attributes, columns, radices):
+            if column.shape != counts.shape:
+                raise DomainMismatchError(f"the codes of {attribute!r} and the counts differ in length")
+            if len(column) and not 0 <= int(column.min()) <= int(column.max()) < radix:
+                raise DomainMismatchError(f"the codes of {attribute!r} must lie in 0 .. {radix - 1}")
+        occupied = counts > 0
+        if not occupied.all():
+            columns, counts = [column[occupied] for column in columns], counts[occupied]
+        keys, space = pack(columns, radices, len(counts))
+        rows, totals = tally(keys, space, counts)
+        narrow = [c[rows].astype(smallest_code_dtype(r)) for c, r in zip(columns, radices)]
+        return cls(domain, kept, tuple(narrow), totals)
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the margin in the domain's order."""
+        return tuple(sorted(self.margin, key=self.domain.index))
+
+    @cached_property
+    def mask(self) -> Mask:
+        """The induced attributes of the margin."""
+        return self.domain.mask(self.margin)
+
+    @cached_property
+    def total(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def entropy(self) -> float:
+        """Entropy of the empirical distribution over the cells, in nats."""
+        return entropy(self.counts)
+
+    def __len__(self) -> int:
+        """Number of nonempty cells."""
+        return len(self.counts)
+
+    def __repr__(self) -> str:
+        return f"ContingencyTable({self.margin}; {len(self)} cells, {self.total} rows)"
+
+    @cached_property
+    def is_unweighted(self) -> bool:
+        """Whether every cell has one row, so that counting rows is counting cells."""
+        return bool((self.counts == 1).all())
+
+    def column(self, attribute: str, level: int) -> CodeArray:
+        """The codes of one attribute at a level not below the margin's, shape (cells,)."""
+        own = self.margin[attribute]
+        codes = self.codes[self.attributes.index(attribute)]
+        return codes if own == level else self.domain.hierarchy(attribute).lift(own, level)[codes]
+
+    def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
+        """The columns of a coarser margin in the domain's order, and the number of values of each.
+
+        Raises DomainMismatchError when the margin asks for more than this table shows.
+        """
+        wanted = sorted(margin, key=self.domain.index)
+        for attribute in wanted:
+            if attribute not in self.margin or self.margin[attribute] > margin[attribute]:
+                level = margin[attribute]
+                raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at level {level}")
+        radices = [self.domain.hierarchy(attribute).size(margin[attribute]) for attribute in wanted]
+        return [self.column(attribute, margin[attribute]) for attribute in wanted], radices
+
+    def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
+        """The coarser table: attributes dropped, values generalized, counts summed."""
+        kept = self.domain.margin(self.domain.mask(margin))
+        columns, radices = self.columns(kept)
+        keys, space = pack(columns, radices, len(self))
+        rows, totals = tally(keys, space, self.counts)
+        narrow = (c[rows].astype(smallest_code_dtype(r), copy=False) for c, r in zip(columns, radices))
+        return ContingencyTable(self.domain, kept, tuple(narrow), totals)
+
+    def positions_in(self, coarse: "ContingencyTable") -> IndexArray:
+        """For each cell the position of the cell of a coarser table that it falls into: shape (len(self),).
+
+        Raises ContradictionError when the coarser table lacks such a cell.
+        """
+        columns, radices = self.columns(coarse.margin)
+        sought, known = shared_keys(columns, list(coarse.codes), radices, (len(self), len(coarse)))
+        found = np.searchsorted(known, sought)
+        if len(self) and (not len(known) or np.any(known[np.minimum(found, len(known) - 1)] != sought)):
+            raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
+        return found
+
+    def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
+        """The counts of arbitrary cells, 0 where the table has none. codes: for each attribute, shape (n,)."""
+        columns = [codes[attribute] for attribute in self.attributes]
+        length = len(columns[0]) if columns else len(next(iter(codes.values()), np.zeros(1)))
+        radices = [self.domain.hierarchy(a).size(self.margin[a]) for a in self.attributes]
+        sought, known = shared_keys(columns, list(self.codes), radices, (length, len(self)))
+        if not len(self):
+            return np.zeros(length, dtype=np.int64)
+        place = np.minimum(np.searchsorted(known, sought), len(self) - 1)
+        return np.where(known[place] == sought, self.counts[place], 0)
+
+    def labels(self, cell: int) -> dict[str, str]:
+        """The published labels of one cell."""
+        return {
+            attribute: self.domain.hierarchy(attribute).labels[self.margin[attribute]][int(codes[cell])]
+            for attribute, codes in zip(self.attributes, self.codes)
+        }
+
+    def cells(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Labels and count of each cell, in order."""
+        names = [self.domain.hierarchy(attribute).labels[self.margin[attribute]] for attribute in self.attributes]
+        for cell, count in enumerate(self.counts.tolist()):
+            yield tuple(labels[int(codes[cell])] for labels, codes in zip(names, self.codes)), count
+
+
+def equal_cells(tables: Sequence[ContingencyTable]) -> bool:
+    """Whether tables of one margin have the same cells and counts."""
+    first = tables[0]
+    return all(
+        np.array_equal(first.counts, other.counts)
+        and all(np.array_equal(a, b) for a, b in zip(first.codes, other.codes))
+        for other in tables[1:]
+    )

@@ -1,0 +1,128 @@
+"""The data cube: every marginal that given tables imply, rolled up from the smallest ancestor and kept.
+
+The same cube serves a steward, whose one table is the data, and an analyst, whose tables are the published marginals.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from models.arrays import CountArray, FloatArray
+from models.errors import DomainMismatchError
+from models.tables.contingency_table import ContingencyTable, entropy
+from models.tables.domain import Domain, Mask
+from models.tables.mixed_radix import pack, tally_totals
+from models.tables.pair_entropies import pair_entropies
+
+_PAIRS_A_COUNT = 128
+"""Looking at so many pairs of values by bit sets takes about the time of counting a pair of columns."""
+
+
+class Finer(Protocol):
+    """Where the counts are that no table at hand shows: a table that is too large to hold as a whole."""
+
+    def table(self, margin: Mapping[str, int]) -> ContingencyTable:
+        """The counts of a margin, or of a finer one where that is as easily had."""
+
+    def entropy(self, margin: Mapping[str, int]) -> float:
+        """Entropy in nats of the empirical marginal, however many cells it has."""
+
+
+class DataCube:
+    """Tables over one domain with one total, and a cache of what has been rolled up from them.
+
+    finer: asked for what the tables do not show. Raises DomainMismatchError when there is no table or when the tables'
+    domains or totals differ.
+    """
+
+    def __init__(self, tables: Sequence[ContingencyTable], finer: Finer | None = None) -> None:
+        if not tables:
+            raise DomainMismatchError("a data cube needs at least one table")
+        self.domain: Domain = tables[0].domain
+        self.total: int = tables[0].total
+        if any(table.domain != self.domain or table.total != self.total for table in tables):
+            raise DomainMismatchError("the tables of a data cube must share their domain and their number of rows")
+        self._tables: dict[Mask, ContingencyTable] = {}
+        for table in tables:
+            self._tables.setdefault(table.mask, table)
+        self._finer = finer
+        self._entropies: dict[Mask, float] = {0: 0.0}
+        self._log_leaves: dict[Mask, float] = {}
+        self._base: Mask = sum(self.domain.attribute_masks)
+
+    def __repr__(self) -> str:
+        return f"DataCube({self.total} rows, {len(self._tables)} tables, {len(self._entropies)} entropies cached)"
+
+    def holds(self, mask: Mask) -> bool:
+        """Whether some table at hand is at least as fine."""
+        return any(mask & ~held == 0 for held in self._tables)
+
+    def _ancestor(self, mask: Mask) -> ContingencyTable:
+        finer = [table for held, table in self._tables.items() if mask & ~held == 0]
+        if not finer and self._finer is not None:
+            asked = self._finer.table(self.domain.margin(mask))
+            finer = [self._tables.setdefault(asked.mask, asked)]
+        if not finer:
+            raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
+        return min(finer, key=len)
+
+    def table(self, mask: Mask) -> ContingencyTable:
+        """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
+        if mask not in self._tables:
+            ancestor = self._ancestor(mask)
+            self._tables.setdefault(mask, ancestor.rolled_up(self.domain.margin(mask)))
+        return self._tables[mask]
+
+    def counts(self, mask: Mask) -> CountArray:
+        """The counts of the nonempty cells of a margin, without the cells."""
+        if mask in self._tables:
+            return self._tables[mask].counts
+        ancestor = self._ancestor(mask)
+        columns, radices = ancestor.columns(self.domain.margin(mask))
+        keys, space = pack(columns, radices, len(ancestor))
+        return tally_totals(keys, space, None if ancestor.is_unweighted else ancestor.counts)
+
+    def entropy(self, mask: Mask) -> float:
+        """Entropy in nats of the empirical marginal."""
+        known = self._entropies.get(mask)
+        if known is None and self._finer is not None and mask == self._base and not self.holds(mask):
+            known = self._entropies[mask] = self._finer.entropy(self.domain.margin(mask))
+        if known is None:
+            known = self._entropies[mask] = entropy(self.counts(mask))
+        return known
+
+    def learn_pairs(self) -> None:
+        """Remember the entropies of all pairs of attributes at base values, where counting them all at once pays: every
+        row is different, and the values are few.
+        """
+        domain = self.domain
+        sizes = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+        pairs = len(sizes) * (len(sizes) - 1) // 2
+        if sum(sizes) ** 2 > _PAIRS_A_COUNT * pairs:
+            return
+        table = self.table(sum(domain.attribute_masks))
+        if not table.is_unweighted:
+            return
+        together = pair_entropies(table.codes, sizes, len(table))
+        for i, first in enumerate(domain.attribute_masks):
+            for j, second in enumerate(domain.attribute_masks[:i]):
+                self._entropies.setdefault(first | second, float(together[i, j]))
+
+    def log_leaves(self, attribute: str, resolution: int) -> float:
+        """Mean over the rows of ln(number of base values under the row's value), nats, at a resolution.
+
+        This is what publishing no finer than that costs in KL divergence if the model is otherwise exact (design 4.2).
+        """
+        hierarchy = self.domain.hierarchy(attribute)
+        level = hierarchy.height - resolution
+        if level == 0:
+            return 0.0
+        if resolution == 0:
+            return float(np.log(hierarchy.size(0)))
+        mask = self.domain.mask({attribute: level})
+        if mask not in self._log_leaves:
+            table = self.table(mask)
+            logs: FloatArray = np.log(hierarchy.leaf_counts(level)[table.codes[0]])
+            self._log_leaves[mask] = float(table.counts @ logs / max(self.total, 1))
+        return self._log_leaves[mask]

@@ -1,0 +1,73 @@
+"""Information that generalized values retain, and the order in which it puts generalizations (TZ09 Defs. 5 and 6).
+
+A value that stands for n base values retains 1/n of what a base value says.
+"""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from models.arrays import CountArray
+from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import Hierarchy
+
+
+def information(leaf_counts: CountArray, counts: CountArray) -> float:
+    """I(G): the information of all rows of a table, whose values may be generalized row by row (TZ09 Def. 5).
+
+    leaf_counts: how many base values each value stands for, shape (cells, attributes). counts: rows, shape (cells,).
+    """
+    return float((counts[:, None] / leaf_counts).sum())
+
+
+def information_utility(
+    table: ContingencyTable, attributes: Iterable[str] | None = None, row_count: int | None = None
+) -> float:
+    """`um` = I(G) / I(O): the share of the information of the original rows that a table retains (TZ09 Def. 5).
+
+    attributes: those that count, by default all of the domain; one that the table does not show is suppressed.
+    row_count: rows of the original table where some were dropped. 0 for an empty table.
+    """
+    counted = table.domain.attributes if attributes is None else tuple(attributes)
+    columns = []
+    for attribute in counted:
+        hierarchy = table.domain.hierarchy(attribute)
+        level = table.margin.get(attribute, hierarchy.height)
+        shown = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
+        columns.append(hierarchy.leaf_counts(level)[shown])
+    original = (table.total if row_count is None else row_count) * len(counted)
+    return information(np.stack(columns, axis=1), table.counts) / original if original else 0.0
+
+
+def level_information(hierarchy: Hierarchy, level: int, weights: Sequence[Fraction | int] | None = None) -> Fraction:
+    """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A).
+
+    weights: of the base values, not all 0; by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
+    """
+    given = [1] * hierarchy.size(0) if weights is None else list(weights)
+    leaves = hierarchy.leaf_counts(level).tolist()
+    retained = (w * Fraction(1, leaves[v]) for w, v in zip(given, hierarchy.lift(0, level).tolist()))
+    return sum(retained, Fraction(0)) / sum(given)
+
+
+def sweep_order(
+    hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """All combinations of levels, most mean information first; ties go to the finer level of the earlier attribute.
+
+    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. A generalization of an entry
+    comes after it. What is swept out of a class of one entry goes to the next (Def. 7).
+    """
+    given = [None] * len(hierarchies) if weights is None else weights
+    retained = [
+        [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
+        for hierarchy, own in zip(hierarchies, given)
+    ]
+    nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
+
+    def rank(levels: tuple[int, ...]) -> tuple[Fraction, tuple[int, ...]]:
+        return -sum((own[level] for own, level in zip(retained, levels)), Fraction(0)), levels
+
+    return tuple(sorted(nodes, key=rank))

@@ -1,0 +1,204 @@
+"""Requirements as a constraint: a collection is allowed exactly where all claims hold, and pruning loses nothing."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks.budget import Budget
+from checks.claims.claim import KCombinatorial, KLink, MaxentDiversity
+from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.diversity.functional_diversity import Functional
+from checks.diversity.l_diversity import Entropy, Recursive
+from checks.errors import CriterionError
+from checks.finding import Finding, Verdict
+from checks.maxent.sensitive_tree import SensitiveTree
+from models.graphs.collection import Collection
+from models.graphs.interaction_graph import InteractionGraph
+from models.graphs.moves import AddEdge, AddVertex, allowed_moves
+from models.search import Reach
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain, Mask
+from models.tables.hierarchy import Hierarchy
+from privacy_oracles import conditionals, finest, is_diverse, is_k_combinatorial, largest_counts
+from privacy_strategies import diversities, functionals, sensitive_collections
+
+Case = tuple[Collection, Requirements, int | None]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A collection, requirements of every combination, and a limit on the margins with a sensitive attribute."""
+    collection, sensitive = draw(sensitive_collections())
+    others = [a for a in collection.domain.attributes if a != sensitive]
+    names = draw(st.sampled_from([(sensitive,), (sensitive,), (sensitive,), (), (sensitive, others[0])]))
+    k = st.none() | st.integers(1, 4)
+    diversity = draw(st.none() | diversities(3) | functionals(3)) if names else None
+    requirements = Requirements(names, draw(k), draw(k), diversity)
+    return collection, requirements, draw(st.none() | st.integers(0, 3))
+
+
+def is_allowed(collection: Collection, requirements: Requirements, limit: int | None) -> bool:
+    """Claim by claim on the whole collection, nothing remembered and nothing skipped."""
+    maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
+    margins = map(collection.domain.margin, maximal)
+    with_sensitive = sum(any(attribute in margin for attribute in requirements.sensitive) for margin in margins)
+    return all(claim.check(collection, requirements.sensitive).holds for claim in requirements.claims) and (
+        limit is None or with_sensitive <= limit
+    )
+
+
+@settings(max_examples=200)
+@given(cases())
+def test_a_collection_is_allowed_exactly_where_all_claims_hold_and_the_limit_is_kept(case: Case) -> None:
+    collection, requirements, limit = case
+    constraint = PrivacyConstraint(collection.cube, requirements, limit)
+    refusal = constraint(collection.masks, 0)
+    assert (refusal is None) is is_allowed(collection, requirements, limit), refusal
+    assert constraint(collection.masks, 0) == refusal
+
+
+@settings(max_examples=100)
+@given(cases())
+def test_with_one_sensitive_attribute_it_is_allowed_exactly_where_brute_force_says_so(case: Case) -> None:
+    """The definitions over all published cells, without any of the claims' checks."""
+    collection, requirements, _ = case
+    if len(requirements.sensitive) != 1 or not collection.masks or isinstance(requirements.diversity, Functional):
+        return
+    (sensitive,) = requirements.sensitive
+    k = requirements.k_combinatorial or 1
+    link = Collection.of(collection.cube, collection.masks)
+    allowed = is_k_combinatorial(largest_counts(collection, [sensitive]), k)
+    if requirements.k_link is not None:
+        # a single margin has one cell in each table, so that U is its count
+        for mask in link.masks:
+            alone = Collection.of(collection.cube, [mask])
+            allowed = allowed and is_k_combinatorial(largest_counts(alone, [sensitive]), requirements.k_link)
+    if requirements.diversity is not None and sensitive in finest(collection.margins):
+        vectors = conditionals(collection, sensitive).values()
+        allowed = allowed and all(is_diverse(requirements.diversity, vector) for vector in vectors)
+    refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
+    assert (refusal is None) is allowed, refusal
+
+
+def grown(data: st.DataObject, graph: InteractionGraph) -> tuple[InteractionGraph, Mask]:
+    """The graph after one adding move, with the clique that the move made; the same graph and 0 where there is none."""
+    moves = [move for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
+    if not moves:
+        return graph, 0
+    move = data.draw(st.sampled_from(moves))
+    if isinstance(move, AddEdge):
+        return move.apply(graph), move.clique(graph)
+    return move.apply(graph), graph.domain.coarser_steps(move.vertex) | 1 << move.vertex
+
+
+@settings(max_examples=100)
+@given(cases(), st.data())
+def test_looking_at_the_new_margin_alone_says_the_same_on_the_way(case: Case, data: st.DataObject) -> None:
+    """What a search asks, step by step from nothing; one constraint remembers, the other is new each time."""
+    collection, requirements, limit = case
+    remembering = PrivacyConstraint(collection.cube, requirements, limit)
+    graph = InteractionGraph.of(collection.domain, [])
+    for _ in range(8):
+        after, new = grown(data, graph)
+        cliques = after.chordal_cliques()
+        expected = is_allowed(Collection.of(collection.cube, cliques), requirements, limit)
+        assert (remembering(cliques, new) is None) is expected
+        if expected:
+            graph = after
+
+
+@settings(max_examples=100)
+@given(cases(), st.data())
+def test_a_refusal_that_is_inherited_holds_for_every_refinement(case: Case, data: st.DataObject) -> None:
+    """Or pruning would lose collections that are allowed."""
+    collection, requirements, limit = case
+    constraint = PrivacyConstraint(collection.cube, requirements, limit)
+    refusal = constraint(collection.masks, 0)
+    if refusal is None or refusal.reach is not Reach.FINER:
+        return
+    graph = collection.interaction_graph
+    for _ in range(6):
+        graph, _ = grown(data, graph)
+        assert constraint(graph.chordal_cliques(), 0) is not None
+        assert not is_allowed(Collection.of(collection.cube, graph.chordal_cliques()), requirements, limit)
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_too_small_a_class_is_refused_for_good_and_too_many_margins_for_now(case: Case) -> None:
+    collection, _, _ = case
+    if not collection.masks:
+        return
+    rows = collection.cube.total
+    small = PrivacyConstraint(collection.cube, Requirements((), k_link=rows + 1))(collection.masks, 0)
+    assert small is not None
+    assert small.reach is Reach.FINER
+    many = PrivacyConstraint(collection.cube, Requirements(("s",)), 0)(collection.masks, 0)
+    assert (many is None) is ("s" not in finest(collection.margins))
+    assert many is None or many.reach is not Reach.FINER
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_without_requirements_everything_is_allowed(case: Case) -> None:
+    collection, requirements, _ = case
+    for sensitive in ((), requirements.sensitive):
+        assert PrivacyConstraint(collection.cube, Requirements(sensitive))(collection.masks, 0) is None
+
+
+def agreeing() -> tuple[DataCube, list[Mask], list[Mask]]:
+    """a and b always agree: {a, s} with {b, s}, from which both are 9 to 1, and the base table, where all are 3 to 1."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})
+    codes = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1]), "s": np.array([0, 1, 0, 1])}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abs", 0), codes, np.array([3, 1, 1, 3]))
+    apart = [domain.mask({"a": 0, "s": 0}), domain.mask({"b": 0, "s": 0})]
+    return DataCube([table]), apart, [table.mask]
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [Requirements(("s",), k_combinatorial=3), Requirements(("s",), diversity=Recursive(Fraction(4), 2))],
+    ids=["k-combinatorial", "diversity"],
+)
+def test_margins_that_fail_together_are_refused_for_now(requirements: Requirements) -> None:
+    """A finer collection may pass (KG06 section 7), so that the search may not prune."""
+    cube, apart, together = agreeing()
+    refusal = PrivacyConstraint(cube, requirements)(apart, 0)
+    assert refusal is not None
+    assert refusal.reach is not Reach.FINER
+    assert PrivacyConstraint(cube, requirements)(together, 0) is None
+
+
+def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    def undecided(_tree: SensitiveTree, k: int, _budget: Budget) -> Finding:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "", 0)
+
+    monkeypatch.setattr("checks.claims.requirements.of_tree", undecided)
+    cube, apart, _ = agreeing()
+    refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
+    assert refusal is not None
+    assert refusal.reach is not Reach.FINER
+    assert "undecided" in refusal.reason
+
+
+def test_requirements_are_claimed_one_by_one() -> None:
+    """Diversity for every sensitive attribute (MKGV07 Def. 4.6)."""
+    diversity = Entropy(Fraction(2))
+    requirements = Requirements(("s", "t"), 3, 2, diversity)
+    claims = (KLink(3), KCombinatorial(2), MaxentDiversity(diversity, "s"), MaxentDiversity(diversity, "t"))
+    assert requirements.claims == claims
+    assert Requirements().claims == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k_link": 0}, {"k_combinatorial": -1}, {"diversity": Entropy(Fraction(2))}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_requirements_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(CriterionError):
+        Requirements(**wrong)  # type: ignore[arg-type]

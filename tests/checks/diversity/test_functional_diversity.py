@@ -1,0 +1,198 @@
+"""Functional (tau, l)-diversity: the examples of TZ09, the definition itself as oracle, and what merging keeps."""
+
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks.diversity.functional_diversity import Functional, Induction, excessive_protection, excessive_protections
+from checks.diversity.l_diversity import Diversity, Recursive, Simple, satisfies
+from checks.errors import CriterionError
+from models.tables.hierarchy import Hierarchy
+from privacy_strategies import classes
+from strategies import hierarchies
+
+DISEASES = Hierarchy.from_rows(
+    [
+        ("hepatitis", "hemal disease", "*"),
+        ("anemia", "hemal disease", "*"),
+        ("phthisis", "lung disease", "*"),
+        ("flu", "lung disease", "*"),
+    ]
+)
+"""TZ09 Fig. 1 (c), as far as its examples tell."""
+
+TAXONOMY = [*DISEASES.labels[0], *DISEASES.labels[1], "*"]
+
+PATIENTS = [
+    ["hemal disease", "hemal disease", "hepatitis", "phthisis"],  # tuples 1, 2, 4, 5
+    ["hepatitis", "phthisis", "phthisis", "anemia"],  # tuples 6, 7, 8, 10
+    ["hepatitis", "phthisis", "hepatitis", "flu"],  # tuples 3, 9, 11, 12
+]
+"""The classes of the 12 patients in TZ09 Fig. 2 (a), by published disease."""
+
+PUBLISHED = np.array([[patients.count(label) for label in TAXONOMY] for patients in PATIENTS])
+
+requirements = st.builds(
+    Functional, st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12), st.integers(2, 7)
+)
+
+
+def line(tau: Fraction, l: int, k: int) -> Fraction:
+    """The linear psi, TZ09 section II."""
+    return tau + (1 - tau) / (l - 1) * (k - 1) if k <= l else Fraction(1)
+
+
+def oracle(requirement: Functional, masses: list[Fraction]) -> bool:
+    """TZ09 Def. 4."""
+    shares = sorted((Fraction(mass) / sum(masses) for mass in masses), reverse=True)
+    return all(held <= line(requirement.tau, requirement.l, k) for k, held in enumerate(accumulate(shares), 1))
+
+
+@pytest.fixture
+def half_and_three() -> Functional:
+    return Functional(Fraction(1, 2), 3, Induction.of_taxonomy(DISEASES))
+
+
+def test_example_1_induced_frequencies(half_and_three: Functional) -> None:
+    """TZ09 Fig. 2 (b)."""
+    assert half_and_three.frequencies(PUBLISHED).tolist() == [
+        [0.5, 0.25, 0.25, 0],
+        [0.25, 0.25, 0.5, 0],
+        [0.5, 0, 0.25, 0.25],
+    ]
+    assert half_and_three.induction is not None
+    assert half_and_three.induction.exactly(PUBLISHED[0].tolist()) == [2, 1, 1, 0]
+
+
+def test_example_2_cumulative_frequencies(half_and_three: Functional) -> None:
+    assert half_and_three.cumulative(PUBLISHED).tolist() == [[0.5, 0.75, 1, 1]] * 3
+
+
+def test_example_3_the_table_is_functional_half_three(half_and_three: Functional) -> None:
+    """Its cumulative frequencies lie on the line, so any stricter requirement fails."""
+    assert [half_and_three.bound(k) for k in (1, 2, 3, 4)] == [Fraction(1, 2), Fraction(3, 4), 1, 1]
+    assert satisfies(half_and_three, PUBLISHED).all()
+    assert half_and_three.reached(PUBLISHED).tolist() == [0.5] * 3
+    induction = half_and_three.induction
+    assert not satisfies(Functional(Fraction(1, 2) - Fraction(1, 10**15), 3, induction), PUBLISHED).any()
+    assert not satisfies(Functional(Fraction(1, 2), 4, induction), PUBLISHED).any()
+    assert excessive_protections(half_and_three, PUBLISHED).tolist() == [0, 0, 0]
+
+
+def test_what_existing_measures_let_through() -> None:
+    """TZ09 Fig. 1: classes that are recursive (3, 2)- and simple 2-diverse, with chances of 0.714 and 0.9."""
+    recursive, simple = [5, 0, 1, 1], [5, 1, 4, 0]
+    assert Recursive(Fraction(3), 2).decide(recursive)
+    assert Simple(Fraction(2)).decide(simple)
+    held = Functional(Fraction(1, 2), 3).cumulative(np.array([recursive, simple]))
+    assert held[0, 0] == pytest.approx(5 / 7)
+    assert held[1, 1] == pytest.approx(0.9)
+    assert not satisfies(Functional(Fraction(1, 2), 3), np.array([recursive, simple])).any()
+
+
+@given(requirements, classes(max_values=7))
+def test_the_verdict_is_the_definition(requirement: Functional, vector: list[int]) -> None:
+    expected = oracle(requirement, [Fraction(n) for n in vector])
+    assert requirement.decide(vector) is expected
+    assert satisfies(requirement, np.array([vector])).tolist() == [expected]
+
+
+@given(requirements, classes(max_values=7))
+def test_what_is_reached_is_the_boundary(requirement: Functional, vector: list[int]) -> None:
+    reached = requirement.reached(np.array([vector]))[0]
+    if reached < 1 - 1e-6:
+        above = Functional(min(Fraction(reached) + Fraction(1, 10**9), Fraction(1) - Fraction(1, 10**9)), requirement.l)
+        below = Functional(Fraction(reached) - Fraction(1, 10**9), requirement.l)
+        assert oracle(above, vector)
+        assert not oracle(below, vector)
+    else:
+        assert sum(n > 0 for n in vector) < requirement.l or len(vector) < requirement.l
+
+
+@given(st.data(), hierarchies(max_values=5, max_levels=3))
+def test_general_values_count_for_the_base_values_under_them(data: st.DataObject, hierarchy: Hierarchy) -> None:
+    """TZ09 Def. 2, with weights."""
+    size = hierarchy.size(0)
+    weights = data.draw(st.lists(st.integers(0, 4), min_size=size, max_size=size))
+    values = [(level, code) for level in range(hierarchy.height + 1) for code in range(hierarchy.size(level))]
+    counts = data.draw(st.lists(st.integers(0, 5), min_size=len(values), max_size=len(values)).filter(any))
+    expected = [Fraction(0)] * size
+    for (level, code), count in zip(values, counts):
+        under = [a for a, row in enumerate(hierarchy.rows()) if row[level] == hierarchy.labels[level][code]]
+        ruled_out = not any(weights[a] for a in under)
+        for a in under:
+            share = Fraction(1, len(under)) if ruled_out else Fraction(weights[a], sum(weights[b] for b in under))
+            expected[a] += count * share
+    induction = Induction.of_taxonomy(hierarchy, weights)
+    assert induction.exactly(counts) == expected
+    requirement = data.draw(requirements)
+    requirement = Functional(requirement.tau, requirement.l, induction)
+    frequencies = requirement.frequencies(np.array([counts]))[0]
+    np.testing.assert_allclose(frequencies, [float(f / sum(counts)) for f in expected], atol=1e-12)
+    assert requirement.decide(counts) is oracle(requirement, expected)
+    assert satisfies(requirement, np.array([counts])).tolist() == [oracle(requirement, expected)]
+
+
+@given(hierarchies())
+def test_the_values_of_one_level_are_those_of_the_taxonomy(hierarchy: Hierarchy) -> None:
+    levels = [Induction.at_level(hierarchy, level).shares for level in range(hierarchy.height + 1)]
+    assert Induction.of_taxonomy(hierarchy).shares == tuple(row for rows in levels for row in rows)
+    np.testing.assert_array_equal(Induction.at_level(hierarchy, 0).matrix, np.eye(hierarchy.size(0)))
+
+
+@given(st.integers(2, 6), classes(), classes())
+def test_merging_two_passing_classes_passes(l: int, one: list[int], other: list[int]) -> None:
+    """At the smallest tau that both classes satisfy."""
+    width = max(len(one), len(other), l)
+    rows = [row + [1] * (width - len(row)) for row in (one, other)]
+    boundary = [
+        max((Fraction(sum(sorted(row)[-k:]), sum(row)) * (l - 1) - (k - 1)) / (l - k) for k in range(1, l))
+        for row in rows
+    ]
+    if max(boundary) < 1:
+        requirement = Functional(max(boundary), l)
+        assert satisfies(requirement, np.array(rows)).all()
+        assert satisfies(requirement, np.array(rows).sum(axis=0)[None]).all()
+
+
+@given(requirements, st.lists(classes(4).map(lambda row: (row + [0] * 4)[:4]).filter(any), min_size=1, max_size=4))
+def test_excessive_protection_is_the_distance_from_the_line(requirement: Functional, rows: list[list[int]]) -> None:
+    """TZ09 Def. 8."""
+    expected = []
+    for row in rows:
+        held = accumulate(sorted((Fraction(n, sum(row)) for n in row), reverse=True))
+        expected.append(sum(abs(line(requirement.tau, requirement.l, k) - f) for k, f in enumerate(held, 1)))
+    excess = excessive_protections(requirement, np.array(rows))
+    np.testing.assert_allclose(excess, np.array(expected, dtype=float), atol=1e-12)
+    assert excessive_protection(requirement, np.array(rows)) == excess.min()
+
+
+def test_no_class_has_no_excess() -> None:
+    assert excessive_protection(Functional(Fraction(1, 2), 3), np.zeros((0, 4))) == 0.0
+
+
+@pytest.mark.parametrize(("tau", "l"), [("0", 3), ("1", 3), ("1/2", 1), ("-1/2", 3), ("3/2", 2)])
+def test_requirements_that_make_no_sense_are_refused(tau: str, l: int) -> None:
+    with pytest.raises(CriterionError):
+        Functional(Fraction(tau), l)
+
+
+@pytest.mark.parametrize("weights", [[1, 2], [1, 1, -1, 1]])
+def test_weights_that_do_not_fit_are_refused(weights: list[int]) -> None:
+    with pytest.raises(CriterionError):
+        Induction.at_level(DISEASES, 1, weights)
+
+
+@pytest.mark.parametrize("shares", [((1, 0), (1,)), ((Fraction(1, 2), Fraction(1, 3)),), ((2, -1),), ()])
+def test_shares_that_are_none_are_refused(shares: tuple[tuple[Fraction, ...], ...]) -> None:
+    with pytest.raises(CriterionError):
+        Induction(shares)
+
+
+def test_it_is_a_diversity_and_says_which() -> None:
+    requirement: Diversity = Functional(Fraction(1, 3), 4)
+    assert str(requirement) == "functional:1/3,4"

@@ -1,0 +1,178 @@
+"""The strength relations of TZ11: what satisfies the stronger requirement satisfies the weaker, and no weaker one does."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import ceil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks.diversity.functional_diversity import Functional
+from checks.diversity.implications import (
+    recursive_implies,
+    simple_implies,
+    weakest_recursive_c,
+    weakest_recursive_l,
+    weakest_simple_l,
+)
+from checks.diversity.l_diversity import Recursive, Simple
+from checks.errors import CriterionError
+
+TINY = Fraction(1, 10**6)
+
+Shares = list[Fraction]
+
+
+@st.composite
+def eligible(draw: st.DrawFn, most: int = 7) -> tuple[Functional, int]:
+    """A requirement and a number m of base values over which some class satisfies it: u <= m and tau >= 1/m."""
+    m = draw(st.integers(2, most))
+    tau = draw(st.fractions(Fraction(1, m), Fraction(29, 30), max_denominator=30))
+    return Functional(tau, draw(st.integers(2, m))), m
+
+
+def level(k: int, m: int, held: Fraction) -> Shares:
+    """The class over m values whose k most frequent hold `held`, all alike, as do the others."""
+    return [held / k] * k + [(1 - held) / max(m - k, 1)] * (m - k)
+
+
+def corners(k: int, m: int, held: Fraction) -> Iterator[Shares]:
+    """The corners of the polytope of the classes over m values whose k most frequent hold `held` or more: mixtures of
+    two uniform classes that hold just that, and uniform classes that hold more.
+    """
+    uniform = [[Fraction(1, j)] * j + [Fraction(0)] * (m - j) for j in range(1, m + 1)]
+    for one in uniform:
+        for other in uniform:
+            high, low = sum(one[:k]), sum(other[:k])
+            if high >= held > low:
+                share = (held - low) / (high - low)
+                yield [share * a + (1 - share) * b for a, b in zip(one, other)]
+        if sum(one[:k]) >= held:
+            yield one
+
+
+@given(eligible(), st.fractions(1, 9, max_denominator=20))
+def test_simple_diversity_is_stronger_from_the_weakest_l_on(drawn: tuple[Functional, int], l: Fraction) -> None:
+    """TZ11 Theorem 20: of all simple l-diverse classes the one with as many values of share 1/l as fit is the worst."""
+    requirement, _ = drawn
+    whole = int(l)
+    worst = [1 / l] * whole + [1 - whole / l]
+    assert Simple(l).decide(worst)
+    assert simple_implies(l, requirement) is requirement.decide(worst)
+
+
+@given(eligible(), st.lists(st.integers(0, 12), min_size=1, max_size=7).filter(any))
+def test_whatever_is_simple_diverse_enough_is_functional_diverse(
+    drawn: tuple[Functional, int], counts: list[int]
+) -> None:
+    requirement, _ = drawn
+    if Simple(weakest_simple_l(requirement)).decide(counts):
+        assert requirement.decide(counts)
+
+
+@given(eligible())
+def test_the_weakest_whole_simple_l_is_that_of_the_paper(drawn: tuple[Functional, int]) -> None:
+    """TZ11 Corollary 21, for tau >= 1/u as the paper assumes."""
+    requirement, _ = drawn
+    if requirement.tau * requirement.l >= 1:
+        assert ceil(weakest_simple_l(requirement)) == requirement.l
+
+
+@given(eligible(), st.data())
+def test_whatever_is_recursive_diverse_enough_is_functional_diverse(
+    drawn: tuple[Functional, int], data: st.DataObject
+) -> None:
+    """TZ11 Theorem 23, also for c * tail itself being allowed."""
+    requirement, m = drawn
+    l = data.draw(st.integers(2, m))
+    counts = data.draw(st.lists(st.integers(0, 12), min_size=m, max_size=m).filter(any))
+    c = weakest_recursive_c(requirement, l, m)
+    for strict in (True, False):
+        if Recursive(c, l, strict).decide(counts):
+            assert requirement.decide(counts)
+
+
+@pytest.mark.parametrize("tau", ["1/5", "1/4", "2/5", "1/2", "4/5"])
+def test_all_small_classes_over_five_values(tau: str) -> None:
+    """Both implications on every class of up to 11 rows."""
+    small = [[x for x in rows if x] + [0] * 5 for rows in combinations_with_replacement(range(12), 5)]
+    small = [rows[:5] for rows in small if 0 < sum(rows) <= 11]
+    for u in (2, 3, 4, 5):
+        requirement = Functional(Fraction(tau), u)
+        broken = [rows for rows in small if not requirement.decide(rows)]
+        assert broken
+        assert not any(Simple(weakest_simple_l(requirement)).decide(rows) for rows in broken)
+        for l in (2, 3, 4, 5):
+            c = weakest_recursive_c(requirement, l, 5)
+            assert not any(Recursive(c, l, strict=False).decide(rows) for rows in broken)
+
+
+@given(eligible(), st.data())
+def test_no_larger_c_will_do(drawn: tuple[Functional, int], data: st.DataObject) -> None:
+    """TZ11 Theorem 23, only if: a class just beyond psi is recursive diverse for a c just above."""
+    requirement, m = drawn
+    l = data.draw(st.integers(2, m))
+    c = weakest_recursive_c(requirement, l, m)
+    beyond = [level(k, m, requirement.bound(k) + TINY**2) for k in range(1, requirement.l)]
+    assert not any(requirement.decide(shares) for shares in beyond)
+    assert any(Recursive(c + TINY, l).decide(shares) for shares in beyond)
+    assert recursive_implies(c, l, requirement, m)
+    assert not recursive_implies(c + TINY, l, requirement, m)
+
+
+@given(eligible(6), st.data())
+def test_the_largest_c_is_the_least_ratio_at_the_corners(drawn: tuple[Functional, int], data: st.DataObject) -> None:
+    """f_1 / tail is smallest at a corner of the classes with F(k) >= psi(k)."""
+    requirement, m = drawn
+    l = data.draw(st.integers(2, m))
+    ratios = [
+        shares[0] / sum(shares[l - 1 :])
+        for k in range(1, requirement.l)
+        for shares in corners(k, m, requirement.bound(k))
+        if sum(shares[l - 1 :])
+    ]
+    assert weakest_recursive_c(requirement, l, m) == min(ratios)
+
+
+@given(eligible(), st.data())
+def test_the_smallest_l_for_a_given_c(drawn: tuple[Functional, int], data: st.DataObject) -> None:
+    """TZ11 Corollary 24: all l from the weakest on will do, none below."""
+    requirement, m = drawn
+    c = data.draw(st.fractions(Fraction(1, 6), 12, max_denominator=6))
+    found = weakest_recursive_l(requirement, c, m)
+    enough = [l for l in range(2, m + 1) if recursive_implies(c, l, requirement, m)]
+    assert enough == ([] if found is None else list(range(found, m + 1)))
+
+
+@given(st.integers(2, 8), st.integers(0, 4), st.data())
+def test_the_condition_of_the_paper_for_the_strictest_line(u: int, more: int, data: st.DataObject) -> None:
+    """TZ11 Theorem 23, as far as it can be read: for tau = 1/u, l from m + 1 - (m - 1) / ((u - 1) c) on."""
+    m = u + more
+    l = data.draw(st.integers(2, m))
+    c = data.draw(st.fractions(Fraction(1, 4), 8, max_denominator=8))
+    condition = l >= m + 1 - Fraction(m - 1) / ((u - 1) * c)
+    assert recursive_implies(c, l, Functional(Fraction(1, u), u), m) is condition
+
+
+@pytest.mark.parametrize(("c", "l", "counts"), [(2, 5, [120, 78, 78, 78, 78]), (1, 4, [80, 52, 52, 52, 52])])
+def test_the_counterexamples_of_tz11(c: int, l: int, counts: list[int]) -> None:
+    """Section 3, proof of Theorem 23: 120/432 and 80/288 exceed 1/4."""
+    requirement = Functional(Fraction(1, 4), 4)
+    assert Recursive(Fraction(c), l).decide(counts)
+    assert not requirement.decide(counts)
+    assert not recursive_implies(c, l, requirement, 5)
+
+
+@pytest.mark.parametrize(
+    ("tau", "u", "l", "m"), [("1/2", 3, 1, 4), ("1/2", 3, 5, 4), ("1/2", 5, 2, 4), ("1/5", 3, 2, 4)]
+)
+def test_what_no_class_satisfies_is_refused(tau: str, u: int, l: int, m: int) -> None:
+    with pytest.raises(CriterionError):
+        weakest_recursive_c(Functional(Fraction(tau), u), l, m)
+
+
+def test_over_one_value_there_is_no_answer() -> None:
+    with pytest.raises(CriterionError):
+        weakest_recursive_l(Functional(Fraction(1, 2), 2), 1, 1)

@@ -1,0 +1,277 @@
+"""SWEEP: what it publishes is diverse, holds every row once, and retains more than the baselines."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks.diversity.functional_diversity import Functional
+from marginals.anonymizers.full_domain import best_full_domain
+from marginals.anonymizers.hilbert_mapping import hilbert
+from marginals.anonymizers.local_recoding import LocalRecoding
+from marginals.anonymizers.sweeping import class_order, sweep
+from marginals.config.release_toml import read_hierarchy
+from marginals.errors import InputError, NothingPublishableError
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.table import Table, read_table
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain
+from models.tables.generalized_cells import GeneralizedCells
+from models.tables.hierarchy import Hierarchy
+from recoding_oracles import classes_hold, line_holds, requirements, rows_that_fit, tables
+
+
+def can_be_met(table: Table, attribute: str, requirement: Functional) -> bool:
+    """Whether the values that occur are diverse when all of them are equally frequent: no distribution is more so."""
+    number = len(np.unique(table.counts.column(attribute, 0)))
+    return line_holds([Fraction(1, number)] * number, requirement)
+
+
+@given(tables(), requirements())
+def test_every_row_is_published_once_in_a_diverse_class(table: Table, requirement: Functional) -> None:
+    if not can_be_met(table, table.sensitive[0], requirement):
+        with pytest.raises(NothingPublishableError):
+            sweep(table, requirement)
+        return
+    swept = sweep(table, requirement)
+    assert swept.rows == table.rows
+    assert rows_that_fit(table.counts, swept.cells) == table.rows
+    assert classes_hold(swept, table, requirement)
+    assert swept.satisfies(requirement)
+
+
+@given(tables(sensitive_count=2), requirements(3))
+def test_each_of_several_sensitive_attributes_is_diverse(table: Table, requirement: Functional) -> None:
+    if not all(can_be_met(table, attribute, requirement) for attribute in table.sensitive):
+        with pytest.raises(NothingPublishableError):
+            sweep(table, requirement)
+        return
+    swept = sweep(table, requirement)
+    assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
+    assert classes_hold(swept, table, requirement)
+
+
+@given(tables(), requirements(3), st.integers(1, 12))
+def test_classes_have_as_many_rows_as_asked_for(table: Table, requirement: Functional, k: int) -> None:
+    if not can_be_met(table, table.sensitive[0], requirement) or table.rows < k:
+        with pytest.raises(NothingPublishableError):
+            sweep(table, requirement, k=k)
+        return
+    swept = sweep(table, requirement, k=k)
+    assert swept.sizes.min() >= k
+    assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
+    assert classes_hold(swept, table, requirement)
+
+
+@given(tables(), requirements(3))
+def test_a_table_whose_base_classes_are_diverse_stays_as_it_is(table: Table, requirement: Functional) -> None:
+    raw = LocalRecoding.full_domain(table, dict.fromkeys(table.quasi_identifiers, 0))
+    if raw.satisfies(requirement):
+        swept = sweep(table, requirement)
+        assert np.array_equal(swept.cells.nodes, raw.cells.nodes)
+        assert np.array_equal(swept.cells.counts, raw.cells.counts)
+    else:
+        assert not classes_hold(raw, table, requirement)
+
+
+@given(tables(), requirements(), st.data())
+def test_any_order_of_importance_gives_a_diverse_table(
+    table: Table, requirement: Functional, data: st.DataObject
+) -> None:
+    if can_be_met(table, table.sensitive[0], requirement):
+        importance = data.draw(st.permutations(table.quasi_identifiers))
+        assert classes_hold(sweep(table, requirement, importance), table, requirement)
+
+
+def test_among_classes_of_equal_information_those_finer_in_the_more_important_attribute_come_first() -> None:
+    """TZ09 Fig. 3 and Example 7."""
+    hierarchies = {"a": Hierarchy.flat(["a1", "a2"]), "b": Hierarchy.flat(["b1", "b2"]), "s": Hierarchy.flat("xy")}
+    rows = [("a1", "b1", "x"), ("a1", "b2", "y"), ("a2", "b1", "y"), ("a2", "b2", "x")]
+    table = _table(hierarchies, rows, ["s"])
+    assert class_order(table, ("a", "b")) == class_order(table, ("b", "a")) == ((0, 0), (0, 1), (1, 0), (1, 1))
+    for importance in (("a", "b"), ("b", "a")):
+        swept = sweep(table, Functional(Fraction(1, 2), 2), importance)
+        held = [(swept.levels(i)[importance[0]], swept.distribution(i, "s")) for i in range(len(swept))]
+        assert held == [(0, {"x": 1, "y": 1})] * 2
+
+
+PATIENTS = [
+    ("20", "10000", "hepatitis"),
+    ("20", "10001", "hepatitis"),
+    ("20", "10002", "hepatitis"),
+    ("20", "10003", "hepatitis"),
+    ("29", "10004", "phthisis"),
+    ("33", "10004", "hepatitis"),
+    ("32", "10005", "phthisis"),
+    ("31", "10006", "phthisis"),
+    ("30", "10007", "phthisis"),
+    ("30", "10005", "anemia"),
+    ("28", "10019", "hepatitis"),
+    ("29", "10017", "flu"),
+]
+"""TZ09 Fig. 1 (a)."""
+
+DISEASES = Hierarchy.from_rows(
+    [
+        ("hepatitis", "hemal disease", "*"),
+        ("anemia", "hemal disease", "*"),
+        ("phthisis", "lung disease", "*"),
+        ("flu", "lung disease", "*"),
+    ]
+)
+HALF_THREE = Functional(Fraction(1, 2), 3)
+
+
+def _table(hierarchies: Mapping[str, Hierarchy], rows: Sequence[tuple[str, ...]], sensitive: Sequence[str]) -> Table:
+    domain = Domain.of(hierarchies)
+    codes = {
+        a: np.array([h.code(value, 0) for value in column]) for (a, h), column in zip(hierarchies.items(), zip(*rows))
+    }
+    counts = ContingencyTable.from_cells(domain, dict.fromkeys(hierarchies, 0), codes, np.ones(len(rows), dtype=int))
+    return Table(counts, {a: Role.SENSITIVE if a in sensitive else Role.QUASI_IDENTIFIER for a in hierarchies})
+
+
+@pytest.fixture
+def patients() -> Table:
+    ages = Hierarchy.from_intervals(["20", "39"], [10, 20])
+    zips = Hierarchy.from_prefixes([f"{number}" for number in range(10000, 10100)], [4])
+    return _table({"age": ages, "zip": zips, "disease": DISEASES}, PATIENTS, ["disease"])
+
+
+def test_the_published_table_of_the_paper(patients: Table) -> None:
+    """TZ09 Fig. 2 and Examples 1 to 4: induced frequencies .5, .25, .25, 0; the information of row 1 is 0.7."""
+    t = {a: GeneralizedCells.of(patients.counts).taxonomies[i] for i, a in enumerate(patients.domain.attributes)}
+    young, old, all_ages = (t["age"].labels.index(label) for label in ("20-29", "30-39", "20-39"))
+    near, all_zips = t["zip"].labels.index("1000*"), t["zip"].root
+    hepatitis, anemia, phthisis, flu, hemal = map(
+        t["disease"].labels.index, ("hepatitis", "anemia", "phthisis", "flu", "hemal disease")
+    )
+    first = [(young, near, d) for d in (hemal, hemal, hepatitis, phthisis)]
+    second = [(old, near, d) for d in (hepatitis, phthisis, phthisis, anemia)]
+    third = [(all_ages, all_zips, d) for d in (hepatitis, phthisis, hepatitis, flu)]
+    nodes = np.array(first + second + third)
+    cells = GeneralizedCells.from_rows(patients.domain, nodes, np.ones(12, dtype=int))
+    published = LocalRecoding(cells, ("age", "zip"), ("disease",))
+    order = [sorted(row, reverse=True) for row in published.induced_frequencies("disease", HALF_THREE).tolist()]
+    assert order == [[0.5, 0.25, 0.25, 0.0]] * 3
+    assert published.satisfies(HALF_THREE)
+    assert classes_hold(published, patients, HALF_THREE)
+    assert not published.satisfies(Functional(Fraction(49, 100), 3))
+    assert not published.satisfies(Functional(Fraction(1, 2), 4))
+    assert published.information_utility == pytest.approx((2 * 0.7 + 6 * 1.2 + 4 * 1.06) / 36)
+    assert rows_that_fit(patients.counts, cells) == 12
+    assert published.distribution(0, "disease") == {"hemal disease": 2, "hepatitis": 1, "phthisis": 1}
+
+
+def test_sweep_keeps_no_less_of_the_patients_than_the_paper(patients: Table) -> None:
+    """12.84 / 36 of the information (TZ09 Fig. 2); as there, two hepatitis rows are generalized before the sweep."""
+    swept = sweep(patients, HALF_THREE)
+    assert classes_hold(swept, patients, HALF_THREE)
+    assert rows_that_fit(patients.counts, swept.cells) == 12
+    assert swept.information_utility >= 12.84 / 36
+    assert sum(swept.distribution(i, "disease").get("hemal disease", 0) for i in range(len(swept))) >= 2
+
+
+def test_weights_decide_what_a_general_value_induces(patients: Table) -> None:
+    """With anemia thought impossible a hemal disease is hepatitis, and generalizing to it protects nobody."""
+    knowing = {"disease": (1, 0, 1, 1)}
+    swept = sweep(patients, HALF_THREE, weights=knowing)
+    assert swept.satisfies(HALF_THREE)
+    assert swept.weights == knowing
+    unaware = LocalRecoding(sweep(patients, HALF_THREE).cells, ("age", "zip"), ("disease",), knowing)
+    assert not unaware.satisfies(HALF_THREE)
+
+
+def test_what_cannot_be_swept_is_refused(patients: Table) -> None:
+    with pytest.raises(NothingPublishableError):
+        sweep(patients, Functional(Fraction(1, 5), 3))
+    with pytest.raises(NothingPublishableError):
+        sweep(patients, Functional(Fraction(1, 2), 5))
+    with pytest.raises(InputError, match="importance"):
+        sweep(patients, HALF_THREE, ["age"])
+    swept = sweep(patients, HALF_THREE)
+    with pytest.raises(InputError, match="induce"):
+        sweep(patients, swept.requirement_on("disease", HALF_THREE))
+    public = Table(patients.counts, dict.fromkeys(patients.domain.attributes, Role.QUASI_IDENTIFIER))
+    with pytest.raises(InputError, match="sensitive"):
+        sweep(public, HALF_THREE)
+
+
+@pytest.fixture(scope="session")
+def adult(shared_data: Path) -> Table:
+    folder = shared_data / "adult"
+    names = ("age", "sex", "race", "marital-status", "education")
+    attributes = {
+        n: Attribute(Role.QUASI_IDENTIFIER, read_hierarchy(folder / "hierarchies" / f"{n}.csv")) for n in names
+    }
+    secret = Attribute(Role.SENSITIVE, read_hierarchy(folder / "hierarchies" / "occupation.csv"))
+    return read_table(folder / "adult.csv", attributes | {"occupation": secret}, ["?", ""], "observed")
+
+
+@pytest.fixture(scope="session")
+def nursery(shared_data: Path) -> Table:
+    names = ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health")
+    outcomes = [
+        ("not_recom", "no", "*"),
+        ("recommend", "recommended", "*"),
+        ("very_recom", "recommended", "*"),
+        ("priority", "priority", "*"),
+        ("spec_prior", "priority", "*"),
+    ]
+    secret = Attribute(Role.SENSITIVE, Hierarchy.from_rows(outcomes))
+    attributes = dict.fromkeys(names, Attribute(Role.QUASI_IDENTIFIER)) | {"class": secret}
+    return read_table(shared_data / "nursery" / "nursery.csv", attributes)
+
+
+def satisfied_by(name: str, table: Table, requirement: Functional) -> float | None:
+    """The `um` of one of the baselines, None where it returns nothing."""
+    try:
+        recoded = {"hilbert": hilbert, "lattice": best_full_domain}[name](table, requirement)
+    except NothingPublishableError:
+        return None
+    assert recoded.satisfies(requirement)
+    assert recoded.rows == table.rows
+    return recoded.information_utility
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("data", "tau", "l", "answering"),
+    [
+        ("adult", "0.9", 2, ["hilbert", "lattice"]),
+        ("adult", "0.5", 3, ["hilbert", "lattice"]),
+        ("adult", "0.3", 5, ["hilbert", "lattice"]),
+        ("adult", "0.18", 7, ["hilbert", "lattice"]),
+        ("adult", "0.2", 8, ["lattice"]),
+        ("adult", "0.12", 10, []),
+        ("adult", "0.1", 12, []),
+        ("nursery", "0.6", 3, ["hilbert", "lattice"]),
+        ("nursery", "0.4", 3, ["hilbert", "lattice"]),
+        ("nursery", "0.4", 4, []),
+        ("nursery", "0.2", 5, []),
+    ],
+)
+def test_sweep_retains_more_than_the_baselines_and_answers_where_they_do_not(
+    request: pytest.FixtureRequest, data: str, tau: str, l: int, answering: list[str]
+) -> None:
+    """TZ09 Fig. 6."""
+    table: Table = request.getfixturevalue(data)
+    requirement = Functional(Fraction(tau), l)
+    swept = sweep(table, requirement)
+    assert swept.satisfies(requirement)
+    assert classes_hold(swept, table, requirement)
+    assert swept.rows == table.rows
+    reached = {name: satisfied_by(name, table, requirement) for name in ("hilbert", "lattice")}
+    assert [name for name, utility in reached.items() if utility is not None] == answering
+    assert swept.information_utility > max((utility for utility in reached.values() if utility is not None), default=0)
+
+
+@pytest.mark.data
+def test_every_row_of_adult_is_in_one_class_that_covers_it(adult: Table) -> None:
+    swept = sweep(adult, Functional(Fraction("0.12"), 10))
+    assert swept.rows == adult.rows
+    assert rows_that_fit(adult.counts, swept.cells) == adult.rows

@@ -1,0 +1,220 @@
+"""Verifying several bundles: the union is judged as somebody sees it who holds them all."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from checks.claims.claim import KCombinatorial, KLink, MaxentDiversity
+from checks.diversity.l_diversity import parse_diversity
+from checks.finding import Verdict
+from marginals import Attribute, InputError, Table
+from marginals.bundle.bundle_files import write_bundle
+from marginals.bundle.content import Published
+from marginals.commands.main import main
+from models.graphs.collection import Collection
+from models.tables.data_cube import DataCube
+
+
+def people(rows: int = 400, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    latent = rng.integers(0, 3, rows)
+    mixed = {
+        name: np.where(rng.random(rows) < 0.5, latent % size, rng.integers(0, size, rows))
+        for name, size in (("job", 3), ("town", 3), ("ill", 4))
+    }
+    return pd.DataFrame({name: [f"{name}{code}" for code in codes] for name, codes in mixed.items()})
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    return marginals.read_table(frame, {"job": "quasi-identifier", "town": "quasi-identifier", "ill": "sensitive"})
+
+
+def bundle(folder: Path, table: Table, margins: Sequence[dict[str, int]]) -> Path:
+    masks = [table.domain.mask(margin) for margin in margins]
+    cube = DataCube([table.cube.table(mask) for mask in masks])
+    claims = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("entropy:1.5"), "ill"))
+    write_bundle(Published(Collection.of(cube, masks), table.roles, claims), folder)
+    return folder
+
+
+def test_two_bundles_whose_union_has_no_junction_tree_are_verified_together(tmp_path: Path) -> None:
+    table = table_of(people())
+    one = bundle(tmp_path / "one", table, [{"job": 0, "town": 0}, {"town": 0, "ill": 0}])
+    two = bundle(tmp_path / "two", table, [{"job": 0, "ill": 0}])
+    verification = marginals.verify(one, two)
+    assert [check.criterion for check in verification.checks] == [
+        "integrity",
+        "k-link",
+        "k-combinatorial",
+        "maxent-diversity",
+    ]
+    assert verification.ok
+    assert verification.checks[2].algorithm == "integer programming"
+    assert verification.checks[3].algorithm.startswith("iterative fitting")
+    result = CliRunner().invoke(main, ["verify", str(one), str(two)])
+    assert result.exit_code == 0
+    result = CliRunner().invoke(main, ["verify", str(one), str(two), "--check", "diversity=entropy:3.99"])
+    assert result.exit_code == 1
+
+
+def test_what_two_bundles_say_together_can_fail_where_each_passes(tmp_path: Path) -> None:
+    """Together they show job, town and illness in one margin's worth of detail."""
+    table = table_of(people(60))
+    whole = {"job": 0, "town": 0, "ill": 0}
+    parts = [bundle(tmp_path / f"{i}", table, [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]) for i in range(1)]
+    parts.append(bundle(tmp_path / "more", table, [whole]))
+    alone = marginals.verify(parts[0], demands=["k-link=5"])
+    together = marginals.verify(*parts, demands=["k-link=5"])
+    assert alone.ok
+    assert not together.ok
+
+
+def test_bundles_of_different_tables_are_an_integrity_failure_that_names_both(tmp_path: Path) -> None:
+    margins = [{"job": 0, "ill": 0}]
+    one = bundle(tmp_path / "one", table_of(people(400)), margins)
+    fewer = bundle(tmp_path / "fewer", table_of(people(300)), margins)
+    other = bundle(tmp_path / "other", table_of(people(400, seed=9)), margins)
+    for second in (fewer, other):
+        verification = marginals.verify(one, second)
+        assert not verification.ok
+        assert verification.checks[0].criterion == "integrity"
+        assert verification.checks[0].worst is not None
+        said = " ".join(map(str, verification.checks[0].worst.values()))
+        assert str(one) in said
+        assert str(second) in said
+
+
+def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(tmp_path: Path) -> None:
+    """That no check is made of both is never a pass, though each bundle passes its own."""
+    frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
+    folders = []
+    for width in (2, 5):
+        attributes = {"age": Attribute("quasi-identifier", intervals=[width]), "ill": "sensitive"}
+        table = marginals.read_table(frame, attributes)
+        folders.append(bundle(tmp_path / str(width), table, [{"age": 1}, {"ill": 0}]))
+    verification = marginals.verify(*folders)
+    assert not verification.ok
+    integrity, composition, *own = verification.checks
+    assert (integrity.criterion, integrity.verdict) == ("integrity", Verdict.HOLDS)
+    assert (composition.criterion, composition.verdict) == ("composition", Verdict.UNDECIDED)
+    for said in ("'age'", *map(str, folders), "intact", "publish the second again with the hierarchies"):
+        assert said in composition.note
+    assert [finding.parameters["release"] for finding in own] == [str(f) for f in folders for _ in range(3)]
+    for folder in folders:
+        alone = marginals.verify(folder).checks[1:]
+        assert [f.verdict for f in alone] == [f.verdict for f in own if f.parameters["release"] == str(folder)]
+    result = CliRunner().invoke(main, ["verify", *map(str, folders)])
+    assert result.exit_code == 1
+    assert "undecided  composition" in result.output
+    demanded = marginals.verify(*folders, demands=["k-link=2", "diversity=distinct:2"])
+    assert [f.criterion for f in demanded.checks[2:]] == ["k-link", "maxent-diversity"] * 2
+
+
+def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alone(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
+    folders = []
+    for width in (2, 5):
+        attributes = {"age": Attribute("quasi-identifier", intervals=[width]), "ill": "sensitive"}
+        table = marginals.read_table(frame, attributes)  # type: ignore[arg-type]
+        folders.append(bundle(tmp_path / str(width), table, [{"age": 1, "ill": 0}]))
+    attacks = marginals.attack(*folders)
+    assert attacks.attacked == attacks.compositions == ()
+    for folder in folders:
+        assert attacks.apart[str(folder)].as_json() == marginals.attack(folder).as_json()
+    result = CliRunner().invoke(main, ["attack", *map(str, folders)])
+    assert result.exit_code == 1
+    assert result.output.count("possible cells are determined exactly") == 2
+    assert "Not measured together" in result.output
+    plain = json.loads(CliRunner().invoke(main, ["attack", *map(str, folders), "--json"]).stdout)
+    assert list(plain["apart"]) == list(map(str, folders))
+    with pytest.raises(InputError, match="one by one"):
+        marginals.attack(*folders, truth=table)
+
+
+def test_a_release_that_claims_nothing_says_so_until_something_is_demanded(tmp_path: Path) -> None:
+    table = table_of(people())
+    mask = table.domain.mask({"job": 0, "town": 0})
+    write_bundle(Published(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), tmp_path / "bare")
+    found = marginals.verify(tmp_path / "bare").checks
+    assert ["nothing is claimed of its privacy" in check.note for check in found] == [True]
+    assert not any(
+        "nothing is claimed" in c.note for c in marginals.verify(tmp_path / "bare", demands=["k-link=2"]).checks
+    )
+
+
+def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_path: Path) -> None:
+    """What fails in one must not hold of both because the other sets the attribute aside."""
+    frame = pd.DataFrame({"x": ["0"] * 3 + ["1"] * 30, "b": ["u", "v", "w"] * 11, "a": ["0", "1", "1"] * 11})
+    for name, shown, role in (("one", ["x", "b"], "sensitive"), ("two", ["x", "a"], "quasi-identifier")):
+        table = marginals.read_table(frame[shown], {shown[0]: role, shown[1]: "quasi-identifier"})
+        mask = table.domain.mask(dict.fromkeys(shown, 0))
+        collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
+        write_bundle(Published(collection, table.roles, (KLink(10),)), tmp_path / name)
+    assert not marginals.verify(tmp_path / "two").ok
+    together = marginals.verify(tmp_path / "one", tmp_path / "two")
+    assert not together.ok
+    composed = next(check for check in together.checks if check.criterion == "composition")
+    assert composed.verdict is Verdict.UNDECIDED
+    assert "only one calls 'x' sensitive" in composed.note
+    judged = [(c.parameters["release"], c.verdict) for c in together.checks if c.criterion == "k-link"]
+    assert judged == [(str(tmp_path / "one"), Verdict.HOLDS), (str(tmp_path / "two"), Verdict.FAILS)]
+
+
+def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
+    """The same hierarchies in another order of rows are the same hierarchies."""
+    frame = people()
+    one = bundle(tmp_path / "one", table_of(frame), [{"job": 0, "ill": 0}])
+    attributes = {
+        "job": Attribute("quasi-identifier", hierarchy=marginals.Hierarchy.flat(["job2", "job0", "job1"])),
+        "town": "quasi-identifier",
+        "ill": "sensitive",
+    }
+    two = bundle(tmp_path / "two", marginals.read_table(frame, attributes), [{"job": 0, "town": 0}])  # type: ignore[arg-type]
+    assert marginals.verify(one, two).checks[0].holds
+
+
+def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
+    """One row, one sensitive value, one class."""
+    frame = pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]})
+    folder = bundle(tmp_path / "single", table_of(frame), [{"job": 0, "ill": 0}])
+    verification = marginals.verify(folder)
+    assert [check.holds for check in verification.checks] == [True, False, False, False]
+    demands = [
+        "k-link=1",
+        "k-combinatorial=1",
+        "diversity=distinct:1",
+        "diversity=recursive:1,1",
+        "diversity=entropy:1",
+    ]
+    assert marginals.verify(folder, demands=demands).ok
+
+
+@pytest.mark.parametrize("demand", ["k-link=0", "diversity=entropy:0.5"])
+def test_demands_that_make_no_sense_are_refused(tmp_path: Path, demand: str) -> None:
+    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
+    with pytest.raises((InputError, ValueError)):
+        marginals.verify(folder, demands=[demand])
+
+
+def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
+    """Header lines alone: nothing is published about anybody, so nothing is given away."""
+    folder = bundle(tmp_path / "empty", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}])
+    package = json.loads((folder / "datapackage.json").read_text())
+    package["release"]["rows"] = 0
+    for resource in package["resources"]:
+        if "marginal" in resource:
+            header = (folder / resource["path"]).read_bytes().splitlines(keepends=True)[0]
+            (folder / resource["path"]).write_bytes(header)
+            resource["bytes"], resource["marginal"]["total"] = len(header), 0
+            resource["hash"] = "sha256:" + hashlib.sha256(header).hexdigest()
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    (folder / "datapackage.json.sha256").unlink()
+    assert marginals.verify(folder).ok
+    assert marginals.open_release(folder).expected_count({"job": "job1"}) == 0

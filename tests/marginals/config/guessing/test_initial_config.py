@@ -1,0 +1,326 @@
+"""A first config is accepted as it is, quotes no rare value outside the files to be reviewed, and replaces nothing."""
+
+import json
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import marginals
+from marginals import InputError, Role
+from marginals.commands.main import main
+from marginals.config.guessing.column_guess import Guess, guess
+from marginals.config.guessing.initial_config import initial_config
+from marginals.demo.census import simulate_census
+from marginals.tables.column import Column
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def column(name: str, values: list[str]) -> Column:
+    distinct, counts = np.unique(np.array([v for v in values if v], dtype=object), return_counts=True)
+    return Column(name, tuple(distinct.tolist()), counts, sum(not v for v in values))
+
+
+def test_each_kind_of_column_is_guessed() -> None:
+    rng = np.random.default_rng(1)
+    ages = [str(v) for v in rng.integers(18, 90, 400)]
+    assert guess(column("age", ages)).intervals == (5, 10, 20)
+    zips = [f"{v:05d}" for v in rng.integers(100, 600, 400) * 7]
+    assert guess(column("zip", zips)).prefixes == (3, 2)
+    assert guess(column("zip", [str(v) for v in rng.integers(10_000, 10_200, 400)])).prefixes == (3, 2)
+    dates = [f"19{v % 60 + 40}-0{v % 9 + 1}-1{v % 10}" for v in range(400)]
+    assert guess(column("born", dates)).prefixes == (7, 4)
+    assert guess(column("sex", ["f", "m"] * 50)) == Guess(
+        Role.QUASI_IDENTIFIER, "2 categories, published as they are or not at all"
+    )
+    assert guess(column("person_id", [str(v) for v in range(400)])).role is Role.IDENTIFIER
+    assert guess(column("who", [f"somebody {v}" for v in range(400)])).role is Role.IDENTIFIER
+    assert guess(column("Diagnosis", ["flu", "cold"] * 50)).role is Role.SENSITIVE
+    assert guess(column("salary", [str(v) for v in rng.integers(0, 10**6, 400)])).role is Role.IGNORED
+    for name, values in (
+        ("constant", ["x"] * 50),
+        ("count", ["1", "2"] * 50),
+        ("sparse", ["x", "y", "", ""] * 50),
+        ("weight", [f"{v:.2f}" for v in rng.random(400) * 9]),
+        ("far", [str(v) for v in rng.integers(0, 10**9, 200)] * 2),
+        ("lines", ["a\nb", "c"] * 50),
+        ("notes", [("a long story " * 5) + "ab"[i % 2] for i in range(50)]),
+        ("word", [f"w{v}x" * (1 + v % 2) for v in range(150)] * 2),
+    ):
+        assert guess(column(name, values)).role is Role.IGNORED, name
+
+
+def test_rare_categories_go_together_until_they_are_rare_no_more() -> None:
+    values = ["a"] * 50 + ["b"] * 12 + ["c"] * 3 + ["d"] * 2
+    found = guess(column("kind", values))
+    assert {row[0]: row[1] for row in found.hierarchy} == {
+        "a": "a",
+        "b": "Other values",
+        "c": "Other values",
+        "d": "Other values",
+    }
+    assert not guess(column("kind", values), rare=2).hierarchy
+
+
+CELLS = {
+    "text": st.sampled_from(["north", "south", "east", "w;est", 'q"uote', "#x", "'y'", "Ünï 🙂", "*", "Other values"]),
+    "number": st.integers(-30, 3000).map(str),
+    "few": st.integers(0, 3).map(str),
+    "padded": st.integers(0, 200).map(lambda v: f"{v:04d}"),
+    "decimal": st.decimals(0, 50, places=1).map(str),
+    "gappy": st.sampled_from(["", "?", "NA", "yes", "no"]),
+    "anything": st.text(st.characters(codec="utf-8"), max_size=6),
+}
+NAMES = ["a b", 'q"x', "id", "diagnosis", "income", "zip", "Ä.ö", "#", "plain", "x=1", "", "[y]"]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
+    rows = draw(st.integers(1, 60))
+    kinds = [draw(st.sampled_from(list(CELLS))) for _ in names]
+    return pd.DataFrame(
+        {n: draw(st.lists(CELLS[k], min_size=rows, max_size=rows)) for n, k in zip(names, kinds)}, dtype=object
+    )
+
+
+@given(frame=tables())
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_the_config_is_accepted_as_it_is(tmp_path_factory: pytest.TempPathFactory, frame: pd.DataFrame) -> None:
+    """By read_config, assess and publish: nothing is bad input, though a small table may have nothing publishable."""
+    folder = tmp_path_factory.mktemp("made")
+    frame.to_csv(folder / "table.csv", index=False, encoding="utf-8")
+    result = run("init", folder / "table.csv", "-o", folder / "release.toml", "--json")
+    if result.exit_code:
+        said = ("no column of table.csv can be published", "table.csv seems to have no header line")
+        assert any(sentence in result.output for sentence in said)
+        assert not (folder / "release.toml").exists()
+        return
+    config = marginals.read_config(folder / "release.toml")
+    assert set(json.loads(result.stdout)["attributes"]) == set(config.attributes)
+    assert config.read_table().rows > 0
+    assert run("assess", folder / "release.toml").exit_code in (0, 1)
+    published = run("publish", folder / "release.toml", "--out", folder / "out")
+    assert published.exit_code in (0, 1), published.output
+    if published.exit_code == 0:
+        assert marginals.verify(folder / "out").ok
+
+
+@given(rare=st.integers(1, 30), seed=st.integers(0, 1000))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rare_values_are_written_to_hierarchy_files_only(
+    tmp_path_factory: pytest.TempPathFactory, rare: int, seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("rare")
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "town": [f"town{v}ville" for v in rng.geometric(0.2, 200)],
+            "illness": [f"ill{v}ness" for v in rng.geometric(0.3, 200)],
+            "age": [str(v) for v in rng.integers(100_000, 102_000, 200)],
+            "code": [f"X{v}" for v in rng.integers(1000, 9999, 200)],
+        }
+    )
+    frame.to_csv(folder / "table.csv", index=False)
+    config = initial_config(folder / "table.csv", folder / "release.toml", rare)
+    result = run("init", folder / "table.csv", "-o", folder / "release.toml", "--rare", rare)
+    assert result.exit_code == 0
+    elsewhere = config.text + result.output + json.dumps(config.as_json())
+    for name in frame:
+        for value, count in frame[name].value_counts().items():
+            assert count >= rare or str(value) not in elsewhere
+    assert set(config.hierarchies) <= {"hierarchies/town.csv"}
+
+
+def test_of_the_census_it_guesses_what_its_maker_says(tmp_path: Path) -> None:
+    census = simulate_census(np.random.default_rng(0), 3000)
+    census.to_parquet(tmp_path / "census.parquet")
+    result = run("init", tmp_path / "census.parquet", "-o", tmp_path / "release.toml")
+    assert result.exit_code == 0, result.output
+    config = marginals.read_config(tmp_path / "release.toml")
+    roles = {name: attribute.role for name, attribute in config.attributes.items()}
+    assert roles.pop("person_id") is Role.IDENTIFIER
+    assert roles.pop("diagnosis") is Role.SENSITIVE
+    assert set(roles.values()) == {Role.QUASI_IDENTIFIER}
+    assert config.attributes["age"].intervals == (5, 10, 20)
+    assert config.attributes["postcode"].prefixes == (3, 2)
+    assert config.missing == ("", "?")
+    assert str(config.policy.criterion) == "recursive:3,4"
+    assert run("publish", tmp_path / "release.toml", "--out", tmp_path / "out").exit_code == 0
+
+
+def test_nothing_is_replaced_unless_asked(tmp_path: Path) -> None:
+    simulate_census(np.random.default_rng(0), 1000).to_csv(tmp_path / "t.csv", index=False)
+    config = tmp_path / "release.toml"
+    config.write_text("precious")
+    result = run("init", tmp_path / "t.csv", "-o", config)
+    assert result.exit_code == 2
+    assert "--force" in result.stderr
+    assert config.read_text() == "precious"
+    assert not (tmp_path / "hierarchies").exists()
+    assert run("init", tmp_path / "t.csv", "-o", config, "--force").exit_code == 0
+    assert tomllib.loads(config.read_text())["data"]["path"] == "t.csv"
+    for file in (tmp_path / "hierarchies").glob("*.csv"):
+        config.unlink(missing_ok=True)
+        assert run("init", tmp_path / "t.csv", "-o", config).exit_code == 2, file
+
+
+def test_a_config_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    simulate_census(np.random.default_rng(0), 1000).to_csv(tmp_path / "data" / "t.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "data/t.csv", "-o", "configs/release.toml").exit_code == 0
+    config = marginals.read_config("configs/release.toml")
+    assert config.data.resolve() == (tmp_path / "data" / "t.csv").resolve()
+
+
+@pytest.mark.parametrize("content", [None, "", "a,a\n1,2\n", "a\nx\nx\n", "a,b\n"])
+def test_what_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "t.csv").write_text(content)
+    result = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml")
+    if content == "a,a\n1,2\n":  # pandas calls the second a.1
+        assert result.exit_code in (0, 2)
+        return
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert not (tmp_path / "release.toml").exists()
+
+
+def test_missing_values_cost_a_column_rather_than_the_table(tmp_path: Path) -> None:
+    """Each column has a gap in a quarter of the rows, and together the gaps are everywhere."""
+    rows = range(400)
+    frame = pd.DataFrame({f"c{j}": ["" if i % 4 == j else "xy"[i // 4 % 2] for i in rows] for j in range(4)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    config = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    used = [name for name, found in config.guesses.items() if found.role.is_used]
+    assert 0 < len(used) < 4
+
+
+def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
+    pd.DataFrame({"lists": [[1], [2], [3]] * 10, "sex": ["f", "m", "f"] * 10}).to_parquet(tmp_path / "t.parquet")
+    config = initial_config(tmp_path / "t.parquet", tmp_path / "release.toml")
+    assert config.guesses["lists"].role is Role.IGNORED
+    with pytest.raises(InputError, match=r"'lists' of t\.parquet holds lists"):
+        marginals.read_table(tmp_path / "t.parquet", {"lists": "sensitive"})
+
+
+@pytest.mark.parametrize(
+    ("spelled", "expected"),
+    [
+        ("{d:02d}.{m:02d}.{y}", ("1985-11", "1985", "*")),
+        ("{d}.{m}.{y}", ("1985-11", "1985", "*")),
+        ("{d:02d}/{m:02d}/{y}", ("1985-11", "1985", "*")),
+        ("{m:02d}/{d:02d}/{y}", ("1985-11", "1985", "*")),
+        ("{m}-{d}-{y}", ("1985-11", "1985", "*")),
+    ],
+)
+def test_dates_that_end_with_the_year_get_months_and_years(spelled: str, expected: tuple[str, ...]) -> None:
+    days = [(1 + n % 28, 1 + n % 12, 1931 + n % 70) for n in range(400)]
+    found = guess(column("born", [spelled.format(d=d, m=m, y=y) for d, m, y in days]))
+    assert found.role is Role.QUASI_IDENTIFIER
+    rows = {row[0]: row[1:] for row in found.hierarchy}
+    assert rows[spelled.format(d=24, m=11, y=1985)] == expected
+    assert len(rows) == (date(2010, 1, 1) - date(1930, 1, 1)).days, (
+        "every day of the decades, and so no day in particular"
+    )
+    for d, m, y in days:
+        assert rows[spelled.format(d=d, m=m, y=y)] == (f"{y}-{m:02d}", str(y), "*")
+
+
+@pytest.mark.parametrize(
+    ("dates", "why"),
+    [
+        (["01/02/1980", "03/04/1981"], "cannot be told apart; rewrite them as YYYY-MM-DD"),
+        (["01.02.80", "03.04.81"], "two digits for the year; rewrite them as YYYY-MM-DD"),
+        (["31.02.1980", "30.01.1980"], "no days of the calendar; rewrite them as YYYY-MM-DD"),
+        (["1.02.1980", "03.4.1980"], "spelled in another way"),
+        (["01.02.1980", "31.12.9999"], "too far apart"),
+        (["01.02.0000", "31.12.0001"], "no days of the calendar"),
+    ],
+)
+def test_dates_that_cannot_be_read_are_left_out_with_the_reason(dates: list[str], why: str) -> None:
+    found = guess(column("born", dates * 30))
+    assert found.role is Role.IGNORED
+    assert why in found.why
+
+
+def test_dates_that_begin_with_the_year_are_cut_whatever_stands_between() -> None:
+    for sign in "-./":
+        assert guess(column("born", [f"19{10 + n}{sign}11{sign}12" for n in range(60)])).prefixes == (7, 4)
+
+
+def test_a_german_table_is_published_as_guessed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "Geburtsdatum": [
+                f"{d:02d}.{m:02d}.{y}" for d, m, y in zip(*(rng.integers(1, n, 900) for n in (29, 13, 60)))
+            ],
+            "Größe": rng.integers(150, 200, 900).astype(str),
+            "Diagnose": rng.choice(["Grippe", "Masern", "Gicht", "Husten"], 900),
+        }
+    )
+    frame["Geburtsdatum"] = [f"{text[:6]}{1940 + int(text[6:])}" for text in frame["Geburtsdatum"]]
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    result = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml")
+    assert result.exit_code == 0, result.output
+    assert "dates, cut to months, then years" in result.output
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert config.attributes["Diagnose"].role is Role.SENSITIVE
+    assert config.attributes["Geburtsdatum"].hierarchy is not None
+    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    "name", ["Diagnose", "diagnóstico", "MALADIE", "Krankheit_1", "monatsGehalt", "Einkommen", "Vermögen"]
+)
+def test_sensitive_names_are_known_in_some_languages(name: str) -> None:
+    assert guess(column(name, ["a", "b"] * 50)).role is Role.SENSITIVE
+
+
+@pytest.mark.parametrize("span", [3, 5, 9, 20, 50, 80, 95, 110, 140, 160, 1000, 2500, 90_000])
+def test_every_level_of_intervals_that_are_proposed_has_some_classes(span: int) -> None:
+    found = guess(column("age", [str(17 + n // 2 * span // 200) for n in range(402)]))
+    assert found.intervals
+    for width in found.intervals:
+        assert len({(17 + n * span // 200) // width for n in range(201)}) >= 2
+    if 50 <= span <= 100:
+        assert found.intervals == (5, 10, 20)
+
+
+def test_of_numbers_with_decimals_it_says_how_to_round_them() -> None:
+    rng = np.random.default_rng(2)
+    for scale, said in (
+        (100, 'then set role = "quasi-identifier" and intervals = [5, 10, 20]'),
+        (1, "after multiplying it by 100"),
+        (1e7, "to thousands or more"),
+    ):
+        found = guess(column("cost", [f"{value * scale:.2f}" for value in rng.random(400)]))
+        assert found.role is Role.IGNORED
+        assert "round each down" in found.why
+        assert said in found.why
+    assert guess(column("cost", [f"{n}.5e99999" for n in range(30)])).role is Role.IGNORED
+
+
+@pytest.mark.data
+def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> None:
+    result = run("init", shared_data / "adult" / "adult.csv", "-o", tmp_path / "release.toml")
+    assert result.exit_code == 0, result.output
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert config.attributes["salary-class"].role is Role.SENSITIVE
+    assert config.attributes["age"].intervals == (5, 10, 20)
+    assert run("assess", tmp_path / "release.toml").exit_code == 1
+    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.output
+    assert all(check["holds"] for check in json.loads(result.stdout)["checks"])

@@ -1,0 +1,443 @@
+"""The report shows what is published and nothing more, the same bytes each time, safely, in a real browser too."""
+
+import csv
+import html
+import json
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+
+import marginals
+from checks.claims.claim import KLink
+from checks.finding import Finding, Verdict
+from html_pages import CONTRAST, Page, assert_self_contained
+from marginals import Attribute, InputError, Policy, Release, Role
+from marginals.bundle.bundle_files import read_bundle, write_bundle
+from marginals.bundle.content import Published, Utility
+from marginals.commands.main import main
+from marginals.pages.pictures import finest_pairs, interaction_picture, tree_picture
+from marginals.pages.release_page import report_html
+from marginals.wording.claims_in_words import in_words
+from models.graphs.collection import Collection
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from models.tables.margin import Margin
+from small_release import write_config
+from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
+
+SCRIPT = "<script>alert(1)</script>"
+NASTY = (SCRIPT, "</title><img src=x onerror=alert(1)>", 'a "b" & c', "{{ 7 * 7 }}", "' onload='alert(1)")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def people(rows: int = 900) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    age = rng.integers(20, 60, rows)
+    town = rng.choice([SCRIPT, "Anytown", "</style>", "</svg>"], rows)
+    ill = np.where(rng.random(rows) < age / 100, "flu", rng.choice(NASTY, rows))
+    return pd.DataFrame({"age": age, "<b>town</b>": town, "disease": ill})
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[5, 10]),
+        "<b>town</b>": "quasi-identifier",
+        "disease": "sensitive",
+    }
+    policy = Policy(k_link=5, k_combinatorial=5, diversity="entropy:2")
+    return marginals.publish(marginals.read_table(people(), attributes), policy)
+
+
+@pytest.fixture
+def bundle(release: Release, tmp_path: Path) -> Path:
+    release.write(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def test_values_that_stand_by_number_are_explained() -> None:
+    """Where the tables show ages by their first digit only, and the ages themselves are known from the rows alone."""
+    attributes = {"age": Attribute("quasi-identifier", prefixes=[1]), "disease": "sensitive"}
+    table = marginals.read_table(people(), attributes)
+    sentence = "Values that no table shows stand by number only, such as "
+    coarse = marginals.publish(table, Policy(k_link=100))
+    assert [margin["age"] for margin in coarse.margins] == [1]
+    assert re.search(rf"{sentence}[2-5]\* \[\d+\]\.", report_html(coarse.published).decode())
+    fine = marginals.publish(table, Policy(k_link=1))
+    assert sentence not in report_html(fine.published).decode()
+
+
+def test_values_that_only_look_like_numbers_in_brackets_are_none() -> None:
+    towns = pd.DataFrame({"town": ["Type [1]", "Type [2]", "Rome"] * 20, "disease": ["flu", "cold"] * 30})
+    hierarchy = Hierarchy.from_rows([("Type [1]", "Type", "*"), ("Type [2]", "Type", "*"), ("Rome", "City", "*")])
+    for margin in ({"town": 0}, {"town": 1}):
+        table = marginals.read_table(towns, {"town": Attribute("quasi-identifier", hierarchy), "disease": "sensitive"})
+        policy = Policy(k_link=1, base="none", must_publish=[margin], must_not_publish=[{"town": 0}] * margin["town"])
+        page = report_html(marginals.publish(table, policy).published).decode()
+        assert "stand by number only" not in page
+
+
+def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
+    content = report_html(release.published)
+    page = Page(content)
+    assert_self_contained(page)
+    assert SCRIPT not in content.decode()
+    assert html.escape(SCRIPT) in content.decode()
+    assert SCRIPT in [text.strip() for text in page.text]
+    style = next(text for text in page.text if ":root" in text)
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_page_has_headings_in_order_alternatives_for_pictures_and_what_the_claims_say(release: Release) -> None:
+    page = Page(report_html(release.published))
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+    for picture in page.all("svg"):
+        assert picture.get("aria-hidden") == "true" or picture["role"] == "img"
+    assert page.all("html")[0]["lang"] == "en"
+    assert all("scope" in head for head in page.all("th"))
+    text = " ".join(" ".join(page.text).split())
+    for finding in release.verify().checks:
+        assert finding.holds
+        assert finding.worst is not None
+        for label in finding.worst["cell"].values():
+            assert label in text
+    assert f"{release.rows:,}" in text
+    for said in ("differential privacy", "deFinetti", "composition attack", "open_release", "read.csv", "1 fact"):
+        assert said in text
+
+
+def test_every_number_comes_from_the_published_files(release: Release, bundle: Path) -> None:
+    """A report of the files alone is the one that was written with them, to the byte; twice, too."""
+    written = (bundle / "report.html").read_bytes()
+    assert written == report_html(read_bundle(bundle))
+    assert written == report_html(read_bundle(bundle))
+    assert written == report_html(release.published)
+
+
+def test_the_distributions_are_the_published_counts(bundle: Path) -> None:
+    opened = marginals.open_release(bundle)
+    cells = re.findall(
+        r'<th scope="row">([^<]*)</th><td class="num">([\d,]+)</td>', (bundle / "report.html").read_text()
+    )
+    shown = {(html.unescape(label), int(count.replace(",", ""))) for label, count in cells}
+    for attribute in ("<b>town</b>", "disease"):
+        for label, count in opened.marginal({attribute: 0}).items():
+            assert (label, count) in shown
+
+
+def test_the_descriptor_lists_the_report_and_verify_notices_a_changed_one(bundle: Path) -> None:
+    listed = json.loads((bundle / "datapackage.json").read_text())["release"]["report"]
+    assert listed["path"] == "report.html"
+    assert listed["bytes"] == len((bundle / "report.html").read_bytes())
+    assert marginals.verify(bundle).ok
+    (bundle / "report.html").write_bytes((bundle / "report.html").read_bytes().replace(b"holds", b"HOLDS", 1))
+    found = marginals.verify(bundle).checks
+    assert [finding.holds for finding in found] == [False]
+    assert found[0].worst is not None
+    assert found[0].worst["file"] == "report.html"
+    assert marginals.open_release(bundle).verify().ok, "no number is read from the page"
+    assert run("report", bundle).exit_code == 0
+    assert marginals.verify(bundle).ok
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [1, {}, {"path": 7}, {"path": "../x"}, {"path": "none.html", "bytes": 1, "hash": ""}, {"path": "report.html"}],
+)
+def test_a_report_that_is_listed_badly_is_a_matter_of_integrity(bundle: Path, listed: object) -> None:
+    package = json.loads((bundle / "datapackage.json").read_text())
+    package["release"]["report"] = listed
+    (bundle / "datapackage.json").write_text(json.dumps(package))
+    (bundle / "datapackage.json.sha256").unlink()
+    assert marginals.verify(bundle).checks[0].holds is False
+    assert run("report", bundle).exit_code == 0
+    assert marginals.verify(bundle).ok
+
+
+def test_a_bundle_without_a_report_is_as_good_and_can_get_one(bundle: Path, tmp_path: Path) -> None:
+    """Everything else in the bundle stays, whoever wrote it; with -o all of it does."""
+    package = json.loads((bundle / "datapackage.json").read_text())
+    del package["release"]["report"]
+    package["description"], package["release"]["theirs"] = "Somebody's", [1, {"a": None}]
+    package["resources"].append({"name": "notes", "path": "notes.txt"})
+    (bundle / "datapackage.json.sha256").unlink()
+    (bundle / "datapackage.json").write_text(json.dumps(package))
+    (bundle / "notes.txt").write_text("ours")
+    written = (bundle / "report.html").read_bytes()
+    (bundle / "report.html").unlink()
+    assert marginals.verify(bundle).ok
+    result = run("report", bundle, "-o", tmp_path / "page.html", "--json")
+    assert json.loads(result.stdout)["out"] == str(tmp_path / "page.html")
+    assert json.loads(result.stdout)["ok"] is True
+    assert (tmp_path / "page.html").read_bytes() == written
+    assert not (bundle / "report.html").exists()
+    assert run("report", bundle).exit_code == 0
+    assert (bundle / "report.html").read_bytes() == written
+    assert (bundle / "notes.txt").read_text() == "ours"
+    after = json.loads((bundle / "datapackage.json").read_text())
+    assert after["release"].pop("report")["hash"].startswith("sha256:")
+    assert after == package
+    assert marginals.verify(bundle).ok
+
+
+def test_putting_a_report_that_fails_midway_leaves_a_bundle_that_verifies(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bundle / "report.html").write_text("old")
+    release = marginals.open_release(bundle)
+    original = Path.replace
+    for allowed in (0, 1, 2):
+        done = iter(range(allowed))
+
+        def failing(self: Path, target: Path, done: Iterator[int] = done) -> Path:
+            if next(done, None) is None:
+                raise OSError(28, "No space left on device")
+            return original(self, target)
+
+        monkeypatch.setattr(Path, "replace", failing)
+        with pytest.raises(InputError, match="No space left"):
+            release.write_report()
+        monkeypatch.undo()
+        assert marginals.verify(bundle).ok is (allowed > 0)
+        assert {path.name for path in bundle.iterdir()} <= {
+            "datapackage.json",
+            "hierarchies",
+            "marginals",
+            "report.html",
+        }
+
+
+def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_path: Path) -> None:
+    package_with_more = Policy(k_link=400).requirements(("disease",)).claims
+    published = Published(release.collection, release.published.roles, package_with_more)
+    write_bundle(published, tmp_path / "release")
+    result = run("report", tmp_path / "release")
+    assert result.exit_code == 1
+    page = (tmp_path / "release" / "report.html").read_text()
+    assert "does not hold" in page
+    assert "0 of 1" in page
+    assert "does not say how far" in page
+
+
+def test_a_release_in_no_folder_needs_a_file_for_its_report(release: Release, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no folder"):
+        release.write_report()
+    release.write_report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_bytes().startswith(b"<!doctype html>")
+    with pytest.raises(InputError, match="cannot be written"):
+        release.write_report(tmp_path / "page.html" / "page.html")
+    assert run("report", tmp_path).exit_code == 2
+
+
+def roles(domain: Domain) -> dict[str, Role]:
+    names = domain.attributes
+    return dict.fromkeys(names[:-1], Role.QUASI_IDENTIFIER) | {names[-1]: Role.SENSITIVE}
+
+
+@pytest.mark.parametrize("shape", sorted(set(SHAPES) - {"empty"}))
+def test_collections_of_every_shape_are_drawn(shape: str) -> None:
+    collection = Collection.of(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[shape]])
+    claims = Policy(k_link=2, k_combinatorial=2, diversity="distinct:2").requirements(("b",)).claims
+    page = Page(report_html(Published(collection, roles(SHAPE_DOMAIN), claims, Utility(1.0, 2.0))))
+    assert_self_contained(page)
+    assert ("form no junction tree" in " ".join(page.text)) is (shape in NOT_DECOMPOSABLE)
+
+
+@given(decomposable_collections())
+@settings(max_examples=40)
+def test_pictures_show_what_the_collection_says(collection: Collection) -> None:
+    """Capsules hold the levels shown, edges the pairs with all coarser ones make the graph, boxes are the tree's."""
+    if not collection.masks:
+        return
+    picture = interaction_picture(collection)
+    beads = {(capsule.attribute, bead.level) for capsule in picture.capsules for bead in capsule.beads}
+    assert beads == {item for margin in collection.margins for item in margin.items()}
+    graph = collection.interaction_graph.to_networkx()
+    coarser = {
+        frozenset([(a, k), (b, m)])
+        for a, i, b, j in finest_pairs(collection.margins)
+        for k in range(i, collection.domain.hierarchy(a).height)
+        for m in range(j, collection.domain.hierarchy(b).height)
+    }
+    assert coarser == {frozenset([tuple(u), tuple(v)]) for u, v in graph.edges if u.attribute != v.attribute}
+    assert len(picture.edges) == len(finest_pairs(collection.margins))
+    for one in picture.capsules:
+        assert one.x >= 0
+        assert one.x + one.width <= 380
+        for other in picture.capsules:
+            apart = abs(one.x - other.x) >= min(one.width, other.width) or abs(one.y - other.y) >= one.height
+            assert one is other or apart
+    tree = tree_picture(collection)
+    assert len(tree.boxes) == len(collection.junction_tree.cliques)
+    assert sum(box.elbow is not None for box in tree.boxes) == collection.junction_tree.graph().number_of_edges()
+    assert all(box.x + box.width <= 380 for box in tree.boxes)
+
+
+def test_many_values_are_drawn_coarser_or_the_most_frequent_only() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"year": rng.integers(1000, 2000, 5000), "word": [f"w{v}" for v in rng.geometric(0.01, 5000)]})
+    table = marginals.read_table(
+        frame, {"year": Attribute("quasi-identifier", intervals=[10, 50]), "word": "quasi-identifier"}
+    )
+    collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in ("year", "word")])
+    text = " ".join(Page(report_html(Published(collection, table.roles))).text)
+    assert "level 0 is published, and too fine to draw" in text
+    assert "other values" in text
+    assert "No diversity is claimed" in text
+
+
+def test_finest_pairs_leave_out_what_finer_ones_imply() -> None:
+    margins = [Margin({"a": 1, "b": 0}), Margin({"a": 0, "b": 1}), Margin({"a": 1, "b": 1}), Margin({"c": 0})]
+    assert finest_pairs(margins) == [("a", 0, "b", 1), ("a", 1, "b", 0)]
+
+
+def test_the_templates_are_package_data() -> None:
+    folder = files("marginals.pages") / "templates"
+    assert {file.name for file in folder.iterdir()} >= {"report.html", "report.css"}
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_it_fits_reads_well_and_runs_nothing(
+    browser: Any, bundle: Path, tmp_path: Path, width: int, scheme: str
+) -> None:
+    """WCAG 2 asks for a contrast of 4.5 to 1. The screenshot must not be one colour."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.goto((bundle / "report.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("h1").inner_text() == "Anonymized marginals"
+    assert page.locator("th", has_text=SCRIPT).count() > 0
+    assert page.evaluate("document.scripts.length") == 0
+    ratio, where = page.evaluate(CONTRAST)
+    assert ratio >= 4.5, where
+    small = "Math.min(...[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height))"
+    assert page.evaluate(small) >= 11
+    assert len(page.screenshot(path=tmp_path / "page.png", full_page=True)) > 50_000
+    assert [url for url in asked if not url.startswith("file:")] == []
+    assert said == []
+    context.close()
+
+
+def test_it_prints_in_light_colours_on_a_few_pages(browser: Any, bundle: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.goto((bundle / "report.html").as_uri())
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("nav").is_hidden()
+    assert page.locator("footer").is_hidden(), "it would stand on a page of its own"
+    printed = page.pdf(format="A4")
+    assert 2 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 8
+    page.close()
+
+
+def test_the_page_calls_a_release_as_its_config_does(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    config.write_text('[release]\ntitle = "Falls on ward <5>, 2025"\n' + config.read_text())
+    assert run("publish", config, "--out", tmp_path / "release").exit_code == 0
+    assert json.loads((tmp_path / "release" / "datapackage.json").read_text())["title"] == "Falls on ward <5>, 2025"
+    written = (tmp_path / "release" / "report.html").read_bytes()
+    assert b"<h1>Falls on ward &lt;5&gt;, 2025</h1>" in written
+    assert written == report_html(read_bundle(tmp_path / "release"))
+
+
+@pytest.mark.parametrize("title", ["7", '""', r'"a\nb"', f'"{"x" * 201}"'])
+def test_a_title_that_is_none_is_refused(tmp_path: Path, title: str) -> None:
+    config = write_config(tmp_path)
+    config.write_text(f"[release]\ntitle = {title}\n" + config.read_text())
+    with pytest.raises(InputError, match=r"release\.title must be one line of text"):
+        marginals.read_config(config)
+
+
+def test_a_single_table_is_spoken_of_in_the_singular(release: Release) -> None:
+    single = Collection.of(release.collection.cube, release.collection.masks[:1])
+    text = " ".join(" ".join(Page(report_html(Published(single, release.published.roles))).text).split())
+    assert "1 small table of counts stands for one table" in text
+    assert "It shows a few attributes" in text
+
+
+ALGORITHMS = {
+    name
+    for path in (Path(__file__).parents[3] / "checks").rglob("*.py")
+    for name in re.findall(
+        r'"(minimum|join|hull|k-link|not published|pairwise ratios|branch and bound|vector sets|integer programming)"',
+        path.read_text(),
+    )
+}
+
+
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS | {f"iterative fitting, {name}" for name in ("join", "hull")}))
+def test_how_a_claim_was_decided_is_said_in_plain_words(algorithm: str) -> None:
+    told = in_words(KLink(2), Finding("k-link", Verdict.HOLDS, {"k": 2}, None, algorithm, 1), ()).how
+    plain = re.sub(r" \(.*?\)", "", told)
+    assert plain.startswith(("Decided by ", "Decided at once"))
+    assert not re.search(rf"Decided by {algorithm}|branch and|hull|k-link|fitting,", plain)
+
+
+def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A postcode that begins with 0, and labels that pandas takes for missing; a file that nobody declares stays out."""
+    frame = pd.DataFrame({"postcode": ["08001", "NA", "1e3", "007"] * 5, "ill": ["flu", "", "nan", "None"] * 5})
+    table = marginals.read_table(frame, {"postcode": "quasi-identifier", "ill": "sensitive"}, missing=())
+    collection = Collection.of(table.cube, [table.domain.mask({"postcode": 0, "ill": 0})])
+    write_bundle(Published(collection, table.roles), tmp_path / "release")
+    (tmp_path / "release" / "marginals" / "ward.0.csv").write_text("ward,count\nA,7\n")
+    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (tmp_path / "release" / "report.html").read_text(), re.S)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(html.unescape(code[1]), names)
+    (read,) = names["tables"].values()
+    assert sorted(zip(read["postcode"], read["ill"], read["count"])) == [
+        ("007", "None", 5),
+        ("08001", "flu", 5),
+        ("1e3", "nan", 5),
+        ("NA", "", 5),
+    ]
+
+
+def test_the_r_on_the_page_reads_text_and_declared_paths(bundle: Path) -> None:
+    """There is no R to run it with here, so what it must say is looked for."""
+    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (bundle / "report.html").read_text(), re.DOTALL)
+    recipe = html.unescape(code[2])
+    for said in (
+        'colClasses = "character"',
+        "check.names = FALSE",
+        "na.strings = character(0)",
+        "r$path",
+        "as.numeric",
+    ):
+        assert said in recipe
+    assert "glob" not in recipe
+
+
+def test_the_python_on_the_page_runs(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bundle.parent)
+    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (bundle / "report.html").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    for block in code[:2]:
+        exec(html.unescape(block), names)
+    assert len(names["tables"]) == len(names["release"].margins)
+    for file in (bundle / "marginals").glob("*.csv"):
+        with file.open(newline="") as lines:
+            assert len(list(csv.reader(lines))) == len(names["tables"][file.stem]) + 1

@@ -1,0 +1,441 @@
+"""The page of `marginals risk --report`: it stands alone, warns its reader, and shows the numbers but no row's value."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marginals
+from checks.risk.frontier import Frontier
+from checks.risk.objective import LeastRisk, MostUtility, TradeOff
+from html_pages import CONTRAST, Page, assert_self_contained
+from marginals.commands.main import main
+from marginals.pages import risk_pictures
+from marginals.pages.risk_page import in_words, risk_html
+from marginals.pages.risk_pictures import Plot, frontier_picture, loss_histogram, releases_picture
+from marginals.pages.risk_report import RiskReport
+from marginals.risk.assessment import BundleRisk, are_comparable
+
+CONFIG = """
+[data]
+path = "table.csv"
+[attributes.id]
+role = "identifier"
+[attributes.age]
+role = "quasi-identifier"
+intervals = [10, 20]
+[attributes."<b>town</b>"]
+role = "quasi-identifier"
+[attributes.illness]
+role = "sensitive"
+[privacy]
+k_link = 2
+[risk]
+dictionaries = ["<i>voters.csv", "club.csv"]
+prior = [0.25, 0.75]
+weights = { illness = 2.0, age = 0.5, car = 1.0 }
+[[risk.interactions]]
+attributes = ["age", "illness"]
+weight = 0.25
+[[risk.rules]]
+attribute = "age"
+level = 1
+condition = "id == 'Quincy'"
+[risk.linkage]
+table = "public.csv"
+columns = ["car"]
+"""
+
+TOWNS = ["Amherst"] * 20 + ["Buffalo"] * 20
+TABLE = pd.DataFrame(
+    {
+        "id": ["Quincy", *(f"p{i}" for i in range(1, 40))],
+        "age": [20 + i for i in range(40)],
+        "<b>town</b>": TOWNS,
+        "illness": ["flu", "measles"] * 20,
+    }
+)
+"""Letters only in values of the rows, so that they can be looked for on the page."""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    TABLE.to_csv(tmp_path / "table.csv", index=False)
+    TABLE[["age", "<b>town</b>"]].to_csv(tmp_path / "<i>voters.csv", index=False)
+    TABLE[["<b>town</b>"]].to_csv(tmp_path / "club.csv", index=False)
+    TABLE[["<b>town</b>"]].iloc[::7].assign(car="Trabant").to_csv(tmp_path / "public.csv", index=False)
+    (tmp_path / "release.toml").write_text(CONFIG)
+    return tmp_path / "release.toml"
+
+
+def written(config: Path, *arguments: object) -> bytes:
+    target = config.parent / "risk.html"
+    result = CliRunner().invoke(main, [*map(str, ["risk", config, *arguments, "--report", target, "--force"])])
+    assert result.exit_code == 0, result.output
+    assert "keep it to yourself" in result.output
+    return target.read_bytes()
+
+
+def text_of(content: bytes) -> str:
+    return " ".join(" ".join(Page(content).text).split())
+
+
+def test_it_stands_alone_warns_and_shows_no_value_of_a_row(config: Path) -> None:
+    table = marginals.read_config(config).read_table()
+    for name, k in (("loose", 1), ("strict", 8)):
+        marginals.publish(table, marginals.Policy(k_link=k)).write(config.parent / name)
+    content = written(config, config.parent / "loose", config.parent / "strict", "--utility", 3)
+    page, text = Page(content), text_of(content)
+    assert_self_contained(page)
+    assert "Not for publication" in text
+    for value in ("Quincy", "Amherst", "Buffalo", "flu", "measles", "Trabant"):
+        assert value not in content.decode()
+    assert "<i>voters" not in content.decode()
+    assert html.escape("<i>voters.csv") in content.decode()
+    names = [picture["aria-labelledby"] for picture in page.all("svg") if picture.get("role") == "img"]
+    assert names == ["loss-title loss-told", "edge-title edge-told", "compared-title compared-told"]
+    for said in ("nats", "steps down from *", "mean loss", "linkage", "age and illness together", "at least 3"):
+        assert said in text
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+    assert written(config, config.parent / "loose", config.parent / "strict", "--utility", 3) == content
+
+
+WORKED = """
+[data]
+path = "people.csv"
+[attributes.id]
+role = "identifier"
+[attributes.age]
+role = "quasi-identifier"
+intervals = [10, 20]
+[attributes.town]
+role = "quasi-identifier"
+[attributes.illness]
+role = "sensitive"
+[privacy]
+k_link = 2
+[risk]
+dictionaries = ["voters.csv", "club.csv"]
+prior = [0.25, 0.75]
+weights = { town = 1.0, illness = 2.0 }
+[[risk.rules]]
+attribute = "age"
+level = 2
+[[risk.rules]]
+attribute = "illness"
+condition = "age < 30"
+"""
+
+PEOPLE = pd.DataFrame(
+    {
+        "id": [f"p{i}" for i in range(8)],
+        "age": [21, 22, 35, 36, 47, 48, 51, 53],
+        "town": ["A", "A", "A", "B", "B", "B", "B", "B"],
+        "illness": ["flu", "cold", "flu", "cold", "flu", "flu", "cold", "flu"],
+    }
+)
+
+
+@pytest.fixture
+def worked(tmp_path: Path) -> Path:
+    """People p0 .. p7, disclosed as 20-39 in A (three), 20-39 in B (p3) and 40-59 in B (four); voters are all of them.
+
+    The club has an entry of town A and two of B. A town is a harm of 1, an illness one of 2, p0's and p1's are hidden.
+    """
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    PEOPLE[["id", "age", "town"]].to_csv(tmp_path / "voters.csv", index=False)
+    PEOPLE[["town"]].iloc[[0, 4, 5]].to_csv(tmp_path / "club.csv", index=False)
+    (tmp_path / "release.toml").write_text(WORKED)
+    return tmp_path / "release.toml"
+
+
+def test_the_page_of_a_table_worked_by_hand(worked: Path) -> None:
+    """Losses before the voters: 1/3, 1/3, 3/3, 3/1 and 3/4 four times; before the club: 1, 1, 3 and 3/2 five times."""
+    page = Page(written(worked))
+    voters, club = (2 / 3 + 1 + 3 + 4 * 3 / 4) / 8, (1 + 1 + 3 + 5 * 3 / 2) / 8
+    assert page.texts("li", class_="tile") == [
+        f"{0.25 * voters + 0.75 * club:.4g} risk (mean loss)",
+        f"{club:.4g} risk before the worst dictionary",
+        "3 of 8 whom one entry fits",
+        "2.75 of 5 steps of utility",
+    ]
+    assert page.rows("What attackers may hold") == [
+        ["voters.csv", "8", "age, town", "0.25"],
+        ["club.csv", "3", "town", "0.75"],
+    ]
+    assert page.rows("Weights of values") == [["town", "1 0"], ["illness", "2 0"]]
+    assert page.header("By dictionary") == [
+        *("Dictionary", "Risk", "Largest loss", "Found, mean", "One fits", "Their own", "Fewest that fit", "A bound"),
+    ]
+    assert page.rows("By dictionary") == [
+        ["voters.csv", f"{voters:.4g}", "3", "37.50 %", "1", "1", "1", "yes"],
+        ["club.csv", f"{club:.4g}", "3", "68.75 %", "3", "\N{EN DASH}", "1", "no"],
+    ]
+    # Expected: 5/6 twice, 21/16 four times, 15/8, 5/2.
+    assert page.rows("Loss that so many") == [["90 %", "2.5"], ["99 %", "2.5"], ["everybody", "2.5"]]
+    assert page.header("Loss that so many") == ["half of the people", "1.312"]
+    empty = [[name, "0", ""] for name in ("5-9", "10-19", "20-99", "100 or more")]
+    fit = "People by how many entries of "
+    assert page.rows(fit + "voters.csv") == [["none", "0", ""], ["1", "1", ""], ["2-4", "7", ""], *empty]
+    assert page.rows(fit + "club.csv") == [["none", "0", ""], ["1", "3", ""], ["2-4", "5", ""], *empty]
+    assert page.rows("Rules of the config. Their") == [["age", "2 of 3", "8"], ["illness", "hidden", "2"]]
+    assert page.rows("age") == [["0", "0", ""], ["1", "0", ""], ["2", "8", ""], ["*", "0", ""]]
+    assert page.rows("illness") == [["0", "6", ""], ["*", "2", ""]]
+    text = text_of((worked.parent / "risk.html").read_bytes())
+    assert "No choice of levels lies below the line" in text
+    assert "Probabilities and losses take each person to be among the entries" in text
+    assert "linkage" not in text
+
+
+def test_with_a_choice_the_page_is_about_the_choice(worked: Path) -> None:
+    """Everything on it follows from the file of what is disclosed, counted here person by person."""
+    out = worked.parent / "out.csv"
+    content, unchosen = written(worked, "--utility", 4, "--out", out), Page(written(worked))
+    page, text = Page(content), text_of(content)
+    shown = pd.read_csv(out, dtype=str)
+    ages = {"20-29": (20, 29), "30-39": (30, 39), "40-49": (40, 49), "50-59": (50, 59), "20-39": (20, 39)}
+    ages |= {"40-59": (40, 59), "*": (0, 99)} | {str(age): (age, age) for age in PEOPLE["age"]}
+    harm = (shown["town"] != "*") + 2.0 * (shown["illness"] != "*")
+    low, high = np.array([ages[age] for age in shown["age"]]).T
+    towns = shown["town"].to_numpy()[:, None]
+    in_age = (low[:, None] <= PEOPLE["age"].to_numpy()) & (PEOPLE["age"].to_numpy() <= high[:, None])
+    in_town = (towns == "*") | (towns == PEOPLE["town"].to_numpy())
+    counts = np.stack([(in_age & in_town).sum(axis=1), in_town[:, [0, 4, 5]].sum(axis=1)])
+    losses = harm.to_numpy() / counts
+    risk = [0.25, 0.75] @ losses.mean(axis=1)
+    assert 0 < risk < 1.4
+    widths = np.array([{0: 3, 9: 2, 19: 1, 99: 0}[width] for width in high - low])
+    utility = (widths + (shown["town"] != "*") + (shown["illness"] != "*")).mean()
+    assert page.texts("li", class_="tile") == [
+        f"{risk:.4g} risk (mean loss)",
+        f"{losses.mean(axis=1).max():.4g} risk before the worst dictionary",
+        f"{(counts == 1).sum(axis=1).max()} of 8 whom one entry fits",
+        f"{utility:.4g} of 5 steps of utility",
+    ]
+    found = 100 * (1 / counts).mean(axis=1)
+    assert [[row[i] for i in (0, 1, 2, 3, 4, 6, 7)] for row in page.rows("By dictionary")] == [
+        [
+            name,
+            f"{losses[i].mean():.4g}",
+            f"{losses[i].max():.4g}",
+            f"{found[i]:.2f} %",
+            str((counts[i] == 1).sum()),
+            str(counts[i].min()),
+            bound,
+        ]
+        for i, (name, bound) in enumerate((("voters.csv", "yes"), ("club.csv", "no")))
+    ]
+    for i, name in enumerate(("voters.csv", "club.csv")):
+        numbers = [int(row[1]) for row in page.rows(f"People by how many entries of {name}")]
+        assert numbers[:4] == [np.isin(counts[i], fits).sum() for fits in ([0], [1], [2, 3, 4], range(5, 10))]
+    assert [int(row[1]) for row in page.rows("age")] == [(widths == steps).sum() for steps in (3, 2, 1, 0)]
+    for name in ("town", "illness"):
+        hidden = int((shown[name] == "*").sum())
+        assert [row[1] for row in page.rows(name)] == [str(8 - hidden), str(hidden)]
+    assert page.rows("illness") != unchosen.rows("illness")
+    assert page.rows("Rules of the config, which the choice leaves aside. Their") == unchosen.rows(
+        "Rules of the config"
+    )
+    assert any(
+        "Without the choice the table has a risk of 1.411 at a mean utility of 2.75." in p for p in page.texts("p")
+    )
+    assert "cannot be disclosed so" not in text
+
+
+def test_who_cannot_be_disclosed_so_is_counted(worked: Path) -> None:
+    """Suppressed, a person is one of 8 voters and of 3 in the club: found with 0.25/8 + 0.75/3 = 0.28."""
+    worked.write_text(WORKED.replace("weights =", "# weights ="))
+    text = text_of(written(worked, "--loss", 0.25))
+    assert "8 records cannot be disclosed so; they are suppressed." in text
+    page = Page((worked.parent / "risk.html").read_bytes())
+    assert page.texts("li", class_="tile")[0] == "0.2812 risk (mean loss)"
+    assert [line[1] for line in page.rows("age")] == ["0", "0", "0", "8"]
+    assert "cannot be disclosed so" not in text_of(written(worked, "--loss", 0.3))
+
+
+def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> None:
+    """The harmonic mean: of 0.6 for each of three towns that begin with A a third is left, of that with B all."""
+    towns = ["A1", "A2", "A3", "B1"] * 2
+    for name, frame in (("people", PEOPLE), ("voters", PEOPLE[["id", "age", "town"]]), ("club", PEOPLE[["town"]])):
+        frame.assign(town=towns).to_csv(worked.parent / f"{name}.csv", index=False)
+    changed = WORKED.replace("town = 1.0", "town = 0.6").replace(
+        "[attributes.town]", "[attributes.town]\nprefixes = [1]"
+    )
+    worked.write_text(changed)
+    assert Page(written(worked)).rows("Weights of values")[0] == ["town", "0.6 0.2\N{EN DASH}0.6 0"]
+
+
+def test_similar_values_and_their_threshold_are_named(worked: Path) -> None:
+    worked.write_text(WORKED.replace("prior =", 'similar = ["town"]\nthreshold = 0.93\nprior ='))
+    page = Page(written(worked))
+    assert "In town values also fit when they are alike, with a Jaro similarity of at least 0.93." in " ".join(
+        page.texts("dd")
+    )
+    assert [row[-1] for row in page.rows("By dictionary")] == ["no", "no"]
+    assert "Their own" not in page.header("By dictionary")
+
+
+def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(config: Path) -> None:
+    described = marginals.disclosure_risk(marginals.read_config(config))
+    for arguments, disclosed in (((), None), (("--utility", 3), described.optimum(LeastRisk(3)).disclosure.records)):
+        page, table = Page(written(config, *arguments)), described.of_table(disclosed)
+        assert table.linked is not None
+        linked = table.linked.mean(axis=1)
+        assert page.texts("li", class_="tile")[:3] == [
+            f"{linked @ [0.25, 0.75]:.4g} risk with linkage (mean loss)",
+            f"{linked.max():.4g} risk with linkage before the worst dictionary",
+            f"{table.losses.mean(axis=1) @ [0.25, 0.75]:.4g} risk without linkage",
+        ]
+        assert [row[1:3] for row in page.rows("By dictionary")] == [
+            [f"{without:.4g}", f"{after:.4g}"] for without, after in zip(table.losses.mean(axis=1), linked)
+        ]
+        assert page.header("By dictionary")[-1] == "A bound without linkage"
+        text = text_of((config.parent / "risk.html").read_bytes())
+        assert "All of it is without linkage, which may do more harm at any utility." in text
+        assert ("The choice leaves linkage aside; with linkage the risk" in text) is bool(arguments)
+
+
+def test_the_page_lists_releases_as_they_are(worked: Path) -> None:
+    described = marginals.disclosure_risk(marginals.read_config(worked))
+    releases = [BundleRisk("one", 8, 0.5, (0.25, 0.75), 0.125, 1.5), BundleRisk("two", 8, 1, (0.5, np.inf), 0.5, None)]
+    page = Page(risk_html(described, RiskReport(described.of_table(), releases=releases)))
+    shown = [row[:6] for row in page.rows("Releases")]
+    assert shown == [["1", "one", "0.5", "0.25", "0.75", "12.50 %"], ["2", "two", "1", "0.5", "infinite", "50.00 %"]]
+    assert page.rows("Releases")[1][6] == "\N{EN DASH}"
+
+
+def test_dots_of_releases_have_their_own_places() -> None:
+    releases = [
+        BundleRisk(n, 1, risk, (0, 1), 0.5, kl) for n, risk, kl in (("a", 0.1, 3), ("b", 0.3, 2), ("c", 0.2, 0))
+    ]
+    plot = releases_picture(releases)
+    assert plot is not None
+    assert [dot.name for dot in plot.dots] == ["1", "2", "3"]
+    assert plot.dots[0].x < plot.dots[1].x < plot.dots[2].x
+    assert plot.dots[0].y > plot.dots[2].y > plot.dots[1].y
+
+
+def test_the_line_is_drawn_through_all_vertices_and_never_above_them(
+    worked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it has more than are drawn; within a hundredth of a pixel, to which places are rounded."""
+    edge = marginals.disclosure_risk(marginals.read_config(worked)).frontier()
+    plot = frontier_picture(edge, [])
+    assert plot is not None
+    assert len(plot.line) == len(edge) > 3
+    utility = np.sort(np.random.default_rng(1).random(4000))
+    steep = Frontier(utility, utility**3, np.r_[np.diff(utility**3) / np.diff(utility), np.inf])
+    monkeypatch.setattr(risk_pictures, "_VERTICES", 30)
+    many = frontier_picture(steep, [])
+    assert many is not None
+    assert len(many.line) <= 30
+    x, y = np.array(many.line).T
+    across = many.left + (utility - utility[0]) / (utility[-1] - utility[0]) * (many.right - many.left)
+    up = many.bottom - utility**3 / (1.05 * utility[-1] ** 3) * (many.bottom - many.top)
+    drawn = np.interp(across, x, y)
+    assert np.all(drawn >= up - 0.02)
+    assert np.all(drawn <= up + 0.5)
+
+
+def test_what_there_is_not_is_said(config: Path) -> None:
+    content = CONFIG.replace("[[risk.interactions]]", 'similar = ["<b>town</b>"]\n[[risk.interactions]]')
+    config.write_text(content.replace("illness = 2.0", "illness = inf"))
+    text = text_of(written(config))
+    assert "There is no frontier: risk.similar" in text
+    assert "40 people have an infinite loss" in text
+    assert "None was compared" in text
+    assert "Nothing was chosen" in text
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing(config: Path) -> None:
+    (config.parent / "file").write_text("")
+    arguments = ["risk", str(config), "--report", str(config.parent / "file" / "risk.html")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr
+    assert (config.parent / "file").read_text() == ""
+
+
+def inside(plot: Plot) -> bool:
+    places = [(d.x, d.y) for d in plot.dots] + list(plot.line)
+    places += [(c.x, c.y) for c in plot.columns] + [(c.x + c.width, c.y + c.height) for c in plot.columns]
+    places += [(t.place, plot.bottom) for t in plot.x_ticks] + [(plot.left, t.place) for t in plot.y_ticks]
+    return all(plot.left - 1 <= x <= plot.right + 1 and plot.top - 1 <= y <= plot.bottom + 1 for x, y in places)
+
+
+AMOUNTS = st.one_of(st.sampled_from([0.0, np.inf, 1.0]), st.floats(1e-6, 1e6))
+
+
+@given(st.lists(AMOUNTS, min_size=1, max_size=50))
+def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) -> None:
+    plot = loss_histogram(np.array(losses))
+    finite = [loss for loss in losses if np.isfinite(loss)]
+    assert (plot is None) is not any(loss > 0 for loss in finite)
+    if plot is not None:
+        assert inside(plot)
+        assert sum(int(column.told.split()[0].replace(",", "")) for column in plot.columns) == len(finite)
+
+
+@given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
+def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
+    kls, risks = zip(*pairs)
+    releases = [BundleRisk(str(i), 1, risk, (0, 1), 0.5, kl) for i, (kl, risk) in enumerate(pairs)]
+    plot = releases_picture(releases)
+    finite = [pair for pair in pairs if np.isfinite(pair).all()]
+    assert (plot is None) is (len(finite) < 2)
+    if plot is not None:
+        assert inside(plot)
+        across = [dot.x for dot in plot.dots]
+        assert np.all(np.diff(np.array(across)[np.argsort([kl for kl, _ in finite], kind="stable")]) <= 0)
+    finite_kls = [kl for kl in kls if np.isfinite(kl)]
+    edge = Frontier(np.sort(finite_kls), np.sort(risks)[: len(finite_kls)], np.zeros(len(finite_kls)))
+    line = frontier_picture(edge, [("best", 1.0, 1.0)])
+    assert line is None or inside(line)
+
+
+def test_releases_over_different_base_values_are_not_drawn_together() -> None:
+    """Ages up to 149 instead of 119 add ln(150 / 120) to what is suppressed, which says nothing about usefulness."""
+    stated = [(8.0, 10.510), (8.1, 10.733)]
+    releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *kls) for i, kls in enumerate(stated)]
+    assert not are_comparable(releases)
+    assert releases_picture(releases) is None
+    assert are_comparable(releases[:1] * 2)
+    assert releases_picture(releases[:1] * 2) is not None
+
+
+def test_dots_of_releases_are_spread_over_the_picture() -> None:
+    releases = [BundleRisk(str(i), 1, 0.33 + i / 100, (0, 1), 0.5, 6 + i / 10, 8.0) for i in range(3)]
+    plot = releases_picture(releases)
+    assert plot is not None
+    for places, room in (([d.x for d in plot.dots], plot.right - plot.left), ([d.y for d in plot.dots], plot.bottom)):
+        assert max(places) - min(places) > room / 2
+
+
+def test_objectives_are_said_in_words() -> None:
+    assert in_words(LeastRisk(8)) == "the least loss with a utility of at least 8"
+    assert in_words(MostUtility(0.5)) == "the most utility with a loss of at most 0.5"
+    assert "0.25 times utility" in in_words(TradeOff(0.25))
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_it_fits_and_reads_well(browser: Any, config: Path, width: int, scheme: str) -> None:
+    written(config, "--utility", 3)
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto((config.parent / "risk.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    right = "Math.max(...[...document.querySelectorAll('caption')].map(c => c.getBoundingClientRect().right))"
+    assert page.evaluate(right) <= width, "a caption is read without scrolling sideways"
+    assert page.evaluate("document.scripts.length") == 0
+    ratio, where = page.evaluate(CONTRAST)
+    assert ratio >= 4.5, where
+    page.close()

@@ -1,0 +1,326 @@
+"""Publishing by a policy: what must be shown is, what must not is not, and a contradiction is told, not worked around."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from checks.budget import Budget
+from checks.diversity.l_diversity import Diversity
+from checks.finding import Finding, Verdict
+from checks.maxent.maxent_diversity import maxent_diversity
+from marginals import Attribute, InputError, Policy, Release, Table
+from marginals.commands.main import main
+from marginals.demo.census import CENSUS_CONFIG, census_hierarchies, simulate_census
+from marginals.errors import NothingPublishableError
+from marginals.pages.release_page import report_html
+from models.graphs.collection import Collection
+from models.search import STRATEGIES
+
+CONFIG = """
+[data]
+path = "people.csv"
+[attributes.age]
+role = "quasi-identifier"
+intervals = [5, 10]
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.town]
+role = "quasi-identifier"
+prefixes = [1]
+[attributes.disease]
+role = "sensitive"
+[privacy]
+k_link = 4
+k_combinatorial = 4
+diversity = "distinct:2"
+[search]
+"""
+
+PRIVACY: dict[str, Any] = {"k_link": 4, "k_combinatorial": 4, "diversity": "distinct:2"}
+
+
+def people(rows: int = 500) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    age, sex = rng.integers(20, 60, rows), rng.choice(["f", "m"], rows)
+    town = np.where(rng.random(rows) < age / 80, rng.choice(["a1", "a2"], rows), rng.choice(["b1", "b2", "b3"], rows))
+    ill = np.where(rng.random(rows) < age / 100, "flu", rng.choice(["cold", "none"], rows))
+    return pd.DataFrame({"age": age, "sex": sex, "town": town, "disease": ill})
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[5, 10]),
+        "sex": "quasi-identifier",
+        "town": Attribute("quasi-identifier", prefixes=[1]),
+        "disease": "sensitive",
+    }
+    return marginals.read_table(people(), attributes)
+
+
+@pytest.fixture
+def publish(tmp_path: Path) -> Callable[..., Result]:
+    people().to_csv(tmp_path / "people.csv", index=False)
+
+    def run(more: str, old: str = "", new: str = "") -> Result:
+        (tmp_path / "release.toml").write_text(CONFIG.replace(old, new) + more)
+        arguments = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out"), "--json"]
+        return CliRunner().invoke(main, arguments)
+
+    return run
+
+
+def shows(release: Release, margin: dict[str, int]) -> bool:
+    wanted = release.domain.mask(margin)
+    return any(not wanted & ~release.domain.mask(shown) for shown in release.margins)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_publishes_what_verifies(publish: Callable[..., Result], tmp_path: Path, name: str) -> None:
+    result = publish(f'strategy = "{name}"\ntime_limit = 0.5\nseed = 1')
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    search = answer["search"]
+    assert search["strategy"] == name
+    assert search["lower_bound"] <= answer["kl_divergence"] + 1e-9
+    assert isinstance(search["evaluated"], int)
+    assert search["optimal"] in ((True,) if name == "exact" else (False,))
+    assert marginals.open_release(tmp_path / "out").verify().ok
+
+
+def test_no_strategy_is_better_than_the_exact_one_and_no_bound_above_it(table: Table) -> None:
+    best = marginals.publish(table, Policy(**PRIVACY, strategy="exact"))
+    assert best.search is not None
+    assert best.search.optimal
+    for name in STRATEGIES:
+        found = marginals.publish(table, Policy(**PRIVACY, strategy=name, time_limit=0.5)).search
+        assert found is not None
+        assert found.kl_divergence >= best.search.kl_divergence - 1e-9
+        assert found.bound is not None
+        assert found.bound <= best.search.kl_divergence + 1e-9
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, strategy: str) -> None:
+    wanted, unwanted = {"town": 1, "sex": 0}, {"age": 1, "sex": 0}
+    free = marginals.publish(table, Policy(**PRIVACY, base="none", strategy=strategy, time_limit=0.5))
+    assert shows(free, unwanted) or strategy != "exact", "or the test says nothing"
+    policy = Policy(
+        **PRIVACY, base="none", strategy=strategy, must_publish=[wanted], must_not_publish=[unwanted], time_limit=0.5
+    )
+    release = marginals.publish(table, policy)
+    assert shows(release, wanted)
+    assert not shows(release, unwanted)
+    assert not shows(release, {"age": 0, "sex": 0})
+
+
+def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., Result], tmp_path: Path) -> None:
+    """Who wants no privacy says so: k_link = 1."""
+    demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]
+    result = publish("", demands, "")
+    assert result.exit_code == 2
+    assert "the policy demands no privacy" in result.stderr
+    assert not (tmp_path / "out").exists()
+    assert publish("", demands, "k_link = 1\n").exit_code == 0
+
+
+def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table) -> None:
+    hidden = marginals.publish(table, Policy(k_link=4, diversity="entropy:9", base="none"))
+    assert (hidden.published.unpublished, hidden.published.unclaimed) == (("disease",), ())
+    assert b"No table shows disease, so nobody learns anything of it" in report_html(hidden.published)
+    bare = marginals.publish(table, Policy(k_link=4))
+    assert (bare.published.unpublished, bare.published.unclaimed) == ((), ("disease",))
+
+
+def test_publish_tells_people_what_is_missing(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    for privacy, told in (
+        ('k_link = 4\ndiversity = "entropy:9"\n[base]\ntable = "none"\n', "Nothing is published of disease."),
+        ("k_link = 4\n", "Warning: no diversity is demanded of what is sensitive: disease."),
+    ):
+        demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]
+        (tmp_path / "release.toml").write_text(CONFIG.replace(demands, privacy))
+        result = CliRunner().invoke(main, ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")])
+        assert result.exit_code == 0, result.output
+        assert told in result.stdout
+
+
+@pytest.mark.parametrize("privacy", [{"k_link": 501}, {"diversity": "entropy:4"}])
+def test_what_not_even_one_class_satisfies_is_named(table: Table, privacy: dict[str, Any]) -> None:
+    failing = {"k_link": "k-anonymity .k 501.: fails", "diversity": "l-diversity .*entropy:4.*: fails"}
+    with pytest.raises(NothingPublishableError, match=rf"of 500 rows \({failing[next(iter(privacy))]}"):
+        marginals.publish(table, Policy(**privacy))
+
+
+def test_margins_keep_within_their_limits(table: Table) -> None:
+    release = marginals.publish(table, Policy(**PRIVACY, base="none", max_attributes=2, max_cells=20))
+    assert max(map(len, release.margins)) == 2
+    assert max(release.domain.size(margin) for margin in release.margins) <= 20
+
+
+def test_a_search_may_begin_with_nothing_or_with_the_independence_model(table: Table) -> None:
+    """From nothing, what is shown first is a step of the trace."""
+    apart = marginals.publish(table, Policy(**PRIVACY, base="none", start="independence"))
+    nothing = marginals.publish(table, Policy(**PRIVACY, base="none", start="nothing"))
+    assert nothing.trace()["before"].iloc[0] > apart.trace()["before"].iloc[0]
+    assert nothing.trace()["move"].iloc[0].count(" with ") == 0
+
+
+def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table) -> None:
+    release = marginals.publish(table, Policy(**PRIVACY))
+    trace = release.trace()
+    assert list(trace.columns) == ["move", "before", "after", "refused"]
+    assert trace["after"].iloc[:-1].tolist() == pytest.approx(trace["before"].iloc[1:].tolist())
+    assert trace["after"].iloc[-1] == pytest.approx(release.kl_divergence)
+    assert (trace["after"] < trace["before"]).all()
+    assert any("rows" in reason for refused in trace["refused"] for reason in refused)
+
+
+def test_a_release_that_was_opened_has_an_empty_trace(table: Table, tmp_path: Path) -> None:
+    opened = marginals.open_release(marginals.publish(table, Policy(**PRIVACY)).write(tmp_path / "out").path)  # type: ignore[arg-type]
+    assert opened.trace().empty
+    assert list(opened.trace().columns) == ["move", "before", "after", "refused"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ('start = "middle"', "start"),
+        ("max_cells = 0", "max_cells"),
+        ("max_cells = 2.5", "max_cells"),
+        ("max_attributes = true", "max_attributes"),
+        ('max_attributes = "two"', "max_attributes"),
+        ("must_publish = { age = 1 }", "must_publish"),
+        ('must_publish = "age"', "must_publish"),
+        ("must_publish = [{}]", "must_publish"),
+        ('must_publish = ["age"]', "must_publish"),
+        ("must_not_publish = [1]", "must_not_publish"),
+        ("must_publish = [{ height = 0 }]", "height"),
+        ("must_publish = [{ age = 9 }]", "age"),
+        ("must_publish = [{ age = -1 }]", "age"),
+        ('must_publish = [{ age = "1" }]', "age"),
+        ("must_not_publish = [{ sex = true }]", "sex"),
+        ("must_not_publish = [{ height = 0 }]", "must_not_publish"),
+        ("must_not_publish = [{ age = 3 }]", "must_not_publish"),
+        ("must_publish = [{ age = 3, sex = 1 }]", "must_publish"),
+        ("time_limit = nan", "time_limit"),
+        ("time_limit = -1", "time_limit"),
+        ("seed = -1", "seed"),
+        ('strategy = "forward"', "forward"),
+    ],
+)
+def test_a_key_that_makes_no_sense_exits_2_and_is_named(
+    publish: Callable[..., Result], tmp_path: Path, keys: str, named: str
+) -> None:
+    result = publish(keys)
+    assert result.exit_code == 2, result.output
+    assert named in json.loads(result.stdout)["error"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ("must_publish = [{ age = 0, town = 0, sex = 0 }]", "fewer than 4 rows"),
+        ("must_publish = [{ age = 1, sex = 0 }]\nmust_not_publish = [{ sex = 0 }]", "to be withheld"),
+        ("must_publish = [{ age = 1, sex = 0 }]\nmax_attributes = 1", "more than 1 attributes"),
+        ("max_cells = 1", "more than 1 cells"),
+        ("max_sensitive_margins = 0", "more than 0 margins"),
+    ],
+)
+def test_what_must_be_published_but_may_not_exits_1_with_the_reason(
+    publish: Callable[..., Result], tmp_path: Path, keys: str, reason: str
+) -> None:
+    result = publish(keys)
+    assert result.exit_code == 1, result.output
+    assert reason in json.loads(result.stdout)["error"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_must_be_published_but_is_not_decomposable_exits_2(publish: Callable[..., Result]) -> None:
+    """A cycle of four attributes."""
+    pairs = [("age", 2, "sex", 0), ("sex", 0, "town", 1), ("town", 1, "disease", 0), ("age", 2, "disease", 0)]
+    keys = ", ".join(f"{{ {a} = {i}, {b} = {j} }}" for a, i, b, j in pairs)
+    result = publish(f'must_publish = [{keys}]\n[base]\ntable = "none"')
+    assert result.exit_code == 2, result.output
+    assert "not decomposable" in json.loads(result.stdout)["error"]
+
+
+def test_a_base_table_that_the_policy_refuses_is_told(table: Table) -> None:
+    with pytest.raises(NothingPublishableError, match="base table"):
+        marginals.publish(table, Policy(**PRIVACY, base={"age": 0, "sex": 0, "town": 0}))
+    with pytest.raises(InputError, match="no quasi-identifier"):
+        marginals.publish(table, Policy(**PRIVACY, base={"disease": 0}))
+
+
+@pytest.fixture(scope="module")
+def census(tmp_path_factory: pytest.TempPathFactory) -> tuple[Table, Policy]:
+    """A table of seven attributes, on which no search but the greedy ones ends soon."""
+    folder = tmp_path_factory.mktemp("census")
+    simulate_census(np.random.default_rng(0), 8_000).to_csv(folder / "census.csv", index=False)
+    (folder / "hierarchies").mkdir()
+    for attribute, rows in census_hierarchies().items():
+        (folder / "hierarchies" / f"{attribute}.csv").write_text("".join(";".join(row) + "\n" for row in rows))
+    (folder / "release.toml").write_text(CENSUS_CONFIG)
+    config = marginals.read_config(folder / "release.toml")
+    return config.read_table(), config.policy
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_time_limit_is_kept_within_a_second(census: tuple[Table, Policy], strategy: str) -> None:
+    """After the best single table is found; what is published is private all the same."""
+    table, policy = census
+    base = marginals.anonymize(table, policy).minimal[0]
+    given = Policy(
+        policy.k_link, policy.k_combinatorial, policy.diversity, base.levels, strategy=strategy, time_limit=0.4
+    )
+    began = time.monotonic()
+    release = marginals.publish(table, given)
+    assert time.monotonic() - began < 0.4 + 1.0
+    assert shows(release, {**base.levels, "diagnosis": 0})
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAILS, Verdict.UNDECIDED])
+def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: Verdict
+) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "release.toml").write_text(CONFIG)
+    command = ["publish", str(tmp_path / "release.toml"), "--out"]
+    assert CliRunner().invoke(main, [*command, str(tmp_path / "old")]).exit_code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def refused(_collection: Collection, sensitive: str, _diversity: Diversity, _budget: Budget) -> Finding:
+        return Finding("maxent-diversity", verdict, {"sensitive": sensitive}, None, "", 0)
+
+    monkeypatch.setattr("checks.claims.claim.maxent_diversity", refused)
+    for folder in ("old", "new"):
+        result = CliRunner().invoke(main, [*command, str(tmp_path / folder)])
+        assert result.exit_code == 1
+        assert f"maxent-diversity (sensitive disease): {verdict.value}" in result.stderr
+        assert result.stdout == ""
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_verifying_what_is_published_costs_one_check(table: Table, tmp_path: Path) -> None:
+    """The report and the command tell the findings that publishing was allowed by."""
+    calls = 0
+
+    def counted(*arguments: Any) -> Finding:
+        nonlocal calls
+        calls += 1
+        return maxent_diversity(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("checks.claims.claim.maxent_diversity", counted)
+        release = marginals.publish(table, Policy(**PRIVACY)).write(tmp_path / "release")
+        assert release.verify().ok
+    assert calls == 1

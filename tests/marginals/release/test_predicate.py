@@ -1,0 +1,143 @@
+"""Predicates mean the base values that their labels, sets and ranges say, and are refused in one sentence otherwise."""
+
+import re
+
+import numpy as np
+import pytest
+
+from marginals.errors import InputError
+from marginals.release.predicate import Where, values_meant
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+
+DOMAIN = Domain.of(
+    {
+        "age": Hierarchy.from_intervals([str(n) for n in range(20, 60)], [5, 10, 20]),
+        "sex": Hierarchy.flat(["Female", "Male"]),
+        "income": Hierarchy.flat(["<=50K", ">50K"]),
+        "region": Hierarchy.from_rows([("north", "top", "*"), ("top", "middle", "*"), ("south", "middle", "*")]),
+        "born in": Hierarchy.flat(["A|B", "A", "B"]),
+        "wage": Hierarchy.from_rows(
+            [("0-9", "low", "*"), ("10-19", "low", "*"), ("20+", "high", "*"), ("?", "?", "*")]
+        ),
+    }
+)
+PUBLISHED = {"age": 1, "sex": 0, "income": 0, "region": 1, "born in": 0, "wage": 0}
+
+
+def meant(where: Where) -> dict[str, list[str]]:
+    found = values_meant(DOMAIN, PUBLISHED, where)
+    return {a: list(np.array(DOMAIN.hierarchy(a).labels[0])[inside]) for a, inside in found.items()}
+
+
+def numbers(low: int, high: int) -> list[str]:
+    return [str(n) for n in range(low, high + 1)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "low", "high"),
+    [
+        ("age=20-24", 20, 24),
+        ("age = 20-39", 20, 39),
+        ("age in 22-41", 22, 41),
+        ("age=22..41", 22, 41),
+        ("age>=55", 55, 59),
+        ("age > 55", 56, 59),
+        ("age<22", 20, 21),
+        ("age<=22", 20, 22),
+        ("age=33", 33, 33),
+        ("age=20-24|25-29", 20, 29),
+        ("age=20|21-23|24", 20, 24),
+        ("age=*", 20, 59),
+    ],
+)
+def test_labels_ranges_and_their_unions(condition: str, low: int, high: int) -> None:
+    assert meant(condition) == {"age": numbers(low, high)}
+    assert meant([condition, "sex=Female"]) == {"age": numbers(low, high), "sex": ["Female"]}
+
+
+def test_conditions_on_one_attribute_must_all_hold() -> None:
+    assert meant(["age>=30", "age<33"]) == {"age": numbers(30, 32)}
+
+
+def test_mappings_take_a_label_or_several() -> None:
+    assert meant({"sex": ["Female", "Male"], "age": "50-59"}) == {"sex": ["Female", "Male"], "age": numbers(50, 59)}
+    assert meant({}) == {}
+    assert meant({"sex": []}) == {"sex": []}
+
+
+def test_labels_may_look_like_signs_of_the_language() -> None:
+    assert meant("income=<=50K") == {"income": ["<=50K"]}
+    assert meant("income=>50K") == {"income": [">50K"]}
+    assert meant("born in=A|B") == {"born in": ["A|B"]}
+    assert meant("born in in A") == {"born in": ["A"]}
+
+
+def test_a_label_of_several_meanings_is_the_finest_published_one_unless_its_level_is_named() -> None:
+    assert meant("region=top") == {"region": ["north"]}
+    assert meant("region=top@0") == {"region": ["top"]}
+    assert meant("region=top@1") == {"region": ["north"]}
+    assert meant("region=south") == {"region": ["south"]}, "a value finer than what is published is still a value"
+
+
+def test_base_values_that_are_intervals_are_taken_whole() -> None:
+    assert meant("wage=0-19") == {"wage": ["0-9", "10-19"]}
+    assert meant("wage>=10") == {"wage": ["10-19", "20+"]}
+    for condition in ("wage=5-19", "wage=2-3", "wage=10-25"):
+        with pytest.raises(InputError, match=r"cuts through the value .* of 'wage'"):
+            meant(condition)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("agee=33", "there is no attribute 'agee'; did you mean 'age' or 'wage'\\?"),
+        ("height in 3-4", "there is no attribute 'height'; there are age, sex, income"),
+        ("SEX=Female", "there is no attribute 'SEX'; did you mean 'sex'\\?"),
+        ("sex=Femal", "'sex' has no value 'Femal' at any level; did you mean 'Female'\\?"),
+        ("sex=1", "'sex' has no value '1' at any level; its published values are Female, Male"),
+        ("sex=Female|Mal", "'sex' has no value 'Mal'"),
+        ("sex=1-2", "'sex' has no value '1-2' at any level; its published values are Female, Male"),
+        ("sex>=A", "'sex' cannot be asked for '>=A': ranges are of numbers"),
+        ("age=90-99", "no value of 'age' lies in the range '90-99'"),
+        ("age=39-20", "no value of 'age' lies"),
+        ("region=top@7", "'region' has no value 'top@7'"),
+        ("sex", "a condition is NAME=LABEL"),
+        ("", "a condition is NAME=LABEL"),
+        ("age!=33", r"which are not; instead of 'age!=33' give the others, age=LABEL\|LABEL"),
+        ("sex != Female", "a condition says which values are meant"),
+        ("sex not in Female", "a condition says which values are meant"),
+        (["age=20-29", "age=30-39"], r"no value of 'age' meets all conditions on it.*age=LABEL\|LABEL"),
+        (["sex=Male", "age=33", "sex=Female"], "no value of 'sex' meets all conditions"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_one_sentence_with_its_attribute(condition: Where, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        meant(condition)
+
+
+def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
+    days = [f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 28)]
+    domain = Domain.of({"day": Hierarchy.from_prefixes(days, [7, 4])})
+    for short, label in (("2023-05", "2023-05***"), ("2023", "2023******")):
+        with pytest.raises(
+            InputError, match=re.escape(f"'day' has no value {short!r} at any level; did you mean {label!r}?")
+        ):
+            values_meant(domain, {"day": 0}, f"day={short}")
+        assert values_meant(domain, {"day": 0}, f"day={label}")["day"].sum() == (27 if short == "2023-05" else 324)
+    with pytest.raises(InputError, match="ranges are of numbers"):
+        values_meant(domain, {"day": 0}, "day>=2023-05-01")
+
+
+def test_numbers_are_labels_and_a_pair_is_refused_since_it_could_be_a_range() -> None:
+    assert meant({"age": 35}) == meant({"age": "35"}) == meant({"age": np.int64(35)}) == meant({"age": 35.0})
+    assert meant({"age": [35, "40-44"]}) == meant({"age": ["35", "40-44"]})
+    for condition in ((30, 39), None):
+        with pytest.raises(InputError, match="'age' is asked for by a label, a range such as '20-39', or a list"):
+            meant({"age": condition})  # type: ignore[dict-item]
+
+
+def test_many_labels_are_not_all_listed() -> None:
+    domain = Domain.of({"code": Hierarchy.flat([f"x{n}y" for n in range(100)])})
+    with pytest.raises(InputError, match=r"and 88 more$"):
+        values_meant(domain, {"code": 0}, "code=--")

@@ -1,0 +1,194 @@
+"""Analysis from a bundle alone: every answer equals enumeration of the joint, and every bound holds for the table."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from brute_force import iterative_proportional_fitting, joint_array
+from models.errors import NotDecomposableError
+from models.inference.marginal_model import MarginalModel, NotFittedError
+from models.programs.possible_cells import TooManyCellsError
+from shape_releases import release_of
+from strategies import SHAPE_DOMAIN, shape_cube
+
+
+def joint_frame(release: marginals.Release) -> pd.Series:
+    """Base cells with their expected counts, by fitting the joint of the original table."""
+    counts = joint_array(shape_cube().table(sum(SHAPE_DOMAIN.attribute_masks)))
+    expected = counts.sum() * iterative_proportional_fitting(counts / counts.sum(), SHAPE_DOMAIN, release.margins)
+    labels = [hierarchy.labels[0] for hierarchy in SHAPE_DOMAIN.hierarchies]
+    index = pd.MultiIndex.from_product(labels, names=SHAPE_DOMAIN.attributes)
+    return pd.Series(expected.ravel(), index=index)
+
+
+@pytest.fixture(
+    params=["chain", "star through a generalized value", "cycle", "disconnected", "triangle without its clique"]
+)
+def release(request: pytest.FixtureRequest, tmp_path: Path) -> marginals.Release:
+    return release_of(request.param, tmp_path)
+
+
+def test_a_margin_is_counted_or_expected_and_bounded(release: marginals.Release) -> None:
+    joint = joint_frame(release)
+    true = joint_array(shape_cube().table(sum(SHAPE_DOMAIN.attribute_masks))).ravel()
+    for names in (["a", "d"], ["d", "b"], ["b", "c", "a"], ["c"]):
+        levels = release.model.finest_levels
+        shown = [a for a in names if levels[a] < SHAPE_DOMAIN.hierarchy(a).height]
+        coarse = [joint.index.get_level_values(a).map(lifted(a, levels[a])) for a in shown]
+        found = release.counts(names)
+        assert list(found.columns) == ["expected", "lower", "upper", "exact"]
+        expected = joint.groupby(coarse).sum()
+        counted = pd.Series(true, joint.index).groupby(coarse).sum()
+        np.testing.assert_allclose(found["expected"], expected[found.index], atol=1e-7)
+        assert expected.drop(found.index).abs().sum() < 1e-7, "cells that are left out are empty"
+        assert (found["lower"] <= counted[found.index]).all()
+        assert (counted[found.index] <= found["upper"]).all()
+        assert (found["exact"] == (found["lower"] == found["upper"])).all()
+        assert (found["expected"][found["exact"]] == counted[found.index][found["exact"]]).all()
+        assert found["lower"].dtype == found["upper"].dtype == np.int64
+
+
+def lifted(attribute: str, level: int) -> dict[str, str]:
+    return {row[0]: row[level] for row in SHAPE_DOMAIN.hierarchy(attribute).rows()}
+
+
+def test_a_published_margin_is_exact_and_whole(tmp_path: Path) -> None:
+    found = release_of("chain", tmp_path).counts({"b": 0, "a": 1})
+    assert found["expected"].dtype == np.int64
+    assert found["exact"].all()
+    assert found.index.names == ["b", "a"]
+
+
+def test_counts_of_predicates_are_sums_of_cells_within_their_bounds(release: marginals.Release) -> None:
+    joint = joint_frame(release)
+    a, b, c, d = (joint.index.get_level_values(name) for name in "abcd")
+    for where, inside in (
+        ({"a": ["a0", "a1"], "d": "d0"}, a.isin(["a0", "a1"]) & (d == "d0")),
+        (["c=x", "b=b1"], c.isin(["c0", "c1", "c2"]) & (b == "b1")),
+        ("a=u|a1", a == a),
+        (["c=c0|y", "d=d1", "a=a2"], c.isin(["c0", "c3"]) & (d == "d1") & (a == "a2")),
+        ({}, a == a),
+    ):
+        found = release.count(where)
+        assert found.expected == pytest.approx(joint[inside].sum(), abs=1e-7)
+        assert release.expected_count(where) == pytest.approx(found.expected, abs=1e-7)
+        assert found.lower - 1e-7 <= found.expected <= found.upper + 1e-7
+        sharper = release.count(where, seconds=5)
+        assert found.lower <= sharper.lower <= sharper.upper <= found.upper
+        assert sharper.sharp
+
+
+def test_crosstabs_and_conditionals_equal_pandas(release: marginals.Release) -> None:
+    joint = joint_frame(release).rename("n").reset_index()
+    rows = joint[joint["b"] == "b0"]
+    expected = rows.pivot_table(index="a", columns="d", values="n", aggfunc="sum")
+    found = release.crosstab({"a": 0}, {"d": 0}, where="b=b0")
+    np.testing.assert_allclose(found, expected.loc[found.index, found.columns], atol=1e-7)
+    shares = release.conditional({"d": 0}, given={"a": 0}, where="b=b0")
+    np.testing.assert_allclose(shares.sum(axis=1).dropna(), 1)
+    np.testing.assert_allclose(shares, found.div(found.sum(axis=1), axis=0))
+    within = release.crosstab({"c": 1}, {"a": 0, "b": 0}, where=["c=c0|c3", "a=a0|a2"])
+    kept = joint[joint["c"].isin(["c0", "c3"]) & joint["a"].isin(["a0", "a2"])]
+    expected = kept.assign(c=kept["c"].map(lifted("c", 1))).groupby(["c", "a", "b"])["n"].sum()
+    for (level, a, b), count in expected.items():
+        assert within.loc[level, (a, b)] == pytest.approx(count, abs=1e-7)
+    assert within.to_numpy().sum() == pytest.approx(expected.sum(), abs=1e-7)
+
+
+def test_means_quantiles_odds_and_information_equal_their_definitions(release: marginals.Release) -> None:
+    joint = joint_frame(release)
+    numbers = {"c0": 1.0, "c1": 5.0, "c2": 3.0, "c3": 8.0}
+    kept = joint[joint.index.get_level_values("d") == "d0"]
+    by_value = kept.groupby(level="c").sum()
+    weights = np.array([numbers[label] for label in by_value.index])
+    assert release.mean("c", "d=d0", numbers) == pytest.approx(np.average(weights, weights=by_value))
+    ordered = np.sort(weights)
+    reached = np.cumsum(by_value.to_numpy()[np.argsort(weights)]) / by_value.sum()
+    quantiles = release.quantile("c", [0.1, 0.5, 0.99], "d=d0", numbers)
+    assert quantiles.tolist() == [ordered[np.searchsorted(reached, p)] for p in (0.1, 0.5, 0.99)]
+    table = [[release.expected_count([f"a={a}", f"d={d}"]) for d in ("d0", "d1")] for a in ("u", "v")]
+    odds = release.odds_ratio("a=u", "d=d0")
+    assert odds.expected == pytest.approx(table[0][0] * table[1][1] / table[0][1] / table[1][0])
+    true = pd.Series(joint_array(shape_cube().table(sum(SHAPE_DOMAIN.attribute_masks))).ravel(), joint.index)
+    square = true.groupby([true.index.get_level_values("a") == "a1", true.index.get_level_values("d") == "d1"]).sum()
+    (x, y), (z, w) = square.to_numpy().reshape(2, 2)
+    assert odds.lower <= x * w / (y * z) <= odds.upper
+    shares = joint.groupby(level=["a", "d"]).sum().unstack() / joint.sum()
+    outer = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    information = np.nansum(shares * np.log(shares / outer))
+    assert release.mutual_information({"a": 0}, {"d": 0}) == pytest.approx(information, abs=1e-9)
+
+
+def test_weighted_cells_feed_a_regression(tmp_path: Path) -> None:
+    release = release_of("chain", tmp_path)
+    cells = release.cells()
+    assert list(cells.columns) == ["c", "a", "d", "b", "weight"]
+    assert cells["weight"].sum() == pytest.approx(release.rows)
+    assert release.cells("a")["weight"].tolist() == release.counts("a")["expected"].tolist()
+    from sklearn.linear_model import LogisticRegression
+
+    features = pd.get_dummies(cells[["a", "b"]])
+    fitted = LogisticRegression().fit(features, cells["d"], sample_weight=cells["weight"])
+    assert fitted.score(features, cells["d"], cells["weight"]) > 0.5
+
+
+def test_samples_have_published_labels_and_base_values(release: marginals.Release) -> None:
+    rows = release.sample(500, 3)
+    assert list(rows.columns) == [
+        a for a in "cadb" if release.model.finest_levels[a] < SHAPE_DOMAIN.hierarchy(a).height
+    ]
+    for attribute in rows:
+        labels = SHAPE_DOMAIN.hierarchy(attribute).labels[release.model.finest_levels[attribute]]
+        assert set(rows[attribute]) <= set(labels)
+    pd.testing.assert_frame_equal(rows, release.sample(500, 3))
+    base = release.sample_base_values(500, 3)
+    assert list(base.columns) == list("cadb")
+    for attribute in rows:
+        raised = base[attribute].astype(str).map(lifted(attribute, release.model.finest_levels[attribute]))
+        assert set(raised) <= set(rows[attribute].cat.categories)
+
+
+def test_what_cannot_be_analysed_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    release = release_of("chain", tmp_path)
+    for attempt, message in (
+        (lambda: release.counts(["a", "hat"]), "there is no attribute 'hat'"),
+        (lambda: release.counts(["a", "a"]), "named twice"),
+        (lambda: release.crosstab("a", ["b", "a"]), "'a' cannot stand in the rows and in the columns"),
+        (lambda: release.mean("a"), "the base values of 'a' are no numbers"),
+        (lambda: release.mean("a", values={"a0": 1}), "a number for each label of 'a'"),
+        (lambda: release.mean("a", {"b": []}, {"a0": 1, "a1": 2, "a2": 3}), "no row with these values is possible"),
+        (lambda: release.quantile("a", [2], values={"a0": 1, "a1": 2, "a2": 3}), "a probability from 0 to 1"),
+        (lambda: release.quantile("a", 0.5, values={"a0": 1, "a1": 2, "a2": 3}), r"such as \[0.5\]"),  # type: ignore[arg-type]
+        (lambda: release.sample(-1), "0 rows or more"),
+        (lambda: release.sample_base_values(-1), "0 rows or more"),
+        (lambda: release.odds_ratio(["a=u", "b=b0"], "d=d0"), "two conditions, each on one attribute"),
+        (lambda: release.odds_ratio("a=u", "a=v"), "about two attributes"),
+        (lambda: release.mutual_information("a", ["b", "a"]), "named twice"),
+    ):
+        with pytest.raises(marginals.InputError, match=message):
+            attempt()
+
+
+def test_cells_too_many_to_be_laid_out_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_of("chain", tmp_path)
+    monkeypatch.setattr("marginals.release.estimates.CELL_LIMIT", 10)
+    with pytest.raises(TooManyCellsError, match="draw a sample"):
+        release.cells()
+
+
+def test_a_fit_that_does_not_converge_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_of("cycle", tmp_path)
+    monkeypatch.setattr("models.inference.marginal_model.MISFIT", 0.0)
+    model = MarginalModel(release.collection)
+    fresh = replace(release)
+    with pytest.raises(NotFittedError, match="ask for published margins only"):
+        _ = model.tree
+    with pytest.raises(NotFittedError):
+        fresh.expected_count("a=u")
+    assert fresh.counts(["a", "b"])["exact"].all(), "what is published needs no fit"
+    with pytest.raises(NotDecomposableError):
+        _ = fresh.maximum_entropy

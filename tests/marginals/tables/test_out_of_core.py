@@ -1,0 +1,161 @@
+"""Tables that do not fit: what leaves the engine is coarser, what is published is the same."""
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marginals import Attribute, InputError, NothingPublishableError, Policy, Table, assess, publish, read_table
+from models.tables.contingency_table import equal_cells
+from table_readers import spark_session
+
+CELL = 2 * 128
+"""Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
+
+ATTRIBUTES: dict[str, Attribute | str] = {
+    "age": Attribute("quasi-identifier", intervals=[5, 10, 40]),
+    "zip": Attribute("quasi-identifier", prefixes=[3, 2]),
+    "sex": "quasi-identifier",
+    "illness": "sensitive",
+}
+
+
+def people(rows: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    age = rng.integers(20, 30, rows)
+    frame = pd.DataFrame(
+        {
+            "age": age.astype(str),
+            "zip": [f"{z:05}" for z in 1000 + 7 * rng.integers(0, 300, rows)],
+            "sex": rng.choice(["f", "m", "?"], rows, p=[0.5, 0.49, 0.01]),
+            "illness": np.array(["flu", "measles", "none", "cough"])[(age // 3 + rng.integers(0, 3, rows)) % 4],
+        }
+    )
+    frame.loc[0, ["zip", "sex"]] = ["99999", "?"]  # a value that is in no row that counts
+    return frame
+
+
+@dataclass(frozen=True)
+class Read:
+    table: Table
+    whole: Table
+
+
+def lazily(engine: str, folder: Path) -> Any:
+    path = folder / "people.parquet"
+    people().to_parquet(path)
+    if engine == "polars":
+        return pytest.importorskip("polars").scan_parquet(path)
+    if engine == "ibis":
+        pytest.importorskip("duckdb")
+        return pytest.importorskip("ibis").duckdb.connect().read_parquet(path)
+    if engine == "spark":
+        return spark_session().read.parquet(str(path))
+    return pytest.importorskip("duckdb") and path
+
+
+def read(source: Any, cells: int, k: int = 20) -> Read:
+    table = read_table(source, ATTRIBUTES, ["?"], memory=cells * CELL, k=k)
+    return Read(table, read_table(people(), ATTRIBUTES, ["?"]))
+
+
+ENGINES = ["duckdb", "polars", "ibis", pytest.param("spark", marks=pytest.mark.slow)]
+pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_levels_that_no_margin_can_be_published_at_never_leave_the_engine(engine: str, tmp_path: Path) -> None:
+    found = read(lazily(engine, tmp_path), cells=1600)
+    assert found.table.elsewhere is not None
+    assert (found.table.rows, found.table.missing) == (found.whole.rows, found.whole.missing)
+    assert found.table.domain == found.whole.domain
+    assert dict(found.table.counts.margin) == {"age": 0, "zip": 1, "sex": 0, "illness": 0}
+    by_zip = found.whole.counts.rolled_up({"zip": 0}).counts
+    assert by_zip.min() < 20 <= found.whole.counts.rolled_up({"zip": 1}).counts.min()
+    assert equal_cells([found.table.counts, found.whole.counts.rolled_up(found.table.counts.margin)])
+
+
+@pytest.mark.parametrize("cells", [1600, 300])
+@pytest.mark.parametrize("base", ["best", "none"])
+def test_what_is_published_is_the_same(base: str, cells: int, tmp_path: Path) -> None:
+    """With 1600 cells the coarser table fits, with 300 margins are counted when they are asked for."""
+    found = read(lazily("duckdb", tmp_path), cells)
+    policy = Policy(k_link=20, k_combinatorial=20, diversity="distinct:2", base=base)
+    releases = [publish(table, policy) for table in (found.table, found.whole)]
+    assert releases[0].margins == releases[1].margins
+    for release, folder in zip(releases, ("pushed", "whole")):
+        release.write(tmp_path / folder)
+    for file in (tmp_path / "whole").rglob("*.csv"):
+        assert (tmp_path / "pushed" / file.relative_to(tmp_path / "whole")).read_bytes() == file.read_bytes()
+    utilities = [release.published.utility for release in releases]
+    assert utilities[0] is not None
+    assert utilities[1] is not None
+    assert utilities[0].kl_divergence == pytest.approx(utilities[1].kl_divergence, abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_margins_that_are_asked_for_one_by_one(engine: str, tmp_path: Path) -> None:
+    found = read(lazily(engine, tmp_path), cells=300)
+    pushed, whole = found.table.cube, found.whole.cube
+    for margin in ({"age": 1, "sex": 0}, {"zip": 1, "illness": 0}, {"zip": 2, "age": 2}, {"age": 0}, {"zip": 0}):
+        mask = whole.domain.mask(margin)
+        assert equal_cells([pushed.table(mask), whole.table(mask)])
+        assert pushed.entropy(mask) == whole.entropy(mask)
+    base = sum(whole.domain.attribute_masks)
+    assert pushed.entropy(base) == pytest.approx(whole.entropy(base), abs=1e-12)
+    with pytest.raises(InputError, match=r"more than the 300 that fit.*data\.memory"):
+        pushed.table(base)
+
+
+def test_one_question_brings_in_the_widest_table_that_surely_fits(tmp_path: Path) -> None:
+    table = read(lazily("duckdb", tmp_path), cells=350).table
+    cube = table.cube
+    cube.table(cube.domain.mask({"illness": 0, "sex": 0}))
+    assert cube.holds(cube.domain.mask({"age": 0, "sex": 0, "illness": 0}))
+
+
+def test_what_needs_all_rows_says_so(tmp_path: Path) -> None:
+    table = read(lazily("duckdb", tmp_path), cells=1600).table
+    with pytest.raises(InputError, match=r"more distinct rows than the 1600 that fit.*data\.memory"):
+        assess(table, Policy())
+
+
+def test_a_policy_that_nothing_satisfies_is_told_without_all_rows(tmp_path: Path) -> None:
+    table = read(lazily("duckdb", tmp_path), cells=1600).table
+    with pytest.raises(
+        NothingPublishableError, match=rf"of {table.rows} rows .k-anonymity .k {table.rows + 1}.: fails"
+    ):
+        publish(table, Policy(k_link=table.rows + 1))
+
+
+@given(st.data())
+def test_any_table_any_margin(data: st.DataObject) -> None:
+    """Whatever is missing, an engine that holds next to nothing counts as the table in memory does."""
+    polars = pytest.importorskip("polars")
+    row = st.tuples(*(st.sampled_from(values) for values in (["a", "b", "c", None], ["1", "2", "?"], ["x", "y"])))
+    rows = data.draw(
+        st.lists(row, min_size=1, max_size=30).filter(lambda rows: any(r[0] and r[1] != "?" for r in rows))
+    )
+    frame = polars.DataFrame(rows, schema=["p", "q", "s"], orient="row")
+    attributes: dict[str, Attribute | str] = {
+        "p": "quasi-identifier",
+        "q": Attribute("quasi-identifier", intervals=[2]),
+        "s": "sensitive",
+    }
+    whole = read_table(frame, attributes, ["?"])
+    pushed = read_table(frame.lazy(), attributes, ["?"], memory=data.draw(st.integers(0, 8)) * CELL, k=2)
+    assert (pushed.rows, pushed.missing, pushed.domain) == (whole.rows, whole.missing, whole.domain)
+    for levels in itertools.product(*(range(h.height + 1) for h in whole.domain.hierarchies)):
+        mask = whole.domain.mask(dict(zip(whole.domain.attributes, levels)))
+        try:
+            table = pushed.cube.table(mask)
+        except InputError:
+            assert len(whole.cube.table(mask)) > 0
+            continue
+        assert equal_cells([table, whole.cube.table(mask)])

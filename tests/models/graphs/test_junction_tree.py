@@ -1,0 +1,170 @@
+"""Junction trees: running intersection, separators as networkx finds them, and refusal exactly where there is none."""
+
+from collections import Counter
+from functools import reduce
+from itertools import combinations
+from operator import or_
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.errors import NotDecomposableError
+from models.graphs.junction_tree import JunctionTree, maximal_masks
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
+
+PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(7)})
+
+
+def _is_decomposable(masks):
+    """By definition: the graph is chordal, and each of its maximal cliques lies in some margin."""
+    graph = nx.Graph()
+    sets = [frozenset(v for v in range(mask.bit_length()) if mask >> v & 1) for mask in masks]
+    for vertices in sets:
+        graph.add_nodes_from(vertices)
+        graph.add_edges_from(combinations(vertices, 2))
+    cliques = map(frozenset, nx.find_cliques(graph))
+    return nx.is_chordal(graph) and all(any(clique <= held for held in sets) for clique in cliques)
+
+
+def _assert_is_junction_tree(tree, masks):
+    """Lauritzen, Graphical Models, 2.1.3: each clique meets all before it in what it shares with one of them."""
+    maximal = {mask for mask in masks if mask and not any(mask != m and mask & m == mask for m in masks)}
+    assert sorted(tree.cliques) == sorted(maximal)
+    assert len(tree.parents) == len(tree.separators) == len(tree.children) == len(tree.cliques)
+    assert tree.vertices == reduce(or_, tree.cliques, 0)
+    for i, (clique, parent, separator) in enumerate(zip(tree.cliques, tree.parents, tree.separators)):
+        assert clique & reduce(or_, tree.cliques[:i], 0) == separator
+        assert -1 <= parent < i
+        assert (parent == -1) == (separator == 0)
+        assert separator == 0 or separator == clique & tree.cliques[parent]
+    assert {(p, c) for p, below in enumerate(tree.children) for c in below} == {
+        (parent, child) for child, parent in enumerate(tree.parents) if parent >= 0
+    }
+
+
+@given(st.data())
+def test_every_decomposable_collection_has_a_junction_tree_with_running_intersection(data):
+    domain = data.draw(domains())
+    masks = data.draw(decomposable_masks(domain))
+    _assert_is_junction_tree(JunctionTree.of(domain, masks), masks)
+
+
+@given(st.data())
+def test_collections_of_random_margins_are_refused_exactly_when_they_are_not_decomposable(data):
+    domain = data.draw(domains())
+    masks = list(map(domain.mask, data.draw(st.lists(margins(domain), max_size=5))))
+    if _is_decomposable(masks):
+        _assert_is_junction_tree(JunctionTree.of(domain, masks), masks)
+    else:
+        with pytest.raises(NotDecomposableError):
+            JunctionTree.of(domain, masks)
+
+
+@given(st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), max_size=9))
+def test_collections_of_small_margins_are_refused_exactly_when_they_are_not_decomposable(sets):
+    """Long cycles come up among pairs and triangles of seven vertices."""
+    masks = [sum(1 << vertex for vertex in vertices) for vertices in sets]
+    if _is_decomposable(masks):
+        _assert_is_junction_tree(JunctionTree.of(PLAIN, masks), masks)
+    else:
+        with pytest.raises(NotDecomposableError, match="chordless cycle"):
+            JunctionTree.of(PLAIN, masks)
+
+
+@given(st.data())
+def test_a_decomposable_collection_less_a_clique_or_plus_a_margin_is_judged_by_definition(data):
+    """Close misses: one margin cut in two, or one margin too many."""
+    domain = data.draw(domains())
+    masks = list(data.draw(decomposable_masks(domain)))
+    if masks and data.draw(st.booleans()):
+        cut = masks.pop()
+        low = cut & -cut
+        masks += [cut & ~low, low | (cut & (cut - 1) & -(cut & (cut - 1)))]
+    else:
+        masks.append(domain.mask(data.draw(margins(domain))))
+    if _is_decomposable(masks):
+        _assert_is_junction_tree(JunctionTree.of(domain, masks), masks)
+    else:
+        with pytest.raises(NotDecomposableError):
+            JunctionTree.of(domain, masks)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_has_a_junction_tree_or_is_refused(shape):
+    masks = list(map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+    assert _is_decomposable(masks) == (shape not in NOT_DECOMPOSABLE)
+    if shape in NOT_DECOMPOSABLE:
+        with pytest.raises(NotDecomposableError, match="chordless cycle, or a clique that is in none of the margins"):
+            JunctionTree.of(SHAPE_DOMAIN, masks)
+    else:
+        _assert_is_junction_tree(JunctionTree.of(SHAPE_DOMAIN, masks), masks)
+
+
+def test_the_refusal_can_be_caught_as_a_value_error():
+    assert issubclass(NotDecomposableError, ValueError)
+
+
+@given(st.data())
+def test_the_separators_are_those_of_a_maximum_spanning_tree(data):
+    """Any junction tree has the same separators, each as many times (Lauritzen, Graphical Models, 2.1.3)."""
+    domain = data.draw(domains())
+    tree = JunctionTree.of(domain, data.draw(decomposable_masks(domain)))
+    overlaps = nx.Graph()
+    overlaps.add_nodes_from(tree.cliques)
+    overlaps.add_edges_from((a, b, {"weight": (a & b).bit_count()}) for a, b in combinations(tree.cliques, 2) if a & b)
+    spanning = nx.maximum_spanning_tree(overlaps)
+    assert Counter(a & b for a, b in spanning.edges) == Counter(s for s in tree.separators if s)
+
+
+@given(st.data())
+def test_order_repetition_and_contained_margins_change_nothing(data):
+    domain = data.draw(domains())
+    masks = data.draw(decomposable_masks(domain))
+    tree = JunctionTree.of(domain, masks)
+    inside = [mask & domain.mask(data.draw(margins(domain))) for mask in masks]
+    again = data.draw(st.permutations([*masks, *masks, *inside, 0]))
+    assert JunctionTree.of(domain, again) == tree
+
+
+@given(st.data())
+def test_maximal_masks_are_those_that_no_other_contains_larger_first(data):
+    domain = data.draw(domains())
+    masks = [domain.mask(margin) for margin in data.draw(st.lists(margins(domain), max_size=8))]
+    maximal = maximal_masks(masks)
+    assert set(maximal) == {m for m in masks if m and not any(m != other and m & other == m for other in masks)}
+    assert maximal == sorted(set(maximal), key=lambda mask: (-mask.bit_count(), mask))
+
+
+@given(st.data())
+def test_the_cliques_that_hold_some_vertices_form_a_junction_tree(data):
+    domain = data.draw(domains())
+    tree = JunctionTree.of(domain, data.draw(decomposable_masks(domain)))
+    vertices = domain.mask(data.draw(margins(domain)))
+    part = tree.containing(vertices)
+    holding = [clique for clique in tree.cliques if clique & vertices == vertices]
+    assert list(part.cliques) == holding
+    _assert_is_junction_tree(part, holding)
+    if vertices and holding:
+        assert part.parents.count(-1) == 1, "the cliques that share a vertex are connected"
+    if not vertices:
+        assert part == tree
+
+
+@given(st.data())
+def test_the_public_graph_is_a_forest_of_margins_joined_by_their_separators(data):
+    domain = data.draw(domains())
+    tree = JunctionTree.of(domain, data.draw(decomposable_masks(domain)))
+    graph = tree.graph()
+    assert [domain.mask(margin) for margin in tree.margins] == list(tree.cliques)
+    assert list(graph) == list(tree.margins)
+    assert len(graph) - graph.number_of_edges() == tree.parents.count(-1)
+    assert not graph or nx.is_forest(graph)
+    for one, other, separator in graph.edges(data="separator"):
+        assert domain.mask(separator) == domain.mask(one) & domain.mask(other) != 0
+    for vertex in range(domain.vertex_count):
+        holding = [margin for margin in graph if domain.mask(margin) >> vertex & 1]
+        assert not holding or nx.is_connected(graph.subgraph(holding))

@@ -1,0 +1,152 @@
+"""Bounds of margins and boxes hold, are attained where they say so, and agree with those of single cells."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from brute_force import Array, dense_marginal, joint_array, places
+from models.arrays import BoolArray
+from models.errors import DomainMismatchError
+from models.graphs.collection import Collection
+from models.inference.calibrated_tree import CalibratedTree
+from models.inference.frechet_bounds import FrechetBounds
+from models.inference.iterative_fitting import iterative_fit
+from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.tree_margins import expected_counts, proportional
+from models.programs.cell_bounds import CountBounds, Value, cell_bounds
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from strategies import SHAPE_DOMAIN, SHAPES, data_cubes, decomposable_collections, margins, shape_cube
+
+
+def joint_of(collection: Collection) -> Array:
+    return joint_array(collection.cube.table(sum(collection.domain.attribute_masks)))
+
+
+def indicator(domain: Domain, box: Mapping[str, BoolArray]) -> Array:
+    inside = np.ones([h.size(0) for h in domain.hierarchies])
+    for axis, attribute in enumerate(domain.attributes):
+        if attribute in box:
+            others = [other for other in range(inside.ndim) if other != axis]
+            inside = inside * np.expand_dims(box[attribute], others)
+    return inside
+
+
+def brute_force(collection: Collection, inside: Array) -> tuple[int, int]:
+    """Least and largest number of rows inside by integer programming over all base cells."""
+    rows, right, joint = [], [], joint_of(collection)
+    for margin in ({}, *collection.margins):
+        target = dense_marginal(joint, collection.domain, margin)
+        index = np.broadcast_arrays(*places(collection.domain, margin))
+        linear = np.ravel_multi_index(index, target.shape).ravel()
+        rows.append((linear == np.arange(target.size)[:, None]).astype(float))
+        right.append(target.ravel())
+    exact = LinearConstraint(np.vstack(rows), np.concatenate(right), np.concatenate(right))
+    found = [
+        milp(s * inside.ravel(), constraints=exact, integrality=np.ones(joint.size), bounds=Bounds(0, np.inf)).fun * s
+        for s in (1, -1)
+    ]
+    return round(found[0]), round(found[1])
+
+
+def check_box(collection: Collection, box: Mapping[str, BoolArray], seconds: float) -> CountBounds:
+    inside = indicator(collection.domain, box)
+    low, high = brute_force(collection, inside)
+    bounds = FrechetBounds.of(collection).of_box(box).bounds(seconds)
+    assert bounds.lower <= low <= (joint_of(collection) * inside).sum() <= high <= bounds.upper
+    if bounds.sharp:
+        assert (bounds.lower, bounds.upper) == (low, high)
+    return bounds
+
+
+@st.composite
+def boxes(draw: st.DrawFn, domain: Domain) -> dict[str, BoolArray]:
+    """For some attributes a set of values of some level, as base values."""
+    box = {}
+    for attribute in sorted(draw(st.sets(st.sampled_from(domain.attributes)))):
+        hierarchy = domain.hierarchy(attribute)
+        level = draw(st.integers(0, hierarchy.height))
+        chosen = draw(st.lists(st.booleans(), min_size=hierarchy.size(level), max_size=hierarchy.size(level)))
+        box[attribute] = np.array(chosen)[hierarchy.lift(0, level)]
+    return box
+
+
+@settings(max_examples=80)
+@given(decomposable_collections(), st.data())
+def test_bounds_of_boxes_hold_and_are_attained_where_they_say_so(collection: Collection, data: st.DataObject) -> None:
+    box = data.draw(boxes(collection.domain))
+    bounds = check_box(collection, box, 0.0)
+    weights = {a: inside.astype(float) for a, inside in box.items()}
+    expected = CalibratedTree.of(MaximumEntropy(collection)).expectation(weights)
+    assert bounds.lower - 1e-9 <= expected <= bounds.upper + 1e-9
+
+
+@settings(max_examples=60)
+@given(data_cubes(max_cells=100), st.data())
+def test_bounds_hold_for_collections_of_any_shape(cube: DataCube, data: st.DataObject) -> None:
+    drawn = data.draw(st.lists(margins(cube.domain), min_size=1, max_size=4))
+    collection = Collection.of(cube, [cube.domain.mask(margin) for margin in drawn])
+    box = data.draw(boxes(cube.domain))
+    bounds = check_box(collection, box, 0.0)
+    check_box(collection, box, 5.0)
+    if collection.masks:
+        tree = CalibratedTree.fitted(iterative_fit(collection), cube.total)
+        expected = tree.expectation({a: inside.astype(float) for a, inside in box.items()})
+        assert bounds.lower - 1e-6 <= expected <= bounds.upper + 1e-6
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if SHAPES[shape]])
+def test_bounds_of_boxes_hold_in_every_shape_and_programs_make_them_sharp(shape: str) -> None:
+    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        box = {a: rng.random(h.size(0)) < 0.5 for a, h in SHAPE_DOMAIN.items() if rng.random() < 0.6}
+        check_box(collection, box, 0.0)
+        assert check_box(collection, box, 5.0).sharp
+
+
+def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
+    """No separator is fixed, and no single separator glues two counted tables."""
+    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
+    ends = {"a": np.array([True, False, True]), "d": np.array([True, False])}
+    assert not FrechetBounds.of(collection).of_box(ends).bounds().sharp
+    assert FrechetBounds.of(collection).of_box(ends).bounds(5.0).sharp
+
+
+@settings(max_examples=100)
+@given(decomposable_collections(), st.data())
+def test_bounds_of_a_margin_hold_for_the_table_and_what_is_expected_of_it(
+    collection: Collection, data: st.DataObject
+) -> None:
+    domain = collection.domain
+    margin = dict(data.draw(st.permutations(list(data.draw(margins(domain)).items()))))
+    bounds = FrechetBounds.of(collection).of_margin(margin)
+    held = [a for a in domain.attributes if a in margin]
+    true = dense_marginal(joint_of(collection), domain, margin)
+    true = true.reshape([domain.hierarchy(a).size(margin[a]) for a in held]).transpose([held.index(a) for a in margin])
+    expected = expected_counts(proportional(CalibratedTree.of(MaximumEntropy(collection))), margin)
+    assert np.all(bounds.lower <= true)
+    assert np.all(true <= bounds.upper)
+    assert np.all(bounds.lower <= expected + 1e-9)
+    assert np.all(expected <= bounds.upper + 1e-9)
+    assert np.all(bounds.upper[expected == 0] == 0), "cells that are expected to be empty are empty"
+    place = tuple(data.draw(st.integers(0, size - 1)) for size in expected.shape)
+    single = cell_bounds(collection, {a: Value(margin[a], code) for a, code in zip(margin, place)})
+    assert single.lower >= bounds.lower[place]
+    assert single.upper <= bounds.upper[place]
+    if bounds.sharp:
+        assert (single.lower, single.upper) == (bounds.lower[place], bounds.upper[place])
+
+
+def test_an_empty_set_holds_nothing_and_a_set_of_everything_all() -> None:
+    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
+    source = FrechetBounds.of(collection)
+    assert source.of_box({"a": np.zeros(3, dtype=bool)}).bounds() == CountBounds(0, 0, sharp=True)
+    total = collection.cube.total
+    assert source.of_box({"a": np.ones(3, dtype=bool)}).bounds() == CountBounds(total, total, sharp=True)
+    with pytest.raises(DomainMismatchError, match="'a'"):
+        source.of_box({"a": np.ones(2, dtype=bool)})

@@ -1,0 +1,60 @@
+"""The fit on the triangulated tree is the full joint's maximum entropy, for collections of any shape."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
+from models.graphs.collection import Collection
+from models.inference.expected_counts import expected_marginal
+from models.inference.iterative_fitting import iterative_fit
+from models.inference.maximum_entropy import MaximumEntropy
+from models.programs.possible_cells import TooManyCellsError
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from strategies import data_cubes, decomposable_collections, margins
+
+
+@settings(max_examples=60)
+@given(decomposable_collections())
+def test_the_fit_of_a_decomposable_collection_is_its_closed_form(collection: Collection) -> None:
+    if not collection.masks:
+        return
+    fit = iterative_fit(collection)
+    q = MaximumEntropy(collection)
+    for clique in fit.tree.cliques:
+        fitted, exact = fit.marginal(clique), expected_marginal(q, collection.domain.margin(clique))
+        kept = fitted.expected > 1e-9
+        assert fitted.expected[kept] == pytest.approx(exact.expected, abs=1e-6)
+
+
+@settings(max_examples=40)
+@given(data_cubes(max_cells=100), st.data())
+def test_the_fit_of_any_collection_is_that_of_the_full_joint(cube: DataCube, data: st.DataObject) -> None:
+    drawn = [m for m in data.draw(st.lists(margins(cube.domain), min_size=2, max_size=4)) if m]
+    collection = Collection.of(cube, [cube.domain.mask(margin) for margin in drawn])
+    if not collection.masks:
+        return
+    table = cube.table(sum(cube.domain.attribute_masks))
+    joint = joint_array(table) / table.total
+    expected = iterative_proportional_fitting(joint, cube.domain, drawn)
+    fit = iterative_fit(collection)
+    if fit.residual > 1e-6:
+        return  # a limit on the boundary is approached slowly; the checks call that undecided
+    for margin in drawn:
+        ours = fit.marginal(cube.domain.mask(margin))
+        dense = dense_marginal(expected, cube.domain, margin) * table.total
+        assert ours.expected.sum() == pytest.approx(table.total)
+        assert np.sort(ours.expected[ours.expected > 1e-6]) == pytest.approx(np.sort(dense[dense > 1e-6]), abs=1e-4)
+
+
+def test_too_many_cells_are_refused() -> None:
+    domain = Domain.of({name: Hierarchy.flat("wxyz") for name in "abcd"})
+    codes = dict(zip("abcd", np.random.default_rng(1).integers(0, 4, (4, 200))))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, np.ones(200, dtype=np.int64))
+    cycle = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "da")]
+    with pytest.raises(TooManyCellsError, match="more than 10"):
+        iterative_fit(Collection.of(DataCube([table]), cycle), limit=10)

@@ -1,0 +1,259 @@
+"""The closed form: it is the maximum-entropy joint, and each of its figures equals brute force over that joint."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from brute_force import (
+    base_cells,
+    dense_marginal,
+    free_parameter_count,
+    iterative_proportional_fitting,
+    joint_array,
+    kl_divergence,
+    places,
+)
+from models.errors import DomainMismatchError, NotDecomposableError
+from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from strategies import (
+    NOT_DECOMPOSABLE,
+    SHAPE_DOMAIN,
+    SHAPES,
+    contingency_tables,
+    data_cubes,
+    decomposable_collections,
+    margins,
+    shape_cube,
+)
+
+DECOMPOSABLE = [shape for shape in SHAPES if shape not in NOT_DECOMPOSABLE]
+
+
+def _base(cube):
+    return cube.table(sum(cube.domain.attribute_masks))
+
+
+def _of_shape(shape):
+    return Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+
+
+def _joint(collection):
+    """The closed form laid out over all base cells."""
+    shape = [hierarchy.size(0) for hierarchy in collection.domain.hierarchies]
+    return np.exp(MaximumEntropy(collection).log_probability(base_cells(collection.domain))).reshape(shape)
+
+
+def _assert_is_maximum_entropy(collection):
+    p = joint_array(_base(collection.cube)) / collection.cube.total
+    q = _joint(collection)
+    fitted = iterative_proportional_fitting(p, collection.domain, collection.margins)
+    np.testing.assert_allclose(q, fitted, atol=1e-10)
+    for margin in collection.margins:
+        np.testing.assert_allclose(*(dense_marginal(joint, collection.domain, margin) for joint in (q, p)), atol=1e-12)
+
+
+def _assert_figures_equal_brute_force(collection):
+    domain, rows = collection.domain, collection.cube.total
+    p, q, model = joint_array(_base(collection.cube)) / rows, _joint(collection), MaximumEntropy(collection)
+    log_likelihood = sum(rows * p[p > 0] * np.log(q[p > 0]))
+    parameters = free_parameter_count(domain, collection.margins)
+    assert model.kl_divergence == pytest.approx(kl_divergence(p, q), abs=1e-9)
+    assert model.cross_entropy == pytest.approx(-log_likelihood / rows, abs=1e-9)
+    assert model.log_likelihood == pytest.approx(log_likelihood, abs=1e-7)
+    assert model.deviance == pytest.approx(2 * rows * kl_divergence(p, q), abs=1e-7)
+    assert model.parameter_count == parameters
+    assert model.degrees_of_freedom == p.size - 1 - parameters
+    assert model.aic == pytest.approx(2 * parameters - 2 * log_likelihood, abs=1e-6)
+    assert model.bic == pytest.approx(np.log(rows) * parameters - 2 * log_likelihood, abs=1e-6)
+
+
+@settings(max_examples=200)
+@given(decomposable_collections())
+def test_the_closed_form_is_the_maximum_entropy_joint(collection):
+    """KG06 Theorem 6.1 against iterative proportional fitting."""
+    _assert_is_maximum_entropy(collection)
+
+
+@given(decomposable_collections(max_cells=100))
+def test_every_figure_equals_brute_force_over_the_joint(collection):
+    _assert_figures_equal_brute_force(collection)
+
+
+@pytest.mark.parametrize("shape", DECOMPOSABLE)
+def test_every_decomposable_shape_has_the_closed_form_and_its_figures(shape):
+    _assert_is_maximum_entropy(_of_shape(shape))
+    _assert_figures_equal_brute_force(_of_shape(shape))
+
+
+@pytest.mark.parametrize("shape", sorted(NOT_DECOMPOSABLE))
+def test_a_collection_that_is_not_decomposable_is_refused_at_once(shape):
+    with pytest.raises(NotDecomposableError):
+        MaximumEntropy(_of_shape(shape))
+
+
+@given(decomposable_collections())
+def test_values_under_one_published_value_are_equally_likely(collection):
+    model, q = MaximumEntropy(collection), _joint(collection)
+    finest = {attribute: model.finest_level(attribute) for attribute in collection.domain.attributes}
+    for attribute, level in finest.items():
+        shown = [margin[attribute] for margin in collection.margins if attribute in margin]
+        assert level == min(shown, default=collection.domain.hierarchy(attribute).height)
+    published = places(collection.domain, finest)
+    sums, leaves = np.zeros([axis.max() + 1 for axis in published]), np.zeros([axis.max() + 1 for axis in published])
+    np.add.at(sums, published, q)
+    np.add.at(leaves, published, np.ones(q.shape))
+    np.testing.assert_allclose(q, (sums / leaves)[published], atol=1e-12)
+
+
+@given(data_cubes())
+def test_the_base_table_loses_nothing_and_publishing_nothing_leaves_all_cells_equal(cube):
+    everything = MaximumEntropy(Collection.of(cube, [sum(cube.domain.attribute_masks)]))
+    nothing = MaximumEntropy(Collection.of(cube, []))
+    p = joint_array(_base(cube)) / cube.total
+    assert everything.kl_divergence == pytest.approx(0, abs=1e-12)
+    assert everything.degrees_of_freedom == 0
+    np.testing.assert_allclose(_joint(everything.collection), p, atol=1e-12)
+    assert nothing.kl_divergence == pytest.approx(kl_divergence(p, np.full(p.shape, 1 / p.size)), abs=1e-9)
+    assert nothing.parameter_count == 0
+    np.testing.assert_allclose(_joint(nothing.collection), 1 / p.size)
+
+
+@given(decomposable_collections())
+def test_publishing_more_never_raises_the_divergence(collection):
+    """KG06 Theorem 6.3, one clique after the other in perfect sequence and then joined with its parent."""
+    cliques, parents = collection.junction_tree.cliques, collection.junction_tree.parents
+    sequence = [cliques[:n] for n in range(len(cliques) + 1)]
+    sequence += [[*cliques[:-1], cliques[-1] | cliques[parents[-1]]]] if cliques and parents[-1] >= 0 else []
+    divergences = [MaximumEntropy(Collection.of(collection.cube, masks)).kl_divergence for masks in sequence]
+    assert all(finer <= coarser + 1e-12 for coarser, finer in pairwise(divergences))
+    assert min(divergences) >= 0
+
+
+@given(decomposable_collections(), st.data())
+def test_order_repeats_and_implied_margins_change_no_figure(collection, data):
+    implied = [mask & collection.domain.mask(data.draw(margins(collection.domain))) for mask in collection.masks]
+    again = Collection.of(collection.cube, data.draw(st.permutations([*collection.masks, *implied, 0])))
+    one, other = MaximumEntropy(collection), MaximumEntropy(again)
+    assert one.kl_divergence == other.kl_divergence
+    assert one.parameter_count == other.parameter_count
+    assert one.resolutions == other.resolutions
+    np.testing.assert_array_equal(_joint(collection), _joint(again))
+
+
+@given(decomposable_collections(), st.data())
+def test_recoding_values_and_reordering_attributes_changes_no_figure(collection, data):
+    domain, base = collection.domain, _base(collection.cube)
+    names = data.draw(st.permutations(domain.attributes))
+    other = Domain.of({a: Hierarchy.from_rows(data.draw(st.permutations(domain.hierarchy(a).rows()))) for a in names})
+    codes = {
+        a: np.array([other.hierarchy(a).code(domain.hierarchy(a).labels[0][code], 0) for code in column])
+        for a, column in zip(base.attributes, base.codes)
+    }
+    cube = DataCube([ContingencyTable.from_cells(other, base.margin, codes, base.counts)])
+    moved = MaximumEntropy(Collection.of(cube, map(other.mask, collection.margins)))
+    model = MaximumEntropy(collection)
+    assert moved.kl_divergence == pytest.approx(model.kl_divergence, abs=1e-12)
+    assert (moved.parameter_count, moved.degrees_of_freedom) == (model.parameter_count, model.degrees_of_freedom)
+    cells = dict(zip(base.attributes, base.codes))
+    np.testing.assert_allclose(moved.log_probability(codes), model.log_probability(cells), atol=1e-12)
+
+
+@given(decomposable_collections())
+def test_the_published_marginals_alone_give_the_same_distribution(collection):
+    """An analyst has no base table: all but the divergence from it must come from the marginals."""
+    assume(collection.masks)
+    analyst = Collection.of(DataCube(collection.tables), collection.masks)
+    np.testing.assert_array_equal(_joint(analyst), _joint(collection))
+    assert MaximumEntropy(analyst).cross_entropy == MaximumEntropy(collection).cross_entropy
+    if sum(collection.domain.attribute_masks) not in collection.masks:
+        with pytest.raises(DomainMismatchError, match="no table shows the margin"):
+            _ = MaximumEntropy(analyst).kl_divergence
+
+
+@given(decomposable_collections(), st.data())
+def test_the_cross_entropy_is_that_of_the_rows_and_lowest_for_the_rows_own_model(collection, data):
+    """Gibbs: another table's model of the same shape explains these rows no better."""
+    rows = joint_array(_base(collection.cube))
+    other = DataCube([data.draw(contingency_tables(collection.domain))])
+    q = _joint(Collection.of(other, collection.masks))
+    if (q[rows > 0] > 0).all():
+        mean = -sum(rows[rows > 0] * np.log(q[rows > 0])) / rows.sum()
+        assert MaximumEntropy(collection).cross_entropy <= mean + 1e-9
+
+
+def test_figures_in_a_domain_too_large_to_lay_out_are_those_of_the_rows():
+    """10^28 cells: the divergence is the mean log ratio over the rows."""
+    rng = np.random.default_rng(0)
+    rows = [(str(value), f"{value // 10}x", "*") for value in range(100)]
+    domain = Domain.of({f"q{i}": Hierarchy.from_rows(rows) for i in range(14)})
+    base = dict.fromkeys(domain.attributes, 0)
+    codes = dict(zip(domain.attributes, rng.integers(0, 100, (14, 200)) // 30 * 30))
+    table = ContingencyTable.from_cells(domain, base, codes, rng.integers(1, 9, 200))
+    chain = [{f"q{i}": 0, f"q{i + 1}": 1} | ({f"q{i + 1}": 0} if i % 3 else {}) for i in range(12)]
+    model = MaximumEntropy(Collection.of(DataCube([table]), map(domain.mask, chain)))
+    p = table.counts / table.total
+    log_q = model.log_probability(dict(zip(table.attributes, table.codes)))
+    assert model.kl_divergence == pytest.approx(p @ (np.log(p) - log_q), abs=1e-9)
+    assert model.degrees_of_freedom == 100**14 - 1 - model.parameter_count
+
+
+def _r_table(example):
+    """One of R's tables: values without generalizations, the first variable fastest."""
+    domain = Domain.of({name: Hierarchy.flat(labels) for name, labels in zip(example["vars"], example["levels"])})
+    shape = [len(labels) for labels in example["levels"]]
+    codes = dict(zip(domain.attributes, np.unravel_index(np.arange(np.prod(shape)), shape, order="F")))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, np.array(example["counts"]))
+    return domain, codes, DataCube([table])
+
+
+def _generators(model):
+    return [[names] if isinstance(names, str) else names for names in model["generators"]]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "fitted_count"), [("HairEyeColor", 4), ("UCBAdmissions", 3), ("Titanic", 4)])
+def test_deviance_degrees_of_freedom_and_fit_are_those_of_r_loglin(shared_vectors, name, fitted_count):
+    """Every decomposable model among R's; the others, which loglin iterates for, are refused."""
+    example = json.loads((shared_vectors / "loglin.json").read_text())[name]
+    domain, codes, cube = _r_table(example)
+    assert cube.total == example["n"]
+    fitted = 0
+    for model in example["models"]:
+        collection = Collection.of(cube, [domain.mask(dict.fromkeys(names, 0)) for names in _generators(model)])
+        if not collection.is_decomposable:
+            with pytest.raises(NotDecomposableError):
+                MaximumEntropy(collection)
+            continue
+        q, fitted = MaximumEntropy(collection), fitted + 1
+        assert q.deviance == pytest.approx(model["lrt"], abs=1e-8)
+        assert q.degrees_of_freedom == model["df"]
+        np.testing.assert_allclose(cube.total * np.exp(q.log_probability(codes)), model["fit"], rtol=1e-9, atol=1e-9)
+    assert fitted == fitted_count
+
+
+@pytest.mark.data
+def test_cliques_and_separators_give_the_published_bounds_of_the_czech_autoworkers(shared_vectors):
+    """Dobra and Fienberg: min over the cliques, and sum over cliques less sum over separators, around the estimate."""
+    example = json.loads((shared_vectors / "autoworkers.json").read_text())
+    names = example["variables"]
+    domain = Domain.of({name: Hierarchy.flat(["0", "1"]) for name in names})
+    codes = dict(zip(names, np.unravel_index(np.arange(64), [2] * 6, order="F")))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.array(example["counts"]))
+    masks = [domain.mask(dict.fromkeys(clique, 0)) for clique in example["cliques"]]
+    q = MaximumEntropy(Collection.of(DataCube([table]), masks))
+    cliques, separators = ([t.counts_of(codes) for t in tables] for tables in (q.clique_tables, q.separator_tables[1:]))
+    assert np.minimum.reduce(cliques).tolist() == example["upper"]
+    assert np.maximum(np.sum(cliques, axis=0) - np.sum(separators, axis=0), 0).tolist() == example["lower"]
+    expected = table.total * np.exp(q.log_probability(codes))
+    assert (np.array(example["lower"]) <= expected).all()
+    assert (expected <= np.array(example["upper"])).all()
+    assert q.degrees_of_freedom == 63 - (3 + 15 + 7 - 1 - 3)

@@ -1,0 +1,226 @@
+"""Hierarchies: levels nest, maps between levels agree with the rows, and bad rows are refused without quoting them."""
+
+import csv
+from itertools import combinations_with_replacement, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brute_force import lifted
+from models.errors import HierarchyError, MarginalsError
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
+from strategies import hierarchies
+
+SECRET = "unspeakable"
+"""Stands for a value of the data, which no message may repeat."""
+
+
+@given(hierarchies())
+def test_reading_the_rows_of_a_hierarchy_gives_it_back(hierarchy):
+    assert Hierarchy.from_rows(hierarchy.rows()) == hierarchy
+
+
+@given(hierarchies())
+def test_every_map_between_levels_follows_the_rows(hierarchy):
+    for fine, coarse in combinations_with_replacement(range(hierarchy.height + 1), 2):
+        np.testing.assert_array_equal(hierarchy.lift(fine, coarse), lifted(hierarchy, fine, coarse))
+
+
+@given(hierarchies())
+def test_lifting_in_two_steps_equals_lifting_once(hierarchy):
+    for fine, middle, coarse in combinations_with_replacement(range(hierarchy.height + 1), 3):
+        steps = hierarchy.lift(middle, coarse)[hierarchy.lift(fine, middle)]
+        np.testing.assert_array_equal(steps, hierarchy.lift(fine, coarse))
+
+
+@given(hierarchies())
+def test_leaf_counts_count_the_rows_under_each_value(hierarchy):
+    rows = hierarchy.rows()
+    for level, labels in enumerate(hierarchy.labels):
+        assert hierarchy.leaf_counts(level).tolist() == [sum(row[level] == label for row in rows) for label in labels]
+
+
+@given(hierarchies())
+def test_code_is_the_inverse_of_labels(hierarchy):
+    for level, labels in enumerate(hierarchy.labels):
+        assert hierarchy.size(level) == len(labels)
+        assert [hierarchy.code(label, level) for label in labels] == list(range(len(labels)))
+        assert hierarchy.code(SECRET, level) is None
+
+
+@given(hierarchies(max_values=12), st.data())
+def test_a_restricted_hierarchy_keeps_the_rows_of_the_chosen_values_in_order(hierarchy, data):
+    chosen = data.draw(st.lists(st.integers(0, hierarchy.size(0) - 1), min_size=1))
+    kept = [row for code, row in enumerate(hierarchy.rows()) if code in chosen]
+    assert hierarchy.restricted_to(chosen).rows() == kept
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(256, np.uint8), (257, np.uint16)])
+def test_codes_have_the_smallest_dtype_that_holds_them(size, dtype):
+    hierarchy = Hierarchy.from_rows((str(i), f"g{i}", SUPPRESSED) for i in range(size))
+    assert hierarchy.lift(0, 0).dtype == hierarchy.lift(0, 1).dtype == hierarchy.lift(1, 1).dtype == dtype
+    assert hierarchy.lift(0, 1).tolist() == list(range(size))
+
+
+def test_the_cached_maps_cannot_be_changed_from_outside():
+    hierarchy = Hierarchy.flat("xyz")
+    with pytest.raises(ValueError, match="read-only"):
+        hierarchy.lift(0, 1)[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "at least one row"),
+        ([(SECRET,)], "row 1 has 1 column"),
+        ([("x", "g", "*"), (SECRET, "*")], "row 2 has 2 columns where row 1 has 3"),
+        ([("x", "*"), (SECRET, "x")], r"row 2 does not end in \*"),
+        ([(SECRET, "*"), ("x", "*"), (SECRET, "*")], "row 3 repeats"),
+        ([("x", "g", "h", "*"), ("y", "i", "j", "*"), (SECRET, "g", "j", "*")], r"row 3 is not nested: .* level 1 "),
+    ],
+)
+def test_bad_rows_are_refused_by_number_and_never_quoted(rows, message):
+    with pytest.raises(HierarchyError, match=message) as refused:
+        Hierarchy.from_rows(rows)
+    assert SECRET not in str(refused.value)
+
+
+@given(hierarchies(max_levels=3), st.data())
+def test_a_row_moved_to_another_branch_breaks_the_nesting_and_is_named(hierarchy, data):
+    """Rows are nested exactly when each label of a level comes with one label of the next."""
+    rows = [list(row) for row in hierarchy.rows()]
+    level = data.draw(st.integers(1, hierarchy.height))
+    row = data.draw(st.integers(0, len(rows) - 1))
+    rows[row][level] = data.draw(st.sampled_from([labels[level] for labels in rows]))
+    above = {(i, r[i]): {other[i + 1] for other in rows if other[i] == r[i]} for r in rows for i in range(len(r) - 1)}
+    if all(len(labels) == 1 for labels in above.values()):
+        assert Hierarchy.from_rows(rows).rows() == [tuple(r) for r in rows]
+    else:
+        with pytest.raises(HierarchyError, match=r"row \d+ is not nested"):
+            Hierarchy.from_rows(rows)
+
+
+@pytest.mark.parametrize(
+    ("labels", "parents", "message"),
+    [
+        ((("x", "y"),), (), r"last level that is all '\*'"),
+        ((("x", "y"), ("z",)), ((0, 0),), r"last level that is all '\*'"),
+        ((("x", "y"), ("*",)), (), "2 levels need 1 parent maps, got 0"),
+        (((SECRET, SECRET), ("*",)), ((0, 0),), "level 0 names a value twice"),
+        (((SECRET, "y"), ("*",)), ((0,),), "level 0 do not cover those of level 1"),
+        (((SECRET, "y"), ("*",)), ((0, 1),), "level 0 do not cover those of level 1"),
+        (((SECRET, "y"), ("g", "h"), ("*",)), ((1, 1), (0, 0)), "level 0 do not cover those of level 1"),
+    ],
+)
+def test_levels_that_do_not_nest_are_refused(labels, parents, message):
+    with pytest.raises(HierarchyError, match=message) as refused:
+        Hierarchy(labels, parents)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(("fine", "coarse"), [(1, 0), (-1, 1), (0, 3)])
+def test_lifting_downwards_or_to_levels_that_are_not_there_is_refused(fine, coarse):
+    hierarchy = Hierarchy.from_rows([("x", "g", "*"), ("y", "g", "*")])
+    with pytest.raises(HierarchyError, match=f"level {fine} to level {coarse} of a hierarchy of height 2"):
+        hierarchy.lift(fine, coarse)
+
+
+def test_what_a_hierarchy_refuses_can_be_caught_as_a_value_error():
+    assert issubclass(HierarchyError, ValueError)
+    assert issubclass(HierarchyError, MarginalsError)
+
+
+def test_a_flat_hierarchy_publishes_or_suppresses():
+    assert Hierarchy.flat(["x", "y"]).rows() == [("x", "*"), ("y", "*")]
+
+
+@given(st.lists(st.text("0123456789", min_size=1, max_size=5), min_size=1, unique=True), st.data())
+def test_prefixes_keep_the_first_characters_and_the_length(values, data):
+    lengths = sorted(data.draw(st.sets(st.integers(1, 6), max_size=3)), reverse=True)
+    hierarchy = Hierarchy.from_prefixes(values, lengths)
+    for value, (base, *cut, last) in zip(values, hierarchy.rows(), strict=True):
+        assert (base, last) == (value, "*")
+        assert [len(label) for label in cut] == [len(value)] * len(lengths)
+        assert [label.rstrip("*") for label in cut] == [value[:length] for length in lengths]
+
+
+@pytest.mark.parametrize("lengths", [[0], [-1], [3, 3], [2, 4]])
+def test_prefix_lengths_that_do_not_fall_are_refused(lengths):
+    with pytest.raises(HierarchyError, match="positive and fall"):
+        Hierarchy.from_prefixes([SECRET], lengths)
+
+
+@st.composite
+def interval_widths(draw):
+    """Widths that each divide the next: [5, 10], [1, 3, 6], [4]."""
+    widths = [draw(st.integers(1, 5))]
+    for _ in range(draw(st.integers(0, 2))):
+        widths.append(widths[-1] * draw(st.integers(2, 3)))
+    return widths
+
+
+@given(st.lists(st.integers(-60, 60), min_size=1), interval_widths(), st.integers(-7, 7))
+def test_each_whole_number_lies_in_its_intervals_and_each_interval_is_full(numbers, widths, start):
+    hierarchy = Hierarchy.from_intervals(map(str, numbers), widths, start)
+    rows = hierarchy.rows()
+    assert set(numbers) <= {int(row[0]) for row in rows}
+    for level, width in enumerate(widths, 1):
+        inside = {}
+        for row in rows:
+            inside.setdefault(row[level], []).append(int(row[0]))
+        for label, members in inside.items():
+            first, last = members[0], members[0] + width - 1
+            assert members == list(range(first, last + 1))
+            assert (first - start) % width == 0
+            assert label == (f"{first}-{last}" if width > 1 else str(first))
+
+
+@given(st.lists(st.integers(0, 60), min_size=1), st.data())
+def test_intervals_tell_no_more_about_the_data_than_the_outermost_ones(numbers, data):
+    """Another value of the same outermost intervals must not change the hierarchy."""
+    moved = [data.draw(st.integers(n // 20 * 20, n // 20 * 20 + 19)) for n in numbers]
+    one, other = (Hierarchy.from_intervals(map(str, values), [5, 20]) for values in (numbers, moved))
+    assert one == other
+
+
+def test_a_range_too_long_to_fill_up_holds_the_given_numbers_only():
+    hierarchy = Hierarchy.from_intervals(["7", "123456789", "7"], [10, 100])
+    assert hierarchy.rows() == [
+        ("7", "0-9", "0-99", "*"),
+        ("123456789", "123456780-123456789", "123456700-123456799", "*"),
+    ]
+
+
+@pytest.mark.parametrize("widths", [[], [0], [-5], [5, 7], [5, 5], [10, 5], [5, 0], [5, -5], [5, 10, 0]])
+def test_interval_widths_that_are_no_growing_multiples_are_refused(widths):
+    with pytest.raises(HierarchyError, match="each interval width must be a proper multiple"):
+        Hierarchy.from_intervals(["3"], widths)
+
+
+@pytest.mark.parametrize("value", [SECRET, "", "3.5"])
+def test_a_value_that_is_no_whole_number_is_refused_by_position(value):
+    with pytest.raises(HierarchyError, match="value 2 is not a whole number") as refused:
+        Hierarchy.from_intervals(["3", value], [5])
+    assert SECRET not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__, "the traceback of int() would quote the value"
+
+
+def test_intervals_over_no_values_are_refused():
+    with pytest.raises(HierarchyError, match="at least one value"):
+        Hierarchy.from_intervals([], [5])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("folder", ["hierarchies", "hierarchies-incognito"])
+def test_the_published_adult_hierarchies_are_read_whole(shared_data, folder):
+    files = sorted((shared_data / "adult" / folder).glob("*.csv"))
+    assert files
+    for file in files:
+        with file.open(newline="") as lines:
+            rows = [tuple(row) for row in csv.reader(lines, delimiter=";")]
+        hierarchy = Hierarchy.from_rows(rows)
+        assert hierarchy.rows() == rows
+        assert all(len(above) <= len(below) for below, above in pairwise(hierarchy.labels))

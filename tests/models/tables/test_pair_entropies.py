@@ -1,0 +1,46 @@
+"""All pairs at once equal each pair counted by itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.tables.contingency_table import ContingencyTable, entropy
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from models.tables.pair_entropies import pair_entropies
+
+
+def counted(first, second, sizes):
+    return entropy(np.bincount(first * sizes[1] + second, minlength=sizes[0] * sizes[1]))
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=5), st.integers(1, 300), st.integers(0, 1000))
+def test_they_equal_those_of_counting_each_pair(sizes, length, seed):
+    """Around 64 rows, the bits of a word, and beyond; the pair of a column with itself is the column."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, size, length) for size in sizes]
+    found = pair_entropies(columns, sizes, length)
+    assert found.shape == (len(sizes), len(sizes))
+    for i, first in enumerate(columns):
+        for j, second in enumerate(columns):
+            assert found[i, j] == pytest.approx(counted(first, second, (sizes[i], sizes[j])), abs=1e-12)
+
+
+def test_a_cube_that_has_learnt_its_pairs_says_the_same_without_counting(monkeypatch):
+    """Where every row is different; else, or with many values, nothing is learnt."""
+    domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abcde"})
+    cells = np.indices((3,) * 5).reshape(5, -1)[:, np.random.default_rng(0).permutation(243)[:150]]
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcde", 0), dict(zip("abcde", cells)), np.ones(150, int))
+    cube, plain = DataCube([table]), DataCube([table])
+    cube.learn_pairs()
+    masks = domain.attribute_masks
+    expected = {a | b: plain.entropy(a | b) for a in masks for b in masks if a != b}
+    monkeypatch.setattr(cube, "counts", None)
+    for mask, value in expected.items():
+        assert cube.entropy(mask) == pytest.approx(value, abs=1e-12)
+    double = ContingencyTable(domain, table.margin, table.codes, table.counts * 2)
+    weighted = DataCube([double])
+    weighted.learn_pairs()
+    assert "1 entropies cached" in repr(weighted)

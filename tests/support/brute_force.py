@@ -1,0 +1,85 @@
+"""Oracles that walk over every cell of the joint distribution; they read hierarchies as rows of labels and no more."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+
+Array = NDArray[np.float64]
+
+
+def lifted(hierarchy: Hierarchy, fine: int, coarse: int) -> NDArray[np.intp]:
+    """For each value of level `fine` the position of the value above it at level `coarse`, both as first seen."""
+    above = {row[fine]: row[coarse] for row in hierarchy.rows()}
+    labels = list(dict.fromkeys(above.values()))
+    return np.array([labels.index(label) for label in above.values()])
+
+
+def joint_array(table: ContingencyTable) -> Array:
+    """The counts of a base table as a dense array, one axis an attribute of the domain."""
+    joint = np.zeros([len(hierarchy.rows()) for hierarchy in table.domain.hierarchies])
+    for codes, count in zip(zip(*table.codes), table.counts):
+        joint[codes] += count
+    return joint
+
+
+def base_cells(domain: Domain) -> dict[str, NDArray[np.intp]]:
+    """The codes of all base cells, in the order of the raveled joint array."""
+    shape = [len(hierarchy.rows()) for hierarchy in domain.hierarchies]
+    return dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+
+
+def places(domain: Domain, margin: Mapping[str, int]) -> tuple[NDArray[np.intp], ...]:
+    """Index that sends each cell of the joint array to its cell in the margin; attributes left out get one value."""
+    levels = [margin.get(attribute, -1) for attribute in domain.attributes]
+    return np.ix_(*(lifted(hierarchy, 0, level) for hierarchy, level in zip(domain.hierarchies, levels)))
+
+
+def dense_marginal(joint: Array, domain: Domain, margin: Mapping[str, int]) -> Array:
+    """The marginal of a joint array: one axis an attribute of the domain, of length 1 where it is left out."""
+    return summed(joint, places(domain, margin))
+
+
+def summed(array: NDArray, index: tuple[NDArray[np.intp], ...]) -> NDArray:
+    """The entries of an array added up where the index sends them."""
+    result = np.zeros([axis.max() + 1 for axis in index], dtype=array.dtype)
+    np.add.at(result, index, array)
+    return result
+
+
+def iterative_proportional_fitting(
+    p: Array, domain: Domain, margins: Iterable[Mapping[str, int]], sweeps: int = 1000
+) -> Array:
+    """The maximum-entropy joint distribution that has the marginals of p, decomposable or not."""
+    q, targets = np.full(p.shape, 1 / p.size), [(places(domain, m), dense_marginal(p, domain, m)) for m in margins]
+    for _ in range(sweeps):
+        before = q
+        for index, target in targets:
+            current = summed(q, index)
+            ratio = np.divide(target, current, out=np.zeros_like(target), where=current > 0)
+            q = q * ratio[index]
+        if np.abs(q - before).max() < 1e-15:
+            break
+    return q
+
+
+def entropy(p: Array) -> float:
+    """Entropy in nats of a distribution."""
+    return -sum(x * np.log(x) for x in p.ravel() if x > 0)
+
+
+def kl_divergence(p: Array, q: Array) -> float:
+    """KL(p || q) in nats."""
+    return sum(x * np.log(x / y) for x, y in zip(p.ravel(), q.ravel()) if x > 0)
+
+
+def free_parameter_count(domain: Domain, margins: Iterable[Mapping[str, int]]) -> int:
+    """Dimension of the log-linear model: rank of the margins' indicators over the joint, less one for the total."""
+    cells = np.eye(np.prod([len(hierarchy.rows()) for hierarchy in domain.hierarchies]))
+    shape = [len(hierarchy.rows()) for hierarchy in domain.hierarchies]
+    columns = [[dense_marginal(cell.reshape(shape), domain, m).ravel() for cell in cells] for m in ({}, *margins)]
+    return int(np.linalg.matrix_rank(np.hstack(columns))) - 1

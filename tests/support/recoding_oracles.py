@@ -1,0 +1,95 @@
+"""Tables with roles for Hypothesis, and slow, plain checks of what local recoding publishes."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from checks.diversity.functional_diversity import Functional
+from marginals.anonymizers.local_recoding import LocalRecoding
+from marginals.tables.attribute import Role
+from marginals.tables.table import Table
+from models.tables.contingency_table import ContingencyTable
+from models.tables.generalized_cells import GeneralizedCells
+from strategies import contingency_tables, domains
+
+
+@st.composite
+def tables(draw: st.DrawFn, sensitive_count: int = 1) -> Table:
+    """2 .. 4 attributes in any order, of which so many are sensitive, with 1 .. 60 rows.
+
+    Table(7 rows, 5 distinct, 0 dropped; c (sensitive), a (quasi-identifier))
+    """
+    domain = draw(domains(min_attributes=sensitive_count + 1))
+    counts: ContingencyTable = draw(contingency_tables(domain))
+    secret = draw(st.permutations(domain.attributes))[:sensitive_count]
+    return Table(counts, {a: Role.SENSITIVE if a in secret else Role.QUASI_IDENTIFIER for a in domain.attributes})
+
+
+def requirements(most: int = 5) -> st.SearchStrategy[Functional]:
+    """Any (tau, l) with l of at most `most`.
+
+    functional:0.5,3      functional:1/3,2
+    """
+    shares = st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=12)
+    return st.builds(Functional, shares, st.integers(2, most))
+
+
+def line_holds(frequencies: Sequence[Fraction], requirement: Functional) -> bool:
+    """TZ09 Def. 4 word by word."""
+    ordered = sorted(frequencies, reverse=True)
+    return all(
+        sum(ordered[:k]) <= requirement.tau + (1 - requirement.tau) / (requirement.l - 1) * (k - 1)
+        for k in range(1, min(requirement.l, len(ordered) + 1))
+    )
+
+
+def classes_hold(recoding: LocalRecoding, table: Table, requirement: Functional) -> bool:
+    """Whether each class of the published frame is diverse, base values that occur in the table being equally likely.
+
+    Published values are told apart by the cells, not by their labels, of which a hierarchy may repeat some.
+    """
+    for attribute in table.sensitive:
+        axis = table.domain.index(attribute)
+        hierarchy = table.domain.hierarchy(attribute)
+        occurring = set(table.counts.column(attribute, 0).tolist())
+        public = [table.domain.index(a) for a in table.quasi_identifiers]
+        classes: dict[tuple[int, ...], dict[int, Fraction]] = {}
+        for nodes, count in zip(recoding.cells.nodes.tolist(), recoding.cells.counts.tolist()):
+            level = int(recoding.cells.taxonomies[axis].levels[nodes[axis]])
+            code = nodes[axis] - recoding.cells.taxonomies[axis].offsets[level]
+            under = {leaf for leaf, v in enumerate(hierarchy.lift(0, level).tolist()) if v == code} & occurring
+            held = classes.setdefault(tuple(nodes[i] for i in public), {})
+            for leaf in under:
+                held[leaf] = held.get(leaf, Fraction(0)) + Fraction(count, len(under))
+        for held in classes.values():
+            if not line_holds([mass / sum(held.values()) for mass in held.values()], requirement):
+                return False
+    return True
+
+
+def rows_that_fit(table: ContingencyTable, cells: GeneralizedCells) -> int:
+    """How many rows of a base table can go, each into one published cell that covers all its values, none overfull.
+
+    All of them and no fewer when the cells recode the table: a maximum flow from the rows to the cells.
+    """
+    pairs = []
+    covering = np.arange(len(cells))
+    patterns, pattern_of = np.unique(cells.levels, axis=0, return_inverse=True)
+    for number, levels in enumerate(patterns):
+        held = covering[pattern_of.ravel() == number]
+        place = {tuple(row): cell for cell, row in zip(held.tolist(), cells.nodes[held].tolist())}
+        shown = [t.at_level(int(level))[codes] for t, level, codes in zip(cells.taxonomies, levels, table.codes)]
+        for row, nodes in enumerate(np.stack(shown, axis=1).tolist()):
+            if tuple(nodes) in place:
+                pairs.append((row, place[tuple(nodes)]))
+    source, sink = len(table) + len(cells), len(table) + len(cells) + 1
+    edges = [(source, row, count) for row, count in enumerate(table.counts.tolist())]
+    edges += [(row, len(table) + cell, table.total) for row, cell in pairs]
+    edges += [(len(table) + cell, sink, count) for cell, count in enumerate(cells.counts.tolist())]
+    tails, heads, room = (np.array(column, dtype=np.int32) for column in zip(*edges))
+    graph = csr_array(coo_array((room, (tails, heads)), shape=(sink + 1, sink + 1)))
+    return int(maximum_flow(graph, source, sink).flow_value)

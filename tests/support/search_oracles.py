@@ -1,0 +1,134 @@
+"""Oracles for model search: all valid decomposable collections of a small domain, each looked at."""
+
+from collections.abc import Collection as AnyCollection
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, reduce
+from itertools import product
+from operator import or_
+
+from models.graphs.collection import Collection
+from models.graphs.interaction_graph import InteractionGraph
+from models.graphs.junction_tree import JunctionTree
+from models.graphs.moves import allowed_moves
+from models.inference.maximum_entropy import MaximumEntropy
+from models.search import Problem
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain, Mask
+from models.tables.hierarchy import Hierarchy
+
+Cliques = frozenset[Mask]
+
+
+def never() -> bool:
+    """A stop that never comes."""
+    return False
+
+
+class Countdown:
+    """Says stop from the turn after `left` on; counts how often it was asked."""
+
+    def __init__(self, left: int) -> None:
+        self.left, self.asked = left, 0
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self.asked > self.left
+
+
+def of_heights(heights: Iterable[int]) -> Domain:
+    """A domain of one base value each; masks and moves depend on the heights alone."""
+    return Domain.of({f"x{i}": Hierarchy.from_rows([("v",) + ("*",) * h]) for i, h in enumerate(heights)})
+
+
+def heights_of(domain: Domain) -> tuple[int, ...]:
+    return tuple(hierarchy.height for hierarchy in domain.hierarchies)
+
+
+def has_junction_tree(domain: Domain, cliques: AnyCollection[Mask]) -> bool:
+    try:
+        JunctionTree.of(domain, cliques)
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def by_antichains(heights: tuple[int, ...]) -> frozenset[Cliques]:
+    """Every set of margins, none within another, that has a junction tree."""
+    domain = of_heights(heights)
+    margins = [
+        sum(((1 << r) - 1) << offset for r, offset in zip(node, domain.offsets))
+        for node in product(*(range(h + 1) for h in heights))
+        if any(node)
+    ]
+
+    def extended(chosen: Cliques, left: list[Mask]) -> Iterator[Cliques]:
+        yield chosen
+        for i, margin in enumerate(left):
+            apart = [m for m in left[i + 1 :] if m & ~margin and margin & ~m]
+            yield from extended(chosen | {margin}, apart)
+
+    return frozenset(cliques for cliques in extended(frozenset(), margins) if has_junction_tree(domain, cliques))
+
+
+@lru_cache(maxsize=256)
+def by_moves(heights: tuple[int, ...]) -> frozenset[Cliques]:
+    """Everything that allowed moves lead to from nothing."""
+    frontier = [InteractionGraph.of(of_heights(heights), [])]
+    found = {frozenset[Mask]()}
+    while frontier:
+        graph = frontier.pop()
+        for move in allowed_moves(graph):
+            reached = move.apply(graph)
+            if (cliques := frozenset(reached.chordal_cliques())) not in found:
+                found.add(cliques)
+                frontier.append(reached)
+    return frozenset(found)
+
+
+def all_collections(domain: Domain) -> frozenset[Cliques]:
+    """All valid decomposable collections of a domain, each by its maximal margins."""
+    return by_antichains(heights_of(domain))
+
+
+def shows(cliques: Iterable[Mask], mask: Mask) -> bool:
+    return any(not mask & ~clique for clique in cliques)
+
+
+def is_finer(finer: Iterable[Mask], coarser: Iterable[Mask]) -> bool:
+    """Whether one collection shows all that another does."""
+    finer = list(finer)
+    return all(shows(finer, mask) for mask in coarser)
+
+
+def goes_on_from(longer: Cliques, part: Cliques) -> bool:
+    """Whether a perfect sequence of the longer collection begins with the margins of the part.
+
+    Prim's algorithm from the part on: a junction tree is a spanning tree of greatest overlap (Jensen and Jensen 1994).
+    """
+    if not part <= longer:
+        return False
+    shown, rest = set(part), set(longer - part)
+    while rest:
+        vertices = reduce(or_, shown, 0)
+        new = max(rest, key=lambda m: max(((m & clique).bit_count() for clique in shown), default=0))
+        if new & vertices and not shows(shown, new & vertices):
+            return False
+        shown.add(new)
+        rest.remove(new)
+    return True
+
+
+def value(cube: DataCube, cliques: Iterable[Mask], price: float = 0.0) -> float:
+    """KL divergence plus the price of the parameters, nats."""
+    model = MaximumEntropy(Collection.of(cube, cliques))
+    return model.kl_divergence + price * model.parameter_count
+
+
+def allowed_values(problem: Problem) -> dict[Cliques, float]:
+    """Every collection that a problem allows with its objective."""
+    return {
+        cliques: value(problem.cube, cliques, problem.price)
+        for cliques in all_collections(problem.cube.domain)
+        if problem.is_kept(cliques) and problem.constraint(cliques, 0) is None
+    }

@@ -1,0 +1,21 @@
+"""Releases in every shape, as somebody sees them who has the bundle alone."""
+
+from pathlib import Path
+
+import marginals
+from marginals.bundle.bundle_files import write_bundle
+from marginals.bundle.content import Published
+from marginals.tables.attribute import Role
+from models.graphs.collection import Collection
+from models.tables.data_cube import DataCube
+from strategies import SHAPE_DOMAIN, SHAPES, shape_cube
+
+ROLES = {a: Role.SENSITIVE if a == "d" else Role.QUASI_IDENTIFIER for a in SHAPE_DOMAIN.attributes}
+
+
+def release_of(shape: str, folder: Path) -> marginals.Release:
+    """A release of the margins of a shape, read back from its bundle in a folder."""
+    whole = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+    alone = Collection.of(DataCube(whole.tables), whole.masks)
+    write_bundle(Published(alone, ROLES), folder / shape)
+    return marginals.open_release(folder / shape)

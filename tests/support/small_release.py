@@ -1,0 +1,55 @@
+"""A small table with its config, and the command line run on it as a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+COMMAND = (sys.executable, "-c", "from marginals.commands.main import main; main()")
+
+CONFIG = """
+[data]
+path = "people.csv"
+[attributes.age]
+role = "quasi-identifier"
+intervals = [5, 10]
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.town]
+role = "quasi-identifier"
+[attributes.disease]
+role = "sensitive"
+[privacy]
+k_link = 5
+diversity = "entropy:2"
+"""
+
+
+def write_config(folder: Path, seed: int = 5) -> Path:
+    """A config and its table of 600 people."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 60, 600)
+    town = np.array(["Aix", "Ulm", "Ely"])[(age - 20) // 14]
+    ill = np.where(rng.random(600) < age / 100, "flu", rng.choice(["cold", "none, yet", 'a "b"'], 600))
+    frame = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], 600), "town": town, "disease": ill})
+    frame.to_csv(folder / "people.csv", index=False)
+    (folder / "release.toml").write_text(CONFIG)
+    return folder / "release.toml"
+
+
+def marginals_command(
+    *arguments: object, timeout: float = 120, **options: object
+) -> "subprocess.CompletedProcess[str]":
+    """The command, run to its end by Python on this source tree."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    given: Sequence[str] = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(given, capture_output=True, text=True, timeout=timeout, env=environment, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files of a folder by their paths in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -1,0 +1,214 @@
+"""Hypothesis strategies for everything the tests are about: hierarchies, domains, tables, margins and collections.
+
+All of them stay so small that an oracle can walk over every cell of the joint distribution (at most 400 cells).
+"""
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+from hypothesis import strategies as st
+
+from models.graphs.collection import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain, Mask
+from models.tables.hierarchy import Hierarchy
+from models.tables.margin import Margin
+
+MAX_CELLS = 400
+"""Bound on the number of base cells of a random domain."""
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn, max_values: int = 5, max_levels: int = 3) -> Hierarchy:
+    """A random tree over 1 .. max_values base values, of height 1 .. max_levels.
+
+    A level may merge nothing, and then repeats the labels below it; a level that merges everything is `*` already.
+    The labels of a merged value name its base values. Rows, for instance:
+
+        v0;v0;v0+v2;*          v0;*          v0;*;*
+        v1;v1;v1;*                           v1;*;*
+        v2;v2;v0+v2;*
+    """
+    size = draw(st.integers(1, max_values))
+    paths = [[f"v{value}"] for value in range(size)]
+    blocks = [{value} for value in range(size)]
+    for _ in range(draw(st.integers(1, max_levels)) - 1):
+        if draw(st.booleans()):
+            target = draw(st.lists(st.integers(0, len(blocks) - 1), min_size=len(blocks), max_size=len(blocks)))
+            merged: dict[int, set[int]] = {}
+            for block, parent in zip(blocks, target):
+                merged.setdefault(parent, set()).update(block)
+            blocks = list(merged.values())
+        for block in blocks:
+            for value in block:
+                paths[value].append("+".join(f"v{v}" for v in sorted(block)) if len(blocks) > 1 else "*")
+    return Hierarchy.from_rows(draw(st.permutations([(*path, "*") for path in paths])))
+
+
+@st.composite
+def domains(
+    draw: st.DrawFn,
+    min_attributes: int = 2,
+    max_attributes: int = 4,
+    max_values: int = 5,
+    max_levels: int = 3,
+    max_cells: int = MAX_CELLS,
+) -> Domain:
+    """2 .. 4 attributes named a, b, c, d in any order, with at most max_cells base cells together.
+
+    Margins sort their attributes by name while tables keep the domain's order, so the order here matters:
+
+        Domain(c: 3 values, 2 levels, a: 5 values, 3 levels)
+        Domain(b: 2 values, 1 levels, d: 1 values, 3 levels, a: 4 values, 2 levels)
+    """
+    names = draw(st.permutations("abcd"))[: draw(st.integers(min_attributes, max_attributes))]
+    room, chosen = max_cells, {}
+    for name in names:
+        chosen[name] = draw(hierarchies(min(max_values, room), max_levels))
+        room //= chosen[name].size(0)
+    return Domain.of(chosen)
+
+
+def contingency_tables(domain: Domain, max_cells: int = 20) -> st.SearchStrategy[ContingencyTable]:
+    """A table of 1 .. 60 rows over the base values; most cells of a larger domain stay empty.
+
+    ContingencyTable(a:0, c:0; 7 cells, 15 rows)
+    """
+    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+    cells = st.tuples(st.integers(0, prod(shape) - 1), st.integers(1, 3))
+
+    def table(drawn: list[tuple[int, int]]) -> ContingencyTable:
+        places, counts = (np.array(column) for column in zip(*drawn))
+        codes = dict(zip(domain.attributes, np.unravel_index(places, shape)))
+        return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)
+
+    return st.integers(1, max_cells).flatmap(lambda n: st.lists(cells, min_size=n, max_size=n)).map(table)
+
+
+@st.composite
+def margins(draw: st.DrawFn, domain: Domain) -> Margin:
+    """Any margin of a domain: each attribute left out or at any level, suppressed included.
+
+    Margin({})      Margin({'a': 1, 'c': 0})      Margin({'c': 2})
+    """
+    left_out = st.none()
+    levels = {attribute: draw(left_out | st.integers(0, hierarchy.height)) for attribute, hierarchy in domain.items()}
+    return Margin({attribute: level for attribute, level in levels.items() if level is not None})
+
+
+@st.composite
+def coarser_margins(draw: st.DrawFn, domain: Domain, margin: Mapping[str, int]) -> Margin:
+    """A margin that a table of the given one can be rolled up to: attributes left out, levels raised.
+
+    of Margin({'a': 0, 'c': 1}):      Margin({'a': 2})      Margin({'a': 0, 'c': 1})      Margin({})
+    """
+    kept = {
+        attribute: draw(st.none() | st.integers(level, domain.hierarchy(attribute).height))
+        for attribute, level in margin.items()
+    }
+    return Margin({attribute: level for attribute, level in kept.items() if level is not None})
+
+
+@st.composite
+def decomposable_masks(draw: st.DrawFn, domain: Domain, max_cliques: int = 7) -> tuple[Mask, ...]:
+    """The maximal margins of a valid decomposable collection, in any order; every such collection can come up.
+
+    Built as a perfect sequence, which is what decomposable means (Lauritzen, Graphical Models, Prop. 2.17): each new
+    margin takes a coarsening of an earlier one, the separator, and adds only induced attributes that no earlier margin
+    holds. It can refine an attribute beyond the separator, therefore, only where the separator already has all that
+    earlier margins know of it. As margins, over attributes of heights 3, 1 and 2:
+
+        {a: 0}, {a: 1, b: 0, c: 1}, {b: 0, c: 0}          {a: 2}, {b: 0}          (none at all)
+    """
+    heights = [hierarchy.height for hierarchy in domain.hierarchies]
+    seen = [0] * len(heights)
+    cliques: list[tuple[int, ...]] = []
+    for _ in range(draw(st.sampled_from([*range(4, max_cliques + 1), 3, 2, 1, 0]))):
+        earlier = draw(st.sampled_from(cliques)) if cliques else tuple(seen)
+        clique = list(earlier)
+        # a step or two at a time, else two or three margins hold everything and no separators are left to test
+        for _ in range(draw(st.sampled_from([1, 1, 1, *range(sum(earlier) + 1)])) if any(earlier) else 0):
+            i = draw(st.sampled_from([i for i, held in enumerate(earlier) if held]))
+            clique[i] = max(clique[i] - 1, 0)
+        free = [i for i, height in enumerate(heights) if clique[i] == seen[i] < height]
+        room = sum(heights[i] - seen[i] for i in free)
+        for _ in range(draw(st.sampled_from([*range(1, 3 if cliques else room), *range(room + 1)])) if free else 0):
+            i = draw(st.sampled_from(free))
+            clique[i] = min(clique[i] + 1, heights[i])
+        cliques.append(tuple(clique))
+        seen = list(map(max, seen, clique))
+    maximal = [
+        clique
+        for clique in dict.fromkeys(cliques)
+        if any(clique) and not any(clique != other and all(map(int.__le__, clique, other)) for other in cliques)
+    ]
+    masks = [
+        domain.mask({a: height - r for a, height, r in zip(domain.attributes, heights, clique)}) for clique in maximal
+    ]
+    return tuple(draw(st.permutations(masks)))
+
+
+@st.composite
+def data_cubes(draw: st.DrawFn, max_cells: int = MAX_CELLS) -> DataCube:
+    """A cube over the base table of a random domain.
+
+    DataCube(15 rows, 1 tables, 1 entropies cached)
+    """
+    return DataCube([draw(contingency_tables(draw(domains(max_cells=max_cells))))])
+
+
+@st.composite
+def decomposable_collections(draw: st.DrawFn, max_cells: int = MAX_CELLS) -> Collection:
+    """A valid decomposable collection over the cube of a random base table.
+
+    Collection(a:1, c:0; b:0, c:0)
+    """
+    cube = draw(data_cubes(max_cells))
+    return Collection.of(cube, draw(decomposable_masks(cube.domain)))
+
+
+SHAPES = {
+    "empty": [],
+    "singleton": [{"a": 0}],
+    "everything": [{"a": 0, "b": 0, "c": 0, "d": 0}],
+    "everything, generalized": [{"a": 1, "b": 0, "c": 1, "d": 0}],
+    "independent": [{"a": 0}, {"b": 0}, {"c": 0}, {"d": 0}],
+    "disconnected": [{"a": 0, "b": 0}, {"c": 1, "d": 0}],
+    "chain": [{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"c": 0, "d": 0}],
+    "star": [{"a": 0, "b": 0}, {"a": 0, "c": 0}, {"a": 0, "d": 0}],
+    "star through a generalized value": [{"a": 0, "b": 0}, {"a": 1, "c": 0}, {"a": 1, "d": 0}],
+    "tree of triangles": [{"a": 0, "b": 0, "c": 1}, {"b": 0, "c": 0}, {"a": 1, "b": 0, "d": 0}],
+    "permuted duplicates": [{"c": 0, "b": 0}, {"b": 0, "a": 0}, {"b": 0, "c": 0}, {"a": 1, "b": 0}, {"b": 0}],
+    "cycle": [{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"c": 0, "d": 0}, {"a": 0, "d": 0}],
+    "cycle through generalized values": [{"a": 1, "b": 0}, {"b": 0, "c": 1}, {"c": 1, "d": 0}, {"a": 1, "d": 0}],
+    "triangle without its clique": [{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"a": 0, "c": 0}],
+    "two refinements apart": [{"a": 0, "c": 1}, {"a": 1, "c": 0}, {"a": 1, "d": 0}],
+    "one clique from three levels": [{"a": 0, "b": 0}, {"a": 0, "c": 1}, {"b": 0, "c": 1}],
+}
+"""Margins over `SHAPE_DOMAIN` in every shape that a generating class can have."""
+
+NOT_DECOMPOSABLE = {
+    "cycle",
+    "cycle through generalized values",
+    "triangle without its clique",
+    "one clique from three levels",
+}
+"""The shapes that have a chordless cycle, or a clique that no margin holds."""
+
+SHAPE_DOMAIN = Domain.of(
+    {
+        "c": Hierarchy.from_rows([("c0", "x", "*"), ("c1", "x", "*"), ("c2", "x", "*"), ("c3", "y", "*")]),
+        "a": Hierarchy.from_rows([("a0", "u", "*"), ("a1", "v", "*"), ("a2", "u", "*")]),
+        "d": Hierarchy.flat(["d0", "d1"]),
+        "b": Hierarchy.flat(["b0", "b1"]),
+    }
+)
+
+
+def shape_cube() -> DataCube:
+    """The cube of 111 rows over `SHAPE_DOMAIN`, in 18 of its 48 cells."""
+    counts = np.arange(48) * 7 % 13 * (np.arange(48) * 5 % 7 < 3)
+    codes = dict(zip(SHAPE_DOMAIN.attributes, np.indices((4, 3, 2, 2)).reshape(4, -1)))
+    return DataCube([ContingencyTable.from_cells(SHAPE_DOMAIN, dict.fromkeys("abcd", 0), codes, counts)])
