@@ -326,7 +326,7 @@ class _Step:
             return 1.0, None
         counted = all(isinstance(suspect.claim, KLink | KCombinatorial) for suspect in suspects)
         level = self.margin[self.attribute]
-        if counted and self.collection.finest_resolution(self.attribute) == self.hierarchy.height - level:
+        if counted and self.collection.finest_level(self.attribute) == level:
             # Labels that stand in for hidden ones say how many base values there are, not how they merge.
             hidden = self.finer > 0 and self.hierarchy.labels[self.finer] == self.hierarchy.labels[0]
             return (None if hidden else self._all_large(classes, parts)), None

@@ -17,7 +17,7 @@ from checks.maxent.maxent_diversity import at_base_values, decided
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
-from models.search.constraint import Reach, Refusal
+from models.search.constraint import Refusal, RefusalScope
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 
@@ -91,7 +91,7 @@ class PrivacyConstraint:
         sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
         if self._max_sensitive_margins is not None and len(sensitive) > self._max_sensitive_margins:
             limit = self._max_sensitive_margins
-            return Refusal(f"more than {limit} margins with a sensitive attribute", Reach.LONGER)
+            return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
         if sensitive not in self._collections:
             self._collections[sensitive] = self._collection_refusal(sensitive)
         return self._collections[sensitive]
@@ -107,14 +107,14 @@ class PrivacyConstraint:
         public = nonsensitive_part(self._cube.domain, clique, wanted.sensitive)
         counts = self._cube.counts(public)
         if len(counts) and counts.min() < k:
-            return Refusal(f"a class of fewer than {k} rows", Reach.FINER)
+            return Refusal(f"a class of fewer than {k} rows", RefusalScope.FINER)
         if wanted.diversity is not None:
             for attribute, base in self._base_values.items():
                 if clique & base != base:
                     continue
                 if not satisfies(wanted.diversity, self._classes[attribute](clique).counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
-                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", Reach.FINER)
+                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", RefusalScope.FINER)
         return None
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
@@ -130,17 +130,17 @@ class PrivacyConstraint:
             for claim in wanted.claims:
                 if not (finding := claim.check(collection, wanted.sensitive, SEARCHING)).holds:
                     level = _level_of(claim, collection)
-                    return _together(finding.criterion, finding.verdict, _reach(wanted.diversity, level))
+                    return _together(finding.criterion, finding.verdict, _scope(wanted.diversity, level))
             return None
         tree = self._tree(cliques, wanted.sensitive[0])
         if wanted.k_combinatorial is not None and len(cliques) > 1:
             verdict = of_tree(tree, wanted.k_combinatorial, SEARCHING).verdict
             if verdict is not Verdict.HOLDS:
-                return _together("k-combinatorial", verdict, Reach.LONGER)
+                return _together("k-combinatorial", verdict, RefusalScope.LONGER)
         if wanted.diversity is not None:
             verdict = decided(tree, at_base_values(wanted.diversity, tree), SEARCHING)[1].verdict
             if verdict is not Verdict.HOLDS:
-                return _together("maxent-diversity", verdict, _reach(wanted.diversity, tree.level))
+                return _together("maxent-diversity", verdict, _scope(wanted.diversity, tree.level))
         return None
 
     def _tree(self, cliques: frozenset[Mask], sensitive: str) -> SensitiveTree:
@@ -151,21 +151,21 @@ def _level_of(claim: Claim, collection: Collection) -> int:
     """The finest level at which a collection shows the attribute that a claim is about; 0 if it is about none."""
     if not isinstance(claim, MaxentDiversity):
         return 0
-    return collection.domain.hierarchy(claim.sensitive).height - collection.finest_resolution(claim.sensitive)
+    return collection.finest_level(claim.sensitive)
 
 
-def _reach(diversity: Diversity | None, level: int) -> Reach:
-    """How far a failure reaches when the sensitive attribute is shown at a level.
+def _scope(diversity: Diversity | None, level: int) -> RefusalScope:
+    """What else a failure refuses when the sensitive attribute is shown at a level.
 
     A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with all of
     them, and the distributions of the part are means of those of the whole (KG06 Prop. 7.2). But what goes on from the
     part may show finer sensitive values, and of these there can be enough where there were not of the coarse ones.
     Functional diversity looks at base values whatever is shown, which finer values can only concentrate.
     """
-    return Reach.LONGER if level == 0 or isinstance(diversity, Functional) else Reach.ITSELF
+    return RefusalScope.LONGER if level == 0 or isinstance(diversity, Functional) else RefusalScope.ITSELF
 
 
-def _together(criterion: str, verdict: Verdict, reach: Reach) -> Refusal:
+def _together(criterion: str, verdict: Verdict, scope: RefusalScope) -> Refusal:
     # What is undecided says nothing of other collections.
-    reached = reach if verdict is Verdict.FAILS else Reach.ITSELF
-    return Refusal(f"{criterion} {verdict.value} for the margins together", reached)
+    proven = scope if verdict is Verdict.FAILS else RefusalScope.ITSELF
+    return Refusal(f"{criterion} {verdict.value} for the margins together", proven)

@@ -218,7 +218,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
         return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, "k-link", link.examined)
     if not collection.is_decomposable:
         return by_programming(collection, sensitive, k, budget)
-    shown = [attribute for attribute in sensitive if collection.finest_resolution(attribute)]
+    shown = [attribute for attribute in sensitive if collection.shows(attribute)]
     trees = [tree for attribute in shown if (tree := sensitive_tree(collection, attribute))]
     cliques = {clique for tree in trees for clique in tree.tree.cliques}
     if len(cliques) <= 1:

@@ -29,7 +29,7 @@ VANISHING = 1e-7
 def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
     """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting."""
     parameters = {"diversity": str(diversity), "sensitive": sensitive}
-    if not collection.finest_resolution(sensitive):
+    if not collection.shows(sensitive):
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
     try:
         fit = iterative_fit(collection)

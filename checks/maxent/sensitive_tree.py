@@ -233,6 +233,6 @@ def class_source(table_of: Callable[[Mask], ContingencyTable], sensitive: str) -
 
 def sensitive_tree(collection: Collection, sensitive: str) -> SensitiveTree | None:
     """The sensitive tree of a decomposable collection; None when no margin shows the attribute."""
-    if not collection.finest_resolution(sensitive):
+    if not collection.shows(sensitive):
         return None
     return SensitiveTree.of(collection.junction_tree, sensitive, class_source(collection.cube.table, sensitive))

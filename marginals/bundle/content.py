@@ -79,7 +79,7 @@ class Published:
     @property
     def unpublished(self) -> tuple[str, ...]:
         """The attributes that no marginal shows, in the domain's order."""
-        return tuple(a for a in self.domain.attributes if not self.collection.finest_resolution(a))
+        return tuple(a for a in self.domain.attributes if not self.collection.shows(a))
 
     @property
     def unclaimed(self) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     tables: dict[str, ContingencyTable] = {}
     for name, published in bundles:
         for attribute, hierarchy in published.domain.items():
-            finest = hierarchy.height - published.collection.finest_resolution(attribute)
+            finest = published.collection.finest_level(attribute)
             first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
             if not _agree(known, hierarchy, max(shown, finest)):
                 raise ApartError(first, name, f"generalize {attribute!r} differently", "the hierarchies")

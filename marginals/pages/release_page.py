@@ -140,7 +140,7 @@ def report_html(published: Published) -> bytes:
 def _is_hidden(published: Published, attribute: str) -> bool:
     """Whether base values that no table shows stand in the hierarchy by their numbers only."""
     hierarchy = published.domain.hierarchy(attribute)
-    finest = hierarchy.height - published.collection.finest_resolution(attribute)
+    finest = published.collection.finest_level(attribute)
     return finest > 0 and hierarchy.labels[0] == hierarchy.hidden_below(finest).labels[0]
 
 

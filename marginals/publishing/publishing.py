@@ -122,7 +122,7 @@ def _told(table: Table, collection: Collection) -> Domain:
     hierarchies = dict(table.domain.items())
     for attribute, least in table.hidden_from.items():
         hierarchy = hierarchies[attribute]
-        finest = hierarchy.height - collection.finest_resolution(attribute)
+        finest = collection.finest_level(attribute)
         if finest >= least:
             hierarchies[attribute] = hierarchy.hidden_below(finest)
     return Domain.of(hierarchies)

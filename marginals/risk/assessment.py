@@ -437,7 +437,7 @@ def _told_in_full(collection: Collection, domain: Domain) -> Collection:
     """
     known = {}
     for name, hierarchy in collection.domain.items():
-        level = hierarchy.height - collection.finest_resolution(name)
+        level = collection.finest_level(name)
         full = domain.hierarchy(name) if name in domain.attributes else hierarchy
         same = full.labels[level:] == hierarchy.labels[level:] and full.parents[level:] == hierarchy.parents[level:]
         known[name] = full if same and full.height == hierarchy.height else hierarchy

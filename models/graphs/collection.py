@@ -1,6 +1,6 @@
 """Collections: the marginals that are published together, whatever their shape."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,7 +62,21 @@ class Collection:
         """Which induced attributes the collection shows together."""
         return InteractionGraph.of(self.domain, self.masks)
 
-    def finest_resolution(self, attribute: str) -> int:
-        """The highest resolution at which some margin shows an attribute; 0 when none does."""
-        own = self.domain.attribute_masks[self.domain.index(attribute)]
-        return max(((mask & own).bit_count() for mask in self.masks), default=0)
+    @cached_property
+    def finest_levels(self) -> Mapping[str, int]:
+        """For each attribute of the domain the finest level that some margin shows; that of `*` where none does."""
+        union = 0
+        for mask in self.masks:
+            union |= mask
+        return self.domain.levels(union)
+
+    def finest_level(self, attribute: str) -> int:
+        """The finest level at which some margin shows an attribute; that of `*` when none does.
+
+        Raises DomainMismatchError when the domain has none of that name.
+        """
+        return self.finest_levels[self.domain.attributes[self.domain.index(attribute)]]
+
+    def shows(self, attribute: str) -> bool:
+        """Whether some margin shows an attribute. Raises DomainMismatchError when the domain has none of that name."""
+        return self.finest_level(attribute) < self.domain.hierarchy(attribute).height

@@ -12,7 +12,6 @@ def triangulated_tree(collection: Collection) -> JunctionTree:
     Attributes are eliminated in the order that adds the fewest edges, ties by name. O(attributes^4).
     """
     domain = collection.domain
-    levels = {a: domain.hierarchy(a).height - collection.finest_resolution(a) for a in domain.attributes}
     margins = [set(margin) for margin in collection.margins]
     neighbours: dict[str, set[str]] = {a: set() for margin in margins for a in margin}
     for margin in margins:
@@ -27,7 +26,7 @@ def triangulated_tree(collection: Collection) -> JunctionTree:
 
         chosen = min(sorted(neighbours), key=fill)
         around = neighbours.pop(chosen)
-        cliques.append(domain.mask({a: levels[a] for a in (chosen, *around)}))
+        cliques.append(domain.mask({a: collection.finest_levels[a] for a in (chosen, *around)}))
         for attribute in around:
             neighbours[attribute] |= around
             neighbours[attribute] -= {attribute, chosen}

@@ -29,8 +29,8 @@ class Message(NamedTuple):
     positions: IndexArray
 
 
-class Gluing(Protocol):
-    """A way of gluing."""
+class Coupling(Protocol):
+    """A way of coupling."""
 
     def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
         """Sum over a separator: shape (separator cells, n) and (separator cells, m) to (n, m)."""
@@ -44,7 +44,7 @@ class Gluing(Protocol):
         ...
 
 
-class Proportional:
+class Independent:
     """Rows meet in proportion: the maximum-entropy distribution."""
 
     def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
@@ -65,7 +65,7 @@ class Proportional:
         return np.asarray(csr_array((counts, (keys, places)), shape=(size, cells)) @ beyond)
 
 
-class AtMost:
+class FrechetUpper:
     """As many rows meet as can, in each separator cell."""
 
     def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
@@ -77,7 +77,7 @@ class AtMost:
         return _by_key(_least, *_merged(counts, keys, size, messages))
 
 
-class AtLeast:
+class FrechetLower:
     """As few rows meet as must, in each separator cell."""
 
     def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:

@@ -44,7 +44,7 @@ def expectation(q: MaximumEntropy, weights: Mapping[str, FloatArray]) -> float:
         table = q.clique_tables[clique]
         for attribute, codes in zip(table.attributes, table.codes):
             level = table.margin[attribute]
-            if attribute in pending and q.finest_level(attribute) == level:
+            if attribute in pending and q.collection.finest_level(attribute) == level:
                 mass[clique] *= _leaf_means(q.domain, attribute, level, pending.pop(attribute))[codes]
         parent = q.tree.parents[clique]
         if parent < 0:
@@ -65,7 +65,7 @@ def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedC
     left out.
     """
     wanted = q.domain.margin(q.domain.mask(margin))
-    shown = {attribute: max(level, q.finest_level(attribute)) for attribute, level in wanted.items()}
+    shown = {attribute: max(level, q.collection.finest_level(attribute)) for attribute, level in wanted.items()}
     upward: dict[int, ExpectedCells] = {}
     result = ExpectedCells(Margin({}), {}, np.array([float(q.cube.total)]))
     for clique in reversed(range(len(q.tree.cliques))):

@@ -18,7 +18,7 @@ from models.errors import ContradictionError, DomainMismatchError, NotDecomposab
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.inference.calibrated_tree import CalibratedTree, Item, Side
-from models.inference.couplings import AtLeast, AtMost, Gluing
+from models.inference.couplings import Coupling, FrechetLower, FrechetUpper
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.tree_margins import Parts, TreeMargins
 from models.programs.cell_bounds import CountBounds, extreme_count
@@ -169,8 +169,8 @@ class Box:
             if np.count_nonzero(share) == 1:
                 fixed |= self.source.domain.mask({attribute: item[1]})
         asked = tuple(sorted(items))
-        upper = _best(TreeMargins(tree, AtMost(), possible), asked, np.minimum)
-        lower = _best(TreeMargins(tree, AtLeast(), certain), asked, np.maximum)
+        upper = _best(TreeMargins(tree, FrechetUpper(), possible), asked, np.minimum)
+        lower = _best(TreeMargins(tree, FrechetLower(), certain), asked, np.maximum)
         sharp = _is_sharp(tree, asked, fixed)
         return CountBounds(0 if unknown else int(lower.item()), int(upper.item()), sharp)
 
@@ -228,8 +228,10 @@ def _margin_bounds(tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBou
     shape = [domain.hierarchies[i].size(level) for i, level in shown]
     order = [[i for i, _ in asked].index(domain.index(a)) for a in margin]
 
-    def laid_out(gluing: Gluing, better: Callable[[FloatArray, FloatArray], FloatArray], refined: float) -> CountArray:
-        found = _best(TreeMargins(tree, gluing), items, better).reshape(shape)
+    def laid_out(
+        coupling: Coupling, better: Callable[[FloatArray, FloatArray], FloatArray], refined: float
+    ) -> CountArray:
+        found = _best(TreeMargins(tree, coupling), items, better).reshape(shape)
         for axis, ((i, fine), (_, level)) in enumerate(zip(asked, shown)):
             if fine < level:
                 hierarchy = domain.hierarchies[i]
@@ -239,7 +241,7 @@ def _margin_bounds(tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBou
         return np.rint(found).astype(np.int64).transpose(order)
 
     sharp = _is_sharp(tree, items, domain.mask(margin))
-    return MarginBounds(laid_out(AtLeast(), np.maximum, 0.0), laid_out(AtMost(), np.minimum, 1.0), sharp)
+    return MarginBounds(laid_out(FrechetLower(), np.maximum, 0.0), laid_out(FrechetUpper(), np.minimum, 1.0), sharp)
 
 
 def _best(

@@ -78,10 +78,10 @@ class MarginalModel:
         """Draws rows."""
         return Sampler(self.tree)
 
-    @cached_property
-    def finest_levels(self) -> dict[str, int]:
+    @property
+    def finest_levels(self) -> Mapping[str, int]:
         """For each attribute its finest published level; that of `*` when no margin shows it."""
-        return {a: h.height - self.collection.finest_resolution(a) for a, h in self.domain.items()}
+        return self.collection.finest_levels
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only."""

@@ -45,22 +45,13 @@ class MaximumEntropy:
         return self.collection.domain
 
     @cached_property
-    def resolutions(self) -> dict[str, int]:
-        """For each attribute the finest published resolution."""
-        return {attribute: self.collection.finest_resolution(attribute) for attribute in self.domain.attributes}
-
-    def finest_level(self, attribute: str) -> int:
-        """The finest published level of an attribute; that of `*` when no margin shows it."""
-        return self.domain.hierarchy(attribute).height - self.resolutions[attribute]
-
-    @cached_property
     def cross_entropy(self) -> float:
         """-E_p[ln q] in nats, p the empirical distribution (design 4.2): only marginal entropies are needed."""
         entropy = self.cube.entropy
         return (
             sum(map(entropy, self.tree.cliques))
             - sum(map(entropy, self.tree.separators))
-            + sum(self.cube.log_leaves(attribute, r) for attribute, r in self.resolutions.items())
+            + sum(self.cube.log_leaves(attribute, level) for attribute, level in self.collection.finest_levels.items())
         )
 
     @cached_property
@@ -126,8 +117,7 @@ class MaximumEntropy:
                 with np.errstate(divide="ignore"):
                     logs = np.log(looked_up / max(self.cube.total, 1))
                 result += np.where(np.isneginf(logs) & (sign < 0), 0.0, sign * logs)
-        for attribute, resolution in self.resolutions.items():
+        for attribute, level in self.collection.finest_levels.items():
             hierarchy = self.domain.hierarchy(attribute)
-            level = hierarchy.height - resolution
             result -= np.log(hierarchy.leaf_counts(level)[hierarchy.lift(0, level)[codes[attribute]]])
         return result

@@ -12,7 +12,7 @@ import numpy as np
 
 from models.arrays import FloatArray, IndexArray, read_only
 from models.inference.calibrated_tree import CalibratedTree, Item, Side
-from models.inference.couplings import Gluing, Message, Proportional
+from models.inference.couplings import Coupling, Independent, Message
 from models.programs.possible_cells import TooManyCellsError
 
 CELL_LIMIT = 1 << 24
@@ -58,7 +58,7 @@ class TreeMargins:
     """
 
     tree: CalibratedTree
-    gluing: Gluing
+    coupling: Coupling
     parts: Mapping[Item, Parts] = field(default_factory=dict)
     _kept: Kept = field(default_factory=Kept)
 
@@ -93,7 +93,7 @@ class TreeMargins:
         number, near, apart = split
         link = self.tree.links[number]
         left, right = self.beyond(Side(number, 0), near), self.beyond(Side(number, 1), apart)
-        return self._ordered(self.gluing.meet(left, right, link.rows[0]), (*near, *apart), items)
+        return self._ordered(self.coupling.meet(left, right, link.rows[0]), (*near, *apart), items)
 
     def beyond(self, side: Side, items: tuple[Item, ...]) -> FloatArray:
         """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
@@ -154,7 +154,7 @@ class TreeMargins:
                 codes = parts.codes[codes]
                 counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
             keys = keys * self.size(item) + codes
-        found = self.gluing.through(counts, keys, size, messages)
+        found = self.coupling.through(counts, keys, size, messages)
         told = (*own, *apart)
         if told == items:
             return found.reshape(cells, -1)
@@ -173,7 +173,7 @@ class TreeMargins:
 
 def proportional(tree: CalibratedTree) -> TreeMargins:
     """The margins of the maximum-entropy distribution."""
-    return TreeMargins(tree, Proportional())
+    return TreeMargins(tree, Independent())
 
 
 def expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:

@@ -122,7 +122,7 @@ def _published(collection: Collection, cell: Mapping[str, Value]) -> tuple[dict[
     refined = False
     for attribute, value in cell.items():
         hierarchy = collection.domain.hierarchy(attribute)
-        level = max(value.level, hierarchy.height - collection.finest_resolution(attribute))
+        level = max(value.level, collection.finest_level(attribute))
         lift = hierarchy.lift(value.level, level)
         code = int(lift[value.code])
         refined = refined or int((lift == code).sum()) > 1

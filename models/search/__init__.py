@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from models.search.anneal import anneal
-from models.search.constraint import Constraint, MarginLimits, Reach, Refusal, Unconstrained
+from models.search.constraint import Constraint, MarginLimits, Refusal, RefusalScope, Unconstrained
 from models.search.exact import exact
 from models.search.genetic import genetic
 from models.search.greedy import backward, both, forward, stepwise
 from models.search.lower_bound import with_bound
-from models.search.objective import KL, LikelihoodRatio, Objective, Priced, aic, bic
+from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
 from models.search.problem import Problem, Stop, from_independence
 from models.search.result import SearchResult, Step, Strategy
 from models.search.selection import Selection, select
@@ -30,10 +30,10 @@ __all__ = [
     "LikelihoodRatio",
     "MarginLimits",
     "Objective",
-    "Priced",
+    "PenalizedDivergence",
     "Problem",
-    "Reach",
     "Refusal",
+    "RefusalScope",
     "SearchResult",
     "Selection",
     "Step",

@@ -10,7 +10,7 @@ from math import exp, log
 import numpy as np
 
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
-from models.search.constraint import Reach
+from models.search.constraint import RefusalScope
 from models.search.greedy import forward, result_of
 from models.search.position import Position
 from models.search.problem import Problem, Stop
@@ -70,7 +70,7 @@ class _Walk:
             return
         self.evaluated += 1
         if refusal := self.problem.constraint(cliques, change.clique):
-            if refusal.reach is Reach.FINER and change.clique:
+            if refusal.scope is RefusalScope.FINER and change.clique:
                 self._dropped.add(change.clique)
             return
         before, self.position = self.position, self.position.after(move, change)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from models.tables.domain import Domain, Mask
 
 
-class Reach(Enum):
+class RefusalScope(Enum):
     """Which other collections a refusal refuses as well, so that a search may prune them.
 
     FINER: every collection that shows at least as much. LONGER: every collection whose junction tree holds this one's
@@ -24,7 +24,7 @@ class Refusal(NamedTuple):
     """Why a collection may not be chosen, and how far that reaches."""
 
     reason: str
-    reach: Reach
+    scope: RefusalScope
 
 
 class Constraint(Protocol):
@@ -80,7 +80,7 @@ class MarginLimits:
         """The refusal of a clique beyond the limits, or what the other constraint says."""
         for clique in [new] if new else cliques:
             if reason := self._excess(clique):
-                return Refusal(reason, Reach.FINER)
+                return Refusal(reason, RefusalScope.FINER)
         return self.then(cliques, new)
 
     def _excess(self, clique: Mask) -> str | None:

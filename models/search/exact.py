@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from models.search.constraint import Reach
+from models.search.constraint import RefusalScope
 from models.search.greedy import forward, result_of
 from models.search.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
 from models.search.position import Position
@@ -109,7 +109,7 @@ class _Search:
             refusal = self.problem.constraint(state.cliques, 0)
             if refusal is None:
                 yield state._replace(judged=True)
-            elif refusal.reach is not Reach.ITSELF:
+            elif refusal.scope is not RefusalScope.ITSELF:
                 return
         yield from self._extensions(state)
 
@@ -118,8 +118,8 @@ class _Search:
         if not self.problem.is_kept(state.cliques):
             return
         domain, log_leaves = self.problem.cube.domain, self.problem.cube.log_leaves
-        shown = ((state.vertices & own).bit_count() for own in domain.attribute_masks)
-        value = state.cost + sum(map(log_leaves, domain.attributes, shown)) - self.entropy
+        levels = domain.levels(state.vertices)
+        value = state.cost + sum(map(log_leaves, levels, levels.values())) - self.entropy
         if value < self.best - _TIE:
             divergence = Position.of(self.problem.cube, state.cliques).divergence
             self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.divergence, divergence))

@@ -14,8 +14,8 @@ from heapq import heappop, heappush
 from models.graphs.collection import Collection
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import Constraint, Reach, Refusal
-from models.search.objective import KL, Priced
+from models.search.constraint import Constraint, Refusal, RefusalScope
+from models.search.objective import KL, PenalizedDivergence
 from models.search.position import Change, Position
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step
@@ -42,7 +42,7 @@ def result_of(
     """The result that a position is, valued anew from its junction tree."""
     model = MaximumEntropy(Collection.of(problem.cube, position.cliques))
     divergence = model.kl_divergence
-    priced = isinstance(problem.objective, Priced)
+    priced = isinstance(problem.objective, PenalizedDivergence)
     value = divergence + (problem.price * model.parameter_count if problem.price else 0.0) if priced else None
     cliques = tuple(sorted(position.cliques))
     return SearchResult(strategy, cliques, divergence, evaluated, optimal=False, steps=tuple(steps), value=value)
@@ -120,7 +120,7 @@ class _Climb:
             if not move.is_allowed(graph) or (isinstance(move, AddEdge) and move.clique(graph) != clique):
                 continue
             if refusal := self.refusal(move, change):
-                if refusal.reach is not Reach.FINER:
+                if refusal.scope is not RefusalScope.FINER:
                     waiting.append(candidate)
                 continue
             self.gained += self.gain(change)
@@ -182,14 +182,14 @@ class _EachMargin:
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         for clique in [new] if new else cliques:
             refusal = self._constraint((clique,), clique)
-            if refusal and refusal.reach is Reach.FINER:
+            if refusal and refusal.scope is RefusalScope.FINER:
                 return refusal
         return None
 
 
 def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResult:
     """Add to the beginning while some allowed move gains."""
-    climb = _Climb(problem, Position.of(problem.cube, problem.beginning), stop)
+    climb = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
     climb.add_all(weight)
     return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
 
@@ -199,7 +199,7 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 
     By the KL divergence taking away never gains, so this is for objectives that price parameters.
     """
-    climb = _Climb(problem, Position.of(problem.cube, problem.beginning), stop)
+    climb = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
     steps = -1
     while steps < len(climb.steps) and not stop():
         climb.add_all()
@@ -215,7 +215,7 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
     Where some removals are allowed, the best of them is taken. Stopped before anything is allowed, it gives back the
     beginning.
     """
-    start = Position.of(problem.cube, problem.beginning)
+    start = Position.of(problem.cube, problem.initial)
     climb = _Climb(replace(problem, constraint=_EachMargin(problem.constraint), objective=KL), start, stop)
     climb.add_all()
     climb.problem = problem
@@ -239,7 +239,7 @@ def both(problem: Problem, stop: Stop) -> SearchResult:
 
     On the way, right after the removal, the collection need not be allowed.
     """
-    best = _Climb(problem, Position.of(problem.cube, problem.beginning), stop)
+    best = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
     best.add_all()
     best.remove_all()
     evaluated, improved = best.evaluated, True

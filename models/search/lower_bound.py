@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
-from models.search.constraint import Reach
-from models.search.objective import Priced
+from models.search.constraint import RefusalScope
+from models.search.objective import PenalizedDivergence
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult
 from models.tables.domain import Mask
@@ -55,7 +55,7 @@ def allowed_margins(problem: Problem, stop: Stop) -> dict[Mask, Node] | None:
                 if stop():
                     return None
                 refusal = problem.constraint((finer,), finer)
-                if refusal is None or refusal.reach is not Reach.FINER:
+                if refusal is None or refusal.scope is not RefusalScope.FINER:
                     allowed[finer] = (*node[:i], node[i] + 1, *node[i + 1 :])
                     _ = problem.cube.entropy(finer)  # remembered, so that the bound itself takes no time
                     following.append(finer)
@@ -114,7 +114,7 @@ def lower_bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound:
 
 def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
     """A result that also says how far from the best allowed collection it can be, where that can be bounded in time."""
-    small = lattice_size(problem) <= LARGEST_LATTICE and isinstance(problem.objective, Priced)
+    small = lattice_size(problem) <= LARGEST_LATTICE and isinstance(problem.objective, PenalizedDivergence)
     if result.bound is not None or not small or (allowed := allowed_margins(problem, stop)) is None:
         return result
     return replace(result, bound=lower_bound(problem, allowed).value)
@@ -131,7 +131,7 @@ def _hidden(problem: Problem, shape: tuple[int, ...]) -> FloatArray:
     """The nats that the leaves cost where nothing more is shown."""
     total: FloatArray = np.zeros(shape)
     for i, (attribute, size) in enumerate(zip(problem.cube.domain.attributes, shape)):
-        leaves = np.array([problem.cube.log_leaves(attribute, resolution) for resolution in range(size)])
+        leaves = np.array([problem.cube.log_leaves(attribute, level) for level in reversed(range(size))])
         total += leaves.reshape([-1 if axis == i else 1 for axis in range(len(shape))])
     return total
 

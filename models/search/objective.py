@@ -23,7 +23,7 @@ class Objective(Protocol):
 
 
 @dataclass(frozen=True)
-class Priced:
+class PenalizedDivergence:
     """KL divergence plus a price in nats for each free parameter; price 0 is the KL divergence itself."""
 
     price: float = 0.0
@@ -33,18 +33,18 @@ class Priced:
         return divergence - self.price * parameters if self.price else divergence
 
 
-KL = Priced()
+KL = PenalizedDivergence()
 """The KL divergence from the data to the maxent distribution (design 4.2)."""
 
 
-def aic(rows: int) -> Priced:
+def aic(rows: int) -> PenalizedDivergence:
     """Akaike's criterion, divided by twice the number of rows."""
-    return Priced(1 / max(rows, 1))
+    return PenalizedDivergence(1 / max(rows, 1))
 
 
-def bic(rows: int) -> Priced:
+def bic(rows: int) -> PenalizedDivergence:
     """Schwarz's criterion, divided by twice the number of rows."""
-    return Priced(log(max(rows, 1)) / (2 * max(rows, 1)))
+    return PenalizedDivergence(log(max(rows, 1)) / (2 * max(rows, 1)))
 
 
 @dataclass(frozen=True)

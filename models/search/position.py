@@ -68,9 +68,8 @@ class Position:
 
     def _leaves(self, vertex: int) -> float:
         """The mean logarithm of leaves that showing one step more saves."""
-        attribute = self.cube.domain.induced_attributes[vertex].attribute
-        resolution = self.cube.domain.coarser_steps(vertex).bit_count()
-        return self.cube.log_leaves(attribute, resolution) - self.cube.log_leaves(attribute, resolution + 1)
+        attribute, level = self.cube.domain.induced_attributes[vertex]
+        return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
 
     def _hiding(self, vertex: int) -> Change:
         """A junction tree stays one when a vertex leaves all its cliques and separators."""

@@ -8,7 +8,7 @@ from models.errors import SelectionError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.search.constraint import Constraint, Unconstrained
-from models.search.objective import KL, Objective, Priced
+from models.search.objective import KL, Objective, PenalizedDivergence
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask, vertices_of
 
@@ -34,20 +34,20 @@ class Problem:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for masks in (self.kept, self.beginning):
+        for masks in (self.kept, self.initial):
             _ = Collection.of(self.cube, masks).junction_tree
-        if not self.is_kept(self.beginning):
+        if not self.is_kept(self.initial):
             raise SelectionError("a search must begin with all that is to be kept")
 
     @property
-    def beginning(self) -> tuple[Mask, ...]:
+    def initial(self) -> tuple[Mask, ...]:
         """The collection a stepwise search begins with."""
         return self.kept if self.start is None else self.start
 
     @property
     def price(self) -> float:
         """Nats for each parameter. Raises SelectionError for an objective that does not add up over the margins."""
-        if not isinstance(self.objective, Priced):
+        if not isinstance(self.objective, PenalizedDivergence):
             raise SelectionError(
                 "this objective is a rule for stopping stepwise searches; there is no best model by it"
             )

@@ -15,15 +15,15 @@ from models.tables.domain import Domain, Mask
 from models.tables.mixed_radix import pack, tally_totals
 from models.tables.pair_entropies import pair_entropies
 
-_PAIRS_A_COUNT = 128
-"""Looking at so many pairs of values by bit sets takes about the time of counting a pair of columns."""
+_VALUE_PAIRS_PER_COUNT = 128
+"""Counting this many pairs of values by bit sets takes about as long as counting one pair of columns."""
 
 
-class Finer(Protocol):
-    """Where the counts are that no table at hand shows: a table that is too large to hold as a whole."""
+class CountSource(Protocol):
+    """Counts the margins of a table that is too large to be held as a whole."""
 
     def table(self, margin: Mapping[str, int]) -> ContingencyTable:
-        """The counts of a margin, or of a finer one where that is as easily had."""
+        """The counts of a margin, or of a finer one that costs no more to count."""
 
     def entropy(self, margin: Mapping[str, int]) -> float:
         """Entropy in nats of the empirical marginal, however many cells it has."""
@@ -32,11 +32,11 @@ class Finer(Protocol):
 class DataCube:
     """Tables over one domain with one total, and a cache of what has been rolled up from them.
 
-    finer: asked for what the tables do not show. Raises DomainMismatchError when there is no table or when the tables'
+    source: counts what no table at hand shows. Raises DomainMismatchError when there is no table or when the tables'
     domains or totals differ.
     """
 
-    def __init__(self, tables: Sequence[ContingencyTable], finer: Finer | None = None) -> None:
+    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
         if not tables:
             raise DomainMismatchError("a data cube needs at least one table")
         self.domain: Domain = tables[0].domain
@@ -46,7 +46,7 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
-        self._finer = finer
+        self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
@@ -56,13 +56,13 @@ class DataCube:
 
     def holds(self, mask: Mask) -> bool:
         """Whether some table at hand is at least as fine."""
-        return any(mask & ~held == 0 for held in self._tables)
+        return any(mask & ~own == 0 for own in self._tables)
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
-        finer = [table for held, table in self._tables.items() if mask & ~held == 0]
-        if not finer and self._finer is not None:
-            asked = self._finer.table(self.domain.margin(mask))
-            finer = [self._tables.setdefault(asked.mask, asked)]
+        finer = [table for own, table in self._tables.items() if mask & ~own == 0]
+        if not finer and self._source is not None:
+            counted = self._source.table(self.domain.margin(mask))
+            finer = [self._tables.setdefault(counted.mask, counted)]
         if not finer:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
         return min(finer, key=len)
@@ -85,21 +85,21 @@ class DataCube:
 
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
-        known = self._entropies.get(mask)
-        if known is None and self._finer is not None and mask == self._base and not self.holds(mask):
-            known = self._entropies[mask] = self._finer.entropy(self.domain.margin(mask))
-        if known is None:
-            known = self._entropies[mask] = entropy(self.counts(mask))
-        return known
+        if mask not in self._entropies:
+            if self._source is not None and mask == self._base and not self.holds(mask):
+                self._entropies[mask] = self._source.entropy(self.domain.margin(mask))
+            else:
+                self._entropies[mask] = entropy(self.counts(mask))
+        return self._entropies[mask]
 
     def learn_pairs(self) -> None:
-        """Remember the entropies of all pairs of attributes at base values, where counting them all at once pays: every
-        row is different, and the values are few.
+        """Compute and keep the entropies of all pairs of attributes at base values, where doing so at once is faster: when
+        every row is different and attributes have few values.
         """
         domain = self.domain
         sizes = [hierarchy.size(0) for hierarchy in domain.hierarchies]
         pairs = len(sizes) * (len(sizes) - 1) // 2
-        if sum(sizes) ** 2 > _PAIRS_A_COUNT * pairs:
+        if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * pairs:
             return
         table = self.table(sum(domain.attribute_masks))
         if not table.is_unweighted:
@@ -109,16 +109,15 @@ class DataCube:
             for j, second in enumerate(domain.attribute_masks[:i]):
                 self._entropies.setdefault(first | second, float(together[i, j]))
 
-    def log_leaves(self, attribute: str, resolution: int) -> float:
-        """Mean over the rows of ln(number of base values under the row's value), nats, at a resolution.
+    def log_leaves(self, attribute: str, level: int) -> float:
+        """Mean over the rows of ln(number of base values under the row's value at a level), nats.
 
-        This is what publishing no finer than that costs in KL divergence if the model is otherwise exact (design 4.2).
+        This is what publishing no finer level than that costs in KL divergence if the model is otherwise exact.
         """
         hierarchy = self.domain.hierarchy(attribute)
-        level = hierarchy.height - resolution
         if level == 0:
             return 0.0
-        if resolution == 0:
+        if level == hierarchy.height:
             return float(np.log(hierarchy.size(0)))
         mask = self.domain.mask({attribute: level})
         if mask not in self._log_leaves:

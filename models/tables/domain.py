@@ -117,6 +117,14 @@ class Domain:
             raise DomainMismatchError("a set of induced attributes must hold every coarser step of each attribute")
         return Margin(levels)
 
+    def levels(self, mask: Mask) -> dict[str, int]:
+        """For each attribute, in the domain's order, the level at which a valid mask shows it: that of `*` if not at all."""
+        shown = (
+            hierarchy.height - (mask & own).bit_count()
+            for hierarchy, own in zip(self.hierarchies, self.attribute_masks)
+        )
+        return dict(zip(self.attributes, shown))
+
     @cached_property
     def attribute_masks(self) -> tuple[Mask, ...]:
         """All induced attributes of each attribute."""

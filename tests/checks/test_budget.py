@@ -21,7 +21,7 @@ from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import decided
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.graphs.collection import Collection
-from models.search import Reach
+from models.search import RefusalScope
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -138,5 +138,5 @@ def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeyp
     for _ in range(2):
         refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
         assert refusal is not None
-        assert refusal.reach is Reach.ITSELF
+        assert refusal.scope is RefusalScope.ITSELF
         assert "undecided" in refusal.reason

@@ -11,7 +11,17 @@ from typing import ClassVar
 from hypothesis import strategies as st
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
-from models.search import Constraint, MarginLimits, Priced, Problem, Reach, Refusal, Unconstrained, aic, bic
+from models.search import (
+    Constraint,
+    MarginLimits,
+    PenalizedDivergence,
+    Problem,
+    Refusal,
+    RefusalScope,
+    Unconstrained,
+    aic,
+    bic,
+)
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
 from privacy_strategies import dense_tables, diversities, functionals, sensitive_domains
@@ -32,9 +42,9 @@ class AtMost:
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
         if len(cliques) > self.margins:
-            return Refusal("too many margins", Reach.LONGER)
+            return Refusal("too many margins", RefusalScope.LONGER)
         if sum(map(self.domain.cell_count, cliques)) > self.cells:
-            return Refusal("too many cells in all", Reach.LONGER)
+            return Refusal("too many cells in all", RefusalScope.LONGER)
         return None
 
 
@@ -46,7 +56,7 @@ class Refused:
     collections: frozenset[Cliques]
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
-        return Refusal("one of those refused", Reach.ITSELF) if frozenset(cliques) in self.collections else None
+        return Refusal("one of those refused", RefusalScope.ITSELF) if frozenset(cliques) in self.collections else None
 
 
 def is_small(domain: Domain) -> bool:
@@ -102,7 +112,18 @@ def problems_of(draw: st.DrawFn, cube: DataCube, constraint: Constraint) -> Prob
     kept = draw(st.just(frozenset[Mask]()) | st.sampled_from(few))
     finer = [c for c in allowed if is_finer(c, kept)]
     start = draw(st.none() | st.sampled_from(finer))
-    price = draw(st.sampled_from([Priced(), Priced(), bic(cube.total), aic(cube.total), Priced(0.001), Priced(0.05)]))
+    price = draw(
+        st.sampled_from(
+            [
+                PenalizedDivergence(),
+                PenalizedDivergence(),
+                bic(cube.total),
+                aic(cube.total),
+                PenalizedDivergence(0.001),
+                PenalizedDivergence(0.05),
+            ]
+        )
+    )
     return Problem(
         cube,
         constraint,

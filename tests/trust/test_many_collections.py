@@ -244,7 +244,7 @@ def answers(seed: int, number: int) -> Iterator[Answer]:
     yield from count_answers(rng, collection)
     if rng.random() < 0.1:
         yield from table_answers(rng, collection)
-    if collection.finest_resolution("s"):
+    if collection.shows("s"):
         yield from (maxent_answers if collection.is_decomposable else fitted_answers)(rng, collection)
 
 

@@ -18,7 +18,7 @@ from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.moves import AddEdge, AddVertex, allowed_moves
-from models.search import Reach
+from models.search import RefusalScope
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
@@ -118,7 +118,7 @@ def test_a_refusal_that_is_inherited_holds_for_every_refinement(case: Case, data
     collection, requirements, limit = case
     constraint = PrivacyConstraint(collection.cube, requirements, limit)
     refusal = constraint(collection.masks, 0)
-    if refusal is None or refusal.reach is not Reach.FINER:
+    if refusal is None or refusal.scope is not RefusalScope.FINER:
         return
     graph = collection.interaction_graph
     for _ in range(6):
@@ -136,10 +136,10 @@ def test_too_small_a_class_is_refused_for_good_and_too_many_margins_for_now(case
     rows = collection.cube.total
     small = PrivacyConstraint(collection.cube, Requirements((), k_link=rows + 1))(collection.masks, 0)
     assert small is not None
-    assert small.reach is Reach.FINER
+    assert small.scope is RefusalScope.FINER
     many = PrivacyConstraint(collection.cube, Requirements(("s",)), 0)(collection.masks, 0)
     assert (many is None) is ("s" not in finest(collection.margins))
-    assert many is None or many.reach is not Reach.FINER
+    assert many is None or many.scope is not RefusalScope.FINER
 
 
 @settings(max_examples=40)
@@ -169,7 +169,7 @@ def test_margins_that_fail_together_are_refused_for_now(requirements: Requiremen
     cube, apart, together = agreeing()
     refusal = PrivacyConstraint(cube, requirements)(apart, 0)
     assert refusal is not None
-    assert refusal.reach is not Reach.FINER
+    assert refusal.scope is not RefusalScope.FINER
     assert PrivacyConstraint(cube, requirements)(together, 0) is None
 
 
@@ -181,7 +181,7 @@ def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -
     cube, apart, _ = agreeing()
     refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
     assert refusal is not None
-    assert refusal.reach is not Reach.FINER
+    assert refusal.scope is not RefusalScope.FINER
     assert "undecided" in refusal.reason
 
 

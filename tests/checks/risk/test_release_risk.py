@@ -39,7 +39,7 @@ def test_it_is_that_of_a_random_row_that_fits(collection: Collection, data: st.D
     people = data.draw(records(space, max_size=5))
     phi = data.draw(sensitivities(space, len(people)).filter(has_closed_form))
     found = release_risk(collection, Dictionary(people), phi)
-    finest = [h.height - collection.finest_resolution(a) for a, h in space.domain.items()]
+    finest = list(collection.finest_levels.values())
     expected = np.exp(MaximumEntropy(collection).log_probability(base_cells(space.domain))) * collection.cube.total
     rows = Records.from_codes(space, base_cells(space.domain)).generalized(finest)
     shown = people.generalized(finest)
@@ -69,7 +69,7 @@ def test_one_marginal_risks_what_disclosing_that_table_does(cube: DataCube, data
     space = RecordSpace(collection.domain)
     people = base_rows(collection, space)
     phi = data.draw(sensitivities(space, len(people)).filter(has_closed_form))
-    finest = [h.height - collection.finest_resolution(a) for a, h in space.domain.items()]
+    finest = list(collection.finest_levels.values())
     disclosed = people.generalized(finest)
     found = release_risk(collection, Dictionary(people), phi)
     assert found.loss == pytest.approx(losses(disclosed, Dictionary(people), Harm(phi)))
@@ -81,7 +81,7 @@ def test_one_marginal_risks_what_disclosing_that_table_does(cube: DataCube, data
 def test_the_bounds_hold_for_the_rows_that_do_fit(collection: Collection) -> None:
     space = RecordSpace(collection.domain)
     people = base_rows(collection, space)
-    finest = [h.height - collection.finest_resolution(a) for a, h in space.domain.items()]
+    finest = list(collection.finest_levels.values())
     true = 1 / consistent_counts(people.generalized(finest), Dictionary(people.generalized(finest)))
     found = release_risk(collection, Dictionary(people), Constant(1))
     for loss in (true, found.loss):

@@ -32,17 +32,18 @@ def test_the_tables_are_the_marginals_of_the_base_table(cube, data):
 
 
 @given(data_cubes(), st.data())
-def test_the_finest_resolution_is_the_finest_that_a_margin_shows(cube, data):
+def test_the_finest_level_is_the_finest_that_a_margin_shows(cube, data):
     drawn = data.draw(st.lists(margins(cube.domain), max_size=5))
     collection = Collection.of(cube, map(cube.domain.mask, drawn))
     for attribute, hierarchy in cube.domain.items():
         level = min((margin[attribute] for margin in drawn if attribute in margin), default=hierarchy.height)
-        assert collection.finest_resolution(attribute) == hierarchy.height - level
+        assert collection.finest_level(attribute) == level
+        assert collection.shows(attribute) == (level < hierarchy.height)
 
 
 def test_an_attribute_that_the_domain_lacks_is_refused_by_name():
     with pytest.raises(DomainMismatchError, match="'hat'"):
-        Collection.of(shape_cube(), []).finest_resolution("hat")
+        Collection.of(shape_cube(), []).finest_level("hat")
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -8,7 +8,7 @@ from models.errors import NotDecomposableError, SelectionError
 from models.graphs.collection import Collection
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.moves import AddEdge, AddVertex, allowed_moves
-from models.search import MarginLimits, Problem, Reach, Refusal, Unconstrained, from_independence
+from models.search import MarginLimits, Problem, Refusal, RefusalScope, Unconstrained, from_independence
 from models.search.position import Position
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
@@ -50,7 +50,7 @@ def test_what_is_refused_is_refused_in_everything_finer(drawn):
     collections = sorted(all_collections(domain), key=sorted)
     for cliques in collections[::3]:
         if refusal := limit(cliques, 0):
-            assert refusal.reach is Reach.FINER
+            assert refusal.scope is RefusalScope.FINER
             assert all(limit(finer, 0) for finer in collections if is_finer(finer, cliques))
 
 
@@ -78,12 +78,12 @@ def test_limits_come_before_another_constraint_and_hand_on_what_they_let_pass():
 
     def other(cliques, new):
         asked.append((cliques, new))
-        return Refusal("other", Reach.ITSELF)
+        return Refusal("other", RefusalScope.ITSELF)
 
     limit = MarginLimits(domain, max_cells=9, then=other)
     assert limit([triple], triple).reason == "a margin of more than 9 cells"
     assert asked == []
-    assert limit([pair], pair) == Refusal("other", Reach.ITSELF)
+    assert limit([pair], pair) == Refusal("other", RefusalScope.ITSELF)
     assert asked == [([pair], pair)]
 
 
@@ -100,7 +100,7 @@ def test_a_refusal_says_which_limit(limit, reason):
     domain = Domain.of({"a": nested, "b": Hierarchy.flat("xyz")})
     base = domain.mask({"a": 0, "b": 0})
     refusal = MarginLimits(domain, **limit)([base], base)
-    assert refusal.reach is Reach.FINER
+    assert refusal.scope is RefusalScope.FINER
     assert refusal.reason == reason
 
 
@@ -140,4 +140,4 @@ def test_a_problem_whose_parts_do_not_fit_is_refused():
             Problem(cube, **wrong)
     with pytest.raises(SelectionError, match="kept"):
         Problem(cube, kept=(mask({"a": 0}),), start=(mask({"a": 1}), mask({"b": 0})))
-    assert Problem(cube, kept=(mask({"a": 1}),), start=(mask({"a": 0}),)).beginning == (mask({"a": 0}),)
+    assert Problem(cube, kept=(mask({"a": 1}),), start=(mask({"a": 0}),)).initial == (mask({"a": 0}),)

@@ -14,7 +14,17 @@ from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import maximal_masks
 from models.graphs.moves import AddEdge, AddVertex, allowed_moves, describe
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import STRATEGIES, Priced, Problem, Reach, Refusal, Unconstrained, backward, both, forward
+from models.search import (
+    STRATEGIES,
+    PenalizedDivergence,
+    Problem,
+    Refusal,
+    RefusalScope,
+    Unconstrained,
+    backward,
+    both,
+    forward,
+)
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -50,9 +60,9 @@ class Limits:
 
     def judge(self, cliques):
         if any(self.domain.size(self.domain.margin(clique)) > self.cells for clique in cliques):
-            return Refusal("a margin of too many cells", Reach.FINER)
+            return Refusal("a margin of too many cells", RefusalScope.FINER)
         if len(cliques) > self.margins:
-            return Refusal("too many margins", Reach.LONGER)
+            return Refusal("too many margins", RefusalScope.LONGER)
         return None
 
     def __call__(self, cliques, new):
@@ -268,7 +278,7 @@ def all_or_nothing():
     codes = dict(zip("ab", np.indices((2, 2)).reshape(2, -1)))
     table = ContingencyTable.from_cells(domain, dict.fromkeys("ab", 0), codes, np.array([9, 3, 2, 1]))
     between = Refused(frozenset(all_collections(domain) - {frozenset(), frozenset([table.mask])}))
-    return Problem(DataCube([table]), between, Priced(1.0)), table.mask
+    return Problem(DataCube([table]), between, PenalizedDivergence(1.0)), table.mask
 
 
 def test_backward_search_loses_nothing_when_it_is_told_to_stop():

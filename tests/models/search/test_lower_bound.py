@@ -8,7 +8,7 @@ from operator import or_
 import numpy as np
 from hypothesis import event, given, settings
 
-from models.search import LikelihoodRatio, Problem, Reach, forward, with_bound
+from models.search import LikelihoodRatio, Problem, RefusalScope, forward, with_bound
 from models.search.lower_bound import allowed_margins, lattice_size, lower_bound, score
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -62,7 +62,7 @@ def test_margins_are_allowed_unless_they_are_refused_for_good(problem):
     assert next(iter(allowed)) == 0
     for mask in {margin for cliques in all_collections(domain) for margin in cliques}:
         refusal = problem.constraint([mask], mask)
-        assert (mask in allowed) is (refusal is None or refusal.reach is not Reach.FINER)
+        assert (mask in allowed) is (refusal is None or refusal.scope is not RefusalScope.FINER)
     for mask, node in allowed.items():
         assert node == tuple((mask & own).bit_count() for own in domain.attribute_masks)
 

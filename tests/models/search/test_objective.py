@@ -9,7 +9,7 @@ from models.errors import SelectionError
 from models.graphs.collection import Collection
 from models.graphs.moves import allowed_moves
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import KL, STRATEGIES, LikelihoodRatio, Priced, Problem, aic, bic
+from models.search import KL, STRATEGIES, LikelihoodRatio, PenalizedDivergence, Problem, aic, bic
 from models.search.position import Position
 from search_oracles import never
 from strategies import decomposable_collections
@@ -60,7 +60,7 @@ def test_a_change_and_its_reverse_have_opposite_gains(divergence, parameters, ob
 
 
 def test_prices_of_no_rows_are_numbers():
-    assert (aic(0), bic(0), bic(1)) == (Priced(1.0), Priced(0.0), Priced(0.0))
+    assert (aic(0), bic(0), bic(1)) == (PenalizedDivergence(1.0), PenalizedDivergence(0.0), PenalizedDivergence(0.0))
     assert LikelihoodRatio(0).gain(0.0, 0) == 0.0
 
 

@@ -113,7 +113,7 @@ def test_the_steps_are_moves_that_follow_one_another_to_the_result(name, problem
     """Each begins where the last one ended; those of stepwise searches are found again by their names."""
     found = STRATEGIES[name](problem, never)
     assert all(step.after == pytest.approx(later.before, abs=1e-9) for step, later in pairwise(found.steps))
-    start = MaximumEntropy(Collection.of(problem.cube, problem.beginning)).kl_divergence
+    start = MaximumEntropy(Collection.of(problem.cube, problem.initial)).kl_divergence
     ends = (found.steps[0].before, found.steps[-1].after) if found.steps else (start, start)
     assert ends == pytest.approx((start, found.kl_divergence), abs=1e-9)
 
@@ -123,7 +123,7 @@ def test_the_steps_are_moves_that_follow_one_another_to_the_result(name, problem
 @given(problem=any_problem)
 def test_every_step_is_an_allowed_move_that_does_what_it_says(name, problem):
     found = STRATEGIES[name](problem, never)
-    graph = InteractionGraph.of(problem.cube.domain, problem.beginning)
+    graph = InteractionGraph.of(problem.cube.domain, problem.initial)
     for step in found.steps:
         (move,) = (move for move in allowed_moves(graph) if describe(move, graph) == step.move)
         graph = move.apply(graph)

@@ -15,7 +15,7 @@ from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.diversity.functional_diversity import Functional
 from checks.diversity.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
 from models.graphs.collection import Collection
-from models.search import Problem, Reach, exact
+from models.search import Problem, RefusalScope, exact
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
@@ -105,8 +105,8 @@ def test_what_is_not_diverse_together_is_not_so_in_any_longer_collection(kind: s
     for whole, part in parts(np.random.default_rng(0), 120):
         diversity = strongest(kind, whole, "s")
         refusal = PrivacyConstraint(whole.cube, Requirements(names, diversity=diversity))(part, 0)
-        if refusal is not None and refusal.reach is not Reach.ITSELF:
-            seen[refusal.reach.value] += 1
+        if refusal is not None and refusal.scope is not RefusalScope.ITSELF:
+            seen[refusal.scope.value] += 1
             assert not all(is_maxent_diverse(whole, attribute, diversity) for attribute in names), (whole, part)
     assert seen["longer"] >= 4, seen
 
@@ -119,7 +119,7 @@ def test_what_is_not_k_combinatorial_together_is_not_so_in_any_longer_collection
         k = min(class_sizes(whole, names))
         refusal = PrivacyConstraint(whole.cube, Requirements(names, k_combinatorial=k))(part, 0)
         if refusal is not None:
-            assert refusal.reach is Reach.LONGER, "k is such that every margin has it alone"
+            assert refusal.scope is RefusalScope.LONGER, "k is such that every margin has it alone"
             if (longer := longer + 1) > 10:
                 break
             assert not is_k_combinatorial(largest_counts(whole, names), k), (whole, part)
@@ -131,7 +131,7 @@ def test_too_many_margins_are_too_many_in_any_longer_collection(limit: int) -> N
     longer = 0
     for whole, part in parts(np.random.default_rng(2), 150):
         if refusal := PrivacyConstraint(whole.cube, Requirements(("s",)), limit)(part, 0):
-            assert refusal.reach is Reach.LONGER
+            assert refusal.scope is RefusalScope.LONGER
             longer += 1
             assert sum("s" in margin for margin in whole.margins) > limit
     assert longer >= 5, longer
@@ -157,7 +157,7 @@ def test_too_few_coarse_values_say_nothing_of_collections_that_show_finer_ones()
     for margin in (first, second):
         refusal = constraint([margin], margin)
         assert refusal is not None
-        assert refusal.reach is Reach.ITSELF
+        assert refusal.scope is RefusalScope.ITSELF
     assert constraint([first, second], 0) is None
 
 
