@@ -43,7 +43,7 @@ class BundleError(InputError):
         super().__init__(f"{self.file}: {self.problem}")
 
 
-class ApartError(InputError):
+class IncompatibleReleasesError(InputError):
     """Releases that are intact, each by itself, and cannot be put together: they generalize an attribute differently.
 
     Or one calls it sensitive and another does not. differ: in what, and what to publish the second with instead.

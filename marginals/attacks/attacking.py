@@ -14,9 +14,9 @@ from checks.classes.equivalence_classes import equivalence_classes
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import Concluded, Threshold, conclusions
 from marginals.bundle.bundle_files import read_bundle
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from marginals.bundle.verification import recoded, union
-from marginals.errors import ApartError, InputError
+from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.tables.table import Table
 from models.errors import MarginalsError
 from models.graphs.collection import Collection
@@ -116,7 +116,7 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
     try:
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
-    except ApartError as problem:
+    except IncompatibleReleasesError as problem:
         if truth is not None:
             raise InputError(f"{problem}; with the table that they were made from, attack them one by one") from None
         apart = {name: _attacks([(name, alone)], alone, None) for name, alone in bundles}
@@ -126,7 +126,7 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     return _attacks(bundles, published, truth)
 
 
-def _attacks(bundles: Sequence[tuple[str, Published]], published: Published, truth: Table | None) -> Attacks:
+def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
     """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection)
     true = None if truth is None else _in_truth(model, truth)
@@ -140,7 +140,7 @@ def _attacks(bundles: Sequence[tuple[str, Published]], published: Published, tru
     return Attacks(tuple(attacked), found.thresholds, found.left_out, _minimality(bundles, model, truth), together)
 
 
-def _minimality(bundles: Sequence[tuple[str, Published]], model: MarginalModel, truth: Table | None) -> Minimality:
+def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalModel, truth: Table | None) -> Minimality:
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")

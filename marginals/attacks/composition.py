@@ -7,7 +7,7 @@ from typing import Any
 from checks.attacks.class_table import class_table, sensitive_levels
 from checks.attacks.reconstruction import Reconstruction, reconstruction, smallest_class
 from checks.attacks.skewness import skewness
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from marginals.bundle.verification import recoded
 from models.errors import MarginalsError
 from models.graphs.collection import Collection
@@ -65,7 +65,7 @@ class Composition:
 
 
 def composition(
-    bundles: Sequence[tuple[str, Published]], together: Published, model: MarginalModel
+    bundles: Sequence[tuple[str, BundleContent]], together: BundleContent, model: MarginalModel
 ) -> tuple[Composition, ...]:
     """For each sensitive attribute that can be laid out what all releases tell, and each.
 
@@ -91,7 +91,7 @@ def composition(
     return tuple(found)
 
 
-def _alone(published: Published, together: Published) -> MarginalModel:
+def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
     """The model of one release in the domain of all."""
     tables = [recoded(table, together.domain) for table in published.collection.tables]
     return MarginalModel(Collection.of(DataCube(tables), [table.mask for table in tables]))

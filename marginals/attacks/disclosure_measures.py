@@ -10,7 +10,7 @@ from checks.attacks.reconstruction import Reconstruction, reconstruction
 from checks.attacks.skewness import skewness
 from checks.claims.claim import KCombinatorial, KLink
 from checks.finding import Verdict
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from models.errors import MarginalsError
 from models.inference.marginal_model import MarginalModel
 from models.inference.tree_margins import CELL_LIMIT
@@ -67,7 +67,7 @@ class Conclusions:
     left_out: Mapping[str, str]
 
 
-def conclusions(published: Published, model: MarginalModel, most_cells: int = CELL_LIMIT) -> Conclusions:
+def conclusions(published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT) -> Conclusions:
     """All measures that need the release alone.
 
     model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
@@ -95,7 +95,7 @@ def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
     return Concluded(classes.sensitive, known, skewed.distance, classes.labels(skewed.position))
 
 
-def _thresholds(published: Published) -> Iterator[Threshold]:
+def _thresholds(published: BundleContent) -> Iterator[Threshold]:
     """The claims of a minimum count.
 
     Of k-combinatorial anonymity the cell shown has the smallest count where it holds and no note says otherwise; where it

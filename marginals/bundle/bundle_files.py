@@ -19,7 +19,7 @@ from zipfile import is_zipfile
 import numpy as np
 
 from checks.claims.claim import Claim, MaxentDiversity, parse_claim
-from marginals.bundle.content import TITLE, Published, Utility
+from marginals.bundle.content import TITLE, BundleContent, Utility
 from marginals.bundle.descriptor import DESCRIPTOR, holds_bundle
 from marginals.bundle.seal import SEAL, is_sealed, seal_of
 from marginals.bundle.signature import SIGNATURE, SecretKey, is_signed, signature_of
@@ -60,7 +60,7 @@ _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 """Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
 
 
-def write_bundle(published: Published, folder: Path, key: SecretKey | None = None) -> None:
+def write_bundle(published: BundleContent, folder: Path, key: SecretKey | None = None) -> None:
     """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
 
     A crash leaves the old bundle or none. Raises InputError for any other folder, for one with other files beside the
@@ -102,7 +102,7 @@ def _keep_apart(key: SecretKey, folder: Path) -> None:
         raise InputError(f"the secret key lies in {folder}, where all is published; keep it elsewhere")
 
 
-def _files(published: Published) -> dict[str, bytes]:
+def _files(published: BundleContent) -> dict[str, bytes]:
     """All files of a bundle by their paths in it."""
     files: dict[str, bytes] = {}
     resources: list[dict[str, Any]] = []
@@ -243,7 +243,7 @@ def _resource(
     }
 
 
-def read_bundle(folder: Path) -> Published:
+def read_bundle(folder: Path) -> BundleContent:
     """What a bundle publishes, after looking at everything in it that can be wrong.
 
     Raises InputError where the folder holds no bundle, and BundleError, naming the file, where it holds a bad one.
@@ -269,7 +269,7 @@ def read_bundle(folder: Path) -> Published:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     _agree(tables, release)
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    return Published(collection, roles, _claims(release, roles), _utility(release), _title(package))
+    return BundleContent(collection, roles, _claims(release, roles), _utility(release), _title(package))
 
 
 def _descriptor(folder: Path) -> dict[str, Any]:

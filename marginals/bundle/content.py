@@ -53,7 +53,7 @@ class Verification:
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class BundleContent:
     """The content of a bundle.
 
     collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from marginals.errors import BundleError, InputError
-from marginals.files.leftovers import prefix, sweep
+from marginals.files.leftovers import prefix, remove_leftovers
 from marginals.printable import printable
 
 SIGNATURE = "datapackage.json.minisig"
@@ -96,7 +96,7 @@ def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
     _can_be_asked(key)
     target = target.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    sweep(target)
+    remove_leftovers(target)
     with TemporaryDirectory(prefix=prefix(target), dir=target.parent) as folder:
         signed, signature = Path(folder) / "datapackage.json", Path(folder) / SIGNATURE
         signed.write_bytes(descriptor)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
-from checks.diversity.l_diversity import parse_diversity
+from checks.claims.claim import Claim, MaxentDiversity
 from checks.finding import Finding, Verdict
+from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.bundle_files import check_agreement, check_report, check_undeclared, read_bundle
-from marginals.bundle.content import Published, Verification
+from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.seal import is_sealed
 from marginals.bundle.signature import PublicKey, check_signature, is_signed, public_key
-from marginals.errors import ApartError, BundleError, InputError
+from marginals.errors import BundleError, IncompatibleReleasesError
 from marginals.tables.attribute import Role
 from models.arrays import CodeArray
 from models.graphs.collection import Collection
@@ -23,16 +23,12 @@ from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 
-_DIGITS = 15
-"""Of the numbers of rows that can be asked for."""
-
-
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
 _UNCHECKED = (
     "it is signed, but the signature was not checked, so anybody may have made it; "
     "verify it with the public key of its publisher: --key PUBLICKEY (in Python key=)"
 )
-_UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python demands=) checks some"
+_UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
 def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: PublicKey | None = None) -> Finding:
@@ -44,36 +40,21 @@ def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: Publi
     return Finding("integrity", Verdict.FAILS, signed, worst, "files", 0)
 
 
-def parse_demand(text: str, sensitive: Sequence[str]) -> list[Claim]:
-    """The claims behind `k-link=6`, `k-combinatorial=3` or `diversity=entropy:6`.
-
-    A diversity is claimed for each sensitive attribute. Raises InputError or CriterionError for anything else.
-    """
-    name, _, value = text.partition("=")
-    if name == "diversity":
-        if not sensitive:
-            raise InputError("the release has no sensitive attribute whose diversity could be checked")
-        return [MaxentDiversity(parse_diversity(value), attribute) for attribute in sensitive]
-    if name not in ("k-link", "k-combinatorial") or not value.isdecimal() or len(value) > _DIGITS:
-        raise InputError(f"a check is k-link=K, k-combinatorial=K or diversity=CRITERION, not {text!r}")
-    return [KLink(int(value)) if name == "k-link" else KCombinatorial(int(value))]
-
-
-def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | None = None) -> Verification:
+def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | Path | None = None) -> Verification:
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
-    Integrity first, then the claims of all bundles, or the demands instead of them. What cannot be decided within the
-    budgets of the checks is undecided, which is no pass; so is what bundles say together that generalize an attribute
-    differently, or of which only one calls it sensitive. Each is then checked by itself, its name among the parameters.
-    key: the public key of minisign, or its file, with which each bundle must be signed. Raises InputError where there is
-    no bundle, for a demand or key that cannot be read, or where signatures cannot be checked because minisign is not
-    installed.
+    Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. What cannot be
+    decided within the budgets of the checks is undecided, which is no pass; so is what bundles say together that
+    generalize an attribute differently, or of which only one calls it sensitive. Each is then checked by itself, its name
+    among the parameters. key: the public key of minisign, or its file, with which each bundle must be signed. Raises
+    InputError where there is no bundle, for a claim or key that cannot be read, or where signatures cannot be checked
+    because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
     >>> with TemporaryDirectory() as folder:
     ...     _ = release.write(f"{folder}/release")
-    ...     verify(f"{folder}/release").ok, verify(f"{folder}/release", demands=["k-link=20"]).ok
+    ...     verify(f"{folder}/release").ok, verify(f"{folder}/release", claims=["k-link=20"]).ok
     (True, False)
     """
     signer = None if key is None else public_key(key)
@@ -87,7 +68,7 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
         if signer is not None:
             for folder in folders:
                 check_signature(Path(folder), signer)
-        findings = tuple(_findings(bundles, demands))
+        findings = tuple(_findings(bundles, claims))
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),))
     notes = [] if all(seals) or signer is not None else [_UNSEALED]
@@ -96,33 +77,33 @@ def verify(*folders: str | Path, demands: Sequence[str] = (), key: str | Path | 
     return Verification((integrity(None, notes, signer), *findings))
 
 
-def _findings(bundles: Sequence[tuple[str, Published]], demands: Sequence[str]) -> Iterator[Finding]:
+def _findings(bundles: Sequence[tuple[str, BundleContent]], asked: Sequence[str | Claim]) -> Iterator[Finding]:
     """On the claims of all bundles together, or on those of each and that together they are not judged."""
     try:
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
-    except ApartError as problem:
+    except IncompatibleReleasesError as problem:
         yield Finding("composition", Verdict.UNDECIDED, {}, None, "none", 0, str(problem))
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for folder, published in bundles:
-            for finding in published.verify(_demanded(published, demands, sensitive)).checks:
+            for finding in published.verify(_asked_of(published, asked, sensitive)).checks:
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
         return
-    yield from published.verify(_demanded(published, demands, published.sensitive)).checks
+    yield from published.verify(_asked_of(published, asked, published.sensitive)).checks
 
 
-def _demanded(published: Published, demands: Sequence[str], sensitive: Sequence[str]) -> list[Claim] | None:
-    """Demands as claims, those about a sensitive attribute that the bundle lacks left out; None where there are none."""
-    if not demands:
+def _asked_of(published: BundleContent, asked: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim] | None:
+    """What is asked as claims, those about a sensitive attribute that the bundle lacks left out; None where nothing is."""
+    if not asked:
         return None
-    claims = [claim for demand in demands for claim in parse_demand(demand, sensitive)]
+    claims = asked_claims(asked, sensitive)
     return [c for c in claims if not isinstance(c, MaxentDiversity) or c.sensitive in published.sensitive]
 
 
-def union(bundles: Sequence[tuple[str, Published]]) -> Published:
+def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     """All marginals of several bundles as one collection, with all their claims.
 
-    Raises ApartError naming both bundles when they generalize an attribute differently or give it different roles,
-    BundleError when they count different numbers of rows, or contradict each other.
+    Raises IncompatibleReleasesError naming both bundles when they generalize an attribute differently or give it
+    different roles, BundleError when they count different numbers of rows, or contradict each other.
     """
     hierarchies: dict[str, tuple[str, Hierarchy, int]] = {}
     roles: dict[str, Role] = {}
@@ -132,12 +113,12 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
             finest = published.collection.finest_level(attribute)
             first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
             if not _agree(known, hierarchy, max(shown, finest)):
-                raise ApartError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
+                raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
             if finest < shown:
                 hierarchies[attribute] = (name, hierarchy, finest)
             if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
                 # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
-                raise ApartError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
+                raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
     domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy, _) in hierarchies.items()})
     for name, published in bundles:
         for table in published.collection.tables:
@@ -149,7 +130,7 @@ def union(bundles: Sequence[tuple[str, Published]]) -> Published:
     check_agreement(tables)
     claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    return Published(collection, roles, claims)
+    return BundleContent(collection, roles, claims)
 
 
 def _agree(one: Hierarchy, other: Hierarchy, level: int) -> bool:

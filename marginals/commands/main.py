@@ -507,7 +507,7 @@ def verify(folders: Sequence[Path], demands: Sequence[str], key: str | None, as_
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
       marginals verify release --key publisher.pub
     """
-    verification = marginals.verify(*folders, demands=demands, key=key)
+    verification = marginals.verify(*folders, claims=demands, key=key)
     if as_json:
         _print_json(verification.as_json())
     else:

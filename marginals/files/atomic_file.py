@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from marginals.errors import InputError
-from marginals.files.leftovers import prefix, sweep
+from marginals.files.leftovers import prefix, remove_leftovers
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -43,7 +43,7 @@ def fresh_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    sweep(path)
+    remove_leftovers(path)
     descriptor, name = tempfile.mkstemp(prefix=prefix(path), dir=path.parent)
     os.close(descriptor)
     fresh = Path(name)

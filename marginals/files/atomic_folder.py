@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from marginals.files.leftovers import prefix, sweep
+from marginals.files.leftovers import prefix, remove_leftovers
 
 
 def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
@@ -22,7 +22,7 @@ def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
         # It would be replaced under the feet of whoever stands in it.
         raise OSError(errno.EBUSY, "it is the current folder; name one of its own")
     target.parent.mkdir(parents=True, exist_ok=True)
-    sweep(target)
+    remove_leftovers(target)
     fresh = Path(tempfile.mkdtemp(prefix=prefix(target), dir=target.parent))
     try:
         for path, content in files.items():

@@ -15,7 +15,7 @@ def is_leftover(name: str, target: Path) -> bool:
     return bool(re.fullmatch(re.escape(prefix(target)) + r"[a-z0-9_]{8}(\.old)?", name))
 
 
-def sweep(target: Path) -> None:
+def remove_leftovers(target: Path) -> None:
     """Remove what killed runs have left beside a target; an old folder that was already moved away is moved back."""
     for leftover in sorted(path for path in target.parent.iterdir() if is_leftover(path.name, target)):
         if leftover.suffix == ".old" and not target.exists():

@@ -14,7 +14,7 @@ from checks.claims.claim import MaxentDiversity
 from checks.diversity.functional_diversity import Functional
 from checks.diversity.l_diversity import Distinct, Entropy, Recursive, Simple
 from marginals.attacks.disclosure_measures import conclusions
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from marginals.installing import installing
 from marginals.pages.page import page
 from marginals.pages.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
@@ -109,7 +109,7 @@ class KlBar:
     length: float
 
 
-def report_html(published: Published) -> bytes:
+def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims, attributes = _claims(published), _attributes(published)
     most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
@@ -137,24 +137,24 @@ def report_html(published: Published) -> bytes:
     )
 
 
-def _is_hidden(published: Published, attribute: str) -> bool:
+def _is_hidden(published: BundleContent, attribute: str) -> bool:
     """Whether base values that no table shows stand in the hierarchy by their numbers only."""
     hierarchy = published.domain.hierarchy(attribute)
     finest = published.collection.finest_level(attribute)
     return finest > 0 and hierarchy.labels[0] == hierarchy.hidden_below(finest).labels[0]
 
 
-def _claims(published: Published) -> list[ClaimInWords]:
+def _claims(published: BundleContent) -> list[ClaimInWords]:
     findings = published.verify().checks
     return [in_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings)]
 
 
-def _attributes(published: Published) -> list[AttributeReport]:
+def _attributes(published: BundleContent) -> list[AttributeReport]:
     shown = levels_shown(published.collection.margins)
     return [_attribute(published, name, shown.get(name, [])) for name in published.domain.attributes]
 
 
-def _attribute(published: Published, name: str, levels: list[int]) -> AttributeReport:
+def _attribute(published: BundleContent, name: str, levels: list[int]) -> AttributeReport:
     hierarchy = published.domain.hierarchy(name)
     sensitive, colour = published.roles[name] is Role.SENSITIVE, colours(published.domain)[name]
     if not levels:
@@ -203,7 +203,7 @@ def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Bar
     ]
 
 
-def _marginals(published: Published) -> list[MarginalReport]:
+def _marginals(published: BundleContent) -> list[MarginalReport]:
     colour = colours(published.domain)
     reports = []
     for table in published.collection.tables:
@@ -214,7 +214,7 @@ def _marginals(published: Published) -> list[MarginalReport]:
     return reports
 
 
-def _overall(published: Published) -> Mapping[str, Mapping[str, float]]:
+def _overall(published: BundleContent) -> Mapping[str, Mapping[str, float]]:
     """For each sensitive attribute the shares of its values among all rows, at the finest published level."""
     shares = {}
     for name in published.sensitive:
@@ -225,7 +225,7 @@ def _overall(published: Published) -> Mapping[str, Mapping[str, float]]:
     return shares
 
 
-def _kl(published: Published) -> list[KlBar]:
+def _kl(published: BundleContent) -> list[KlBar]:
     utility = published.utility
     if utility is None or not all(map(isfinite, utility.as_json().values())):
         return []
@@ -237,7 +237,7 @@ def _kl(published: Published) -> list[KlBar]:
     return [KlBar(label, nats, round(max(0.0, 100 * nats / longest), 2)) for label, nats in bars]
 
 
-def _gain(published: Published) -> float | None:
+def _gain(published: BundleContent) -> float | None:
     """How many times as much the release tells as the best single table, beyond the suppressed one."""
     utility = published.utility
     if utility is None or utility.kl_best_table is None:
@@ -246,14 +246,14 @@ def _gain(published: Published) -> float | None:
     return (utility.kl_suppressed - utility.kl_divergence) / by_best if by_best > 1e-9 else None
 
 
-def _tree(published: Published) -> TreePicture | None:
+def _tree(published: BundleContent) -> TreePicture | None:
     try:
         return tree_picture(published.collection)
     except NotDecomposableError:
         return None
 
 
-def _facts(published: Published) -> int | None:
+def _facts(published: BundleContent) -> int | None:
     """The l - 1 of the weakest diversity that is claimed; None where none is."""
     found = [_l(claim) for claim in published.claims if isinstance(claim, MaxentDiversity)]
     return min(found) - 1 if found else None
@@ -266,7 +266,7 @@ def _l(claim: MaxentDiversity) -> int:
     return 2
 
 
-def _example(published: Published) -> str:
+def _example(published: BundleContent) -> str:
     """A margin to ask for, as Python: the first that a reader can cross-tabulate."""
     margins = published.collection.margins
     return str(dict(next((margin for margin in margins if len(margin) == 2), margins[0])))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.classes.assessment import table_findings
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
-from marginals.bundle.content import TITLE, Published, Utility
+from marginals.bundle.content import TITLE, BundleContent, Utility
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.policy import Policy
 from marginals.release.release import Release
@@ -170,7 +170,7 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
     # A cube of the published marginals alone, over a domain that tells no more: a release must not carry the data along.
     domain = _told(table, Collection.of(cube, found.cliques))
     marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in found.cliques])
-    published = Published(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility, title)
+    published = BundleContent(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility, title)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:

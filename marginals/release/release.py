@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from checks.claims.claim import Claim
+from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.bundle_files import put_report, read_bundle, write_bundle
-from marginals.bundle.content import Published, Verification
+from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
 from marginals.errors import InputError
 from marginals.files.output import OutputFile
@@ -63,7 +64,7 @@ class Release:
     The examples of the methods ask `marginals.example.release`, a release of 48 people.
     """
 
-    published: Published
+    published: BundleContent
     path: Path | None = None
     search: SearchResult | None = None
 
@@ -376,8 +377,10 @@ class Release:
         steps = self.search.steps if self.search else ()
         return pd.DataFrame([asdict(step) for step in steps], columns=["move", "before", "after", "refused"])
 
-    def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
-        """Check the claims of the release, or others, on its marginals alone.
+    def verify(self, claims: Sequence[str | Claim] | None = None) -> Verification:
+        """Check the claims of the release, or others, as text or as objects, on its marginals alone.
+
+        Raises InputError or CriterionError for text that is no claim.
 
         >>> from marginals.example import release
         >>> release.verify().ok
@@ -385,8 +388,10 @@ class Release:
         >>> print(release.verify())
         k-link (k 4): holds
         maxent-diversity (diversity distinct:2, sensitive diagnosis): holds
+        >>> release.verify(["k-link=20"]).ok
+        False
         """
-        return self.published.verify(claims)
+        return self.published.verify(None if claims is None else asked_claims(claims, self.published.sensitive))
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle (design 5.3): all of it or nothing. Returns the release with its folder.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import marginals
 from marginals.bundle.bundle_files import write_bundle
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from marginals.tables.attribute import Role
 from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
@@ -17,5 +17,5 @@ def release_of(shape: str, folder: Path) -> marginals.Release:
     """A release of the margins of a shape, read back from its bundle in a folder."""
     whole = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
     alone = Collection.of(DataCube(whole.tables), whole.masks)
-    write_bundle(Published(alone, ROLES), folder / shape)
+    write_bundle(BundleContent(alone, ROLES), folder / shape)
     return marginals.open_release(folder / shape)

@@ -200,7 +200,7 @@ def test_several_bundles_are_verified_together_though_they_hide_different_levels
     ]
     assert [min(found) for found in levels] == [1, 2, 3]
     for order in (("fine", "coarse", "none"), ("none", "fine"), ("coarse", "none", "fine")):
-        verification = marginals.verify(*(tmp_path / name for name in order), demands=["k-link=1"])
+        verification = marginals.verify(*(tmp_path / name for name in order), claims=["k-link=1"])
         assert verification.ok, verification
 
 

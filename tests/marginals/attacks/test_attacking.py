@@ -20,7 +20,7 @@ from marginals import Attribute, Table
 from marginals.attacks import composition as composition_module
 from marginals.attacks.disclosure_measures import Threshold, conclusions
 from marginals.bundle.bundle_files import write_bundle
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from marginals.bundle.verification import union
 from marginals.commands.main import main
 from marginals.pages import release_page as report
@@ -45,9 +45,11 @@ def table_of(rows: list[tuple[str, str, str]]) -> Table:
     return marginals.read_table(frame, {"town": hierarchy, "ill": "sensitive", "sex": "quasi-identifier"})
 
 
-def published_of(table: Table, margins: list[dict[str, int]], claims: tuple[Claim, ...] = ()) -> Published:
+def published_of(table: Table, margins: list[dict[str, int]], claims: tuple[Claim, ...] = ()) -> BundleContent:
     masks = list(map(table.domain.mask, margins))
-    return Published(Collection.of(DataCube([table.cube.table(mask) for mask in masks]), masks), table.roles, claims)
+    return BundleContent(
+        Collection.of(DataCube([table.cube.table(mask) for mask in masks]), masks), table.roles, claims
+    )
 
 
 def random_rows(seed: int, number: int) -> list[tuple[str, str, str]]:

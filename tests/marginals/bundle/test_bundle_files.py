@@ -18,7 +18,7 @@ import pytest
 import marginals
 from marginals import Attribute, BundleError, InputError, Policy, Release
 from marginals.bundle.bundle_files import read_bundle, write_bundle
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from models.graphs.collection import Collection
 
 
@@ -206,7 +206,7 @@ def test_marginals_that_contradict_each_other_are_both_named(tmp_path: Path) -> 
         people(), {"age": "quasi-identifier", "sex": "quasi-identifier", "disease": "sensitive"}
     )
     masks = [table.domain.mask({public: 0, "disease": 0}) for public in ("age", "sex")]
-    write_bundle(Published(Collection.of(table.cube, masks), table.roles), tmp_path / "release")
+    write_bundle(BundleContent(Collection.of(table.cube, masks), table.roles), tmp_path / "release")
     package = json.loads((tmp_path / "release" / "datapackage.json").read_text())
     resources = [resource for resource in package["resources"] if "marginal" in resource]
     header, *rows = (tmp_path / "release" / resources[1]["path"]).read_text().splitlines()

@@ -16,7 +16,7 @@ from checks.diversity.l_diversity import parse_diversity
 from checks.finding import Verdict
 from marginals import Attribute, InputError, Table
 from marginals.bundle.bundle_files import write_bundle
-from marginals.bundle.content import Published
+from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
 from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
@@ -40,7 +40,7 @@ def bundle(folder: Path, table: Table, margins: Sequence[dict[str, int]]) -> Pat
     masks = [table.domain.mask(margin) for margin in margins]
     cube = DataCube([table.cube.table(mask) for mask in masks])
     claims = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("entropy:1.5"), "ill"))
-    write_bundle(Published(Collection.of(cube, masks), table.roles, claims), folder)
+    write_bundle(BundleContent(Collection.of(cube, masks), table.roles, claims), folder)
     return folder
 
 
@@ -70,8 +70,8 @@ def test_what_two_bundles_say_together_can_fail_where_each_passes(tmp_path: Path
     whole = {"job": 0, "town": 0, "ill": 0}
     parts = [bundle(tmp_path / f"{i}", table, [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]) for i in range(1)]
     parts.append(bundle(tmp_path / "more", table, [whole]))
-    alone = marginals.verify(parts[0], demands=["k-link=5"])
-    together = marginals.verify(*parts, demands=["k-link=5"])
+    alone = marginals.verify(parts[0], claims=["k-link=5"])
+    together = marginals.verify(*parts, claims=["k-link=5"])
     assert alone.ok
     assert not together.ok
 
@@ -113,7 +113,7 @@ def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(
     result = CliRunner().invoke(main, ["verify", *map(str, folders)])
     assert result.exit_code == 1
     assert "undecided  composition" in result.output
-    demanded = marginals.verify(*folders, demands=["k-link=2", "diversity=distinct:2"])
+    demanded = marginals.verify(*folders, claims=["k-link=2", "diversity=distinct:2"])
     assert [f.criterion for f in demanded.checks[2:]] == ["k-link", "maxent-diversity"] * 2
 
 
@@ -141,11 +141,13 @@ def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alo
 def test_a_release_that_claims_nothing_says_so_until_something_is_demanded(tmp_path: Path) -> None:
     table = table_of(people())
     mask = table.domain.mask({"job": 0, "town": 0})
-    write_bundle(Published(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), tmp_path / "bare")
+    write_bundle(
+        BundleContent(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), tmp_path / "bare"
+    )
     found = marginals.verify(tmp_path / "bare").checks
     assert ["nothing is claimed of its privacy" in check.note for check in found] == [True]
     assert not any(
-        "nothing is claimed" in c.note for c in marginals.verify(tmp_path / "bare", demands=["k-link=2"]).checks
+        "nothing is claimed" in c.note for c in marginals.verify(tmp_path / "bare", claims=["k-link=2"]).checks
     )
 
 
@@ -156,7 +158,7 @@ def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_pa
         table = marginals.read_table(frame[shown], {shown[0]: role, shown[1]: "quasi-identifier"})
         mask = table.domain.mask(dict.fromkeys(shown, 0))
         collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
-        write_bundle(Published(collection, table.roles, (KLink(10),)), tmp_path / name)
+        write_bundle(BundleContent(collection, table.roles, (KLink(10),)), tmp_path / name)
     assert not marginals.verify(tmp_path / "two").ok
     together = marginals.verify(tmp_path / "one", tmp_path / "two")
     assert not together.ok
@@ -186,21 +188,41 @@ def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
     folder = bundle(tmp_path / "single", table_of(frame), [{"job": 0, "ill": 0}])
     verification = marginals.verify(folder)
     assert [check.holds for check in verification.checks] == [True, False, False, False]
-    demands = [
+    claims = [
         "k-link=1",
         "k-combinatorial=1",
         "diversity=distinct:1",
         "diversity=recursive:1,1",
         "diversity=entropy:1",
     ]
-    assert marginals.verify(folder, demands=demands).ok
+    assert marginals.verify(folder, claims=claims).ok
 
 
-@pytest.mark.parametrize("demand", ["k-link=0", "diversity=entropy:0.5"])
-def test_demands_that_make_no_sense_are_refused(tmp_path: Path, demand: str) -> None:
+@pytest.mark.parametrize("claim", ["k-link=0", "diversity=entropy:0.5", "k-link", "k-link=1e3", "k-lonk=2", ""])
+def test_claims_that_make_no_sense_are_refused(tmp_path: Path, claim: str) -> None:
     folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
     with pytest.raises((InputError, ValueError)):
-        marginals.verify(folder, demands=[demand])
+        marginals.verify(folder, claims=[claim])
+    with pytest.raises((InputError, ValueError)):
+        marginals.open_release(folder).verify([claim])
+
+
+def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
+    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
+    release = marginals.open_release(folder)
+    texts = ["k-link=20", "diversity=entropy:2"]
+    objects = [KLink(20), MaxentDiversity(parse_diversity("entropy:2"), "ill")]
+    expected = [finding.as_json() for finding in release.verify(objects).checks]
+    assert [finding["parameters"] for finding in expected] == [
+        {"k": 20},
+        {"diversity": "entropy:2", "sensitive": "ill"},
+    ]
+    for claims in (texts, objects, [texts[0], objects[1]]):
+        assert [f.as_json() for f in marginals.verify(folder, claims=claims).checks[1:]] == expected
+        assert [f.as_json() for f in release.verify(claims).checks] == expected
+    assert release.verify(texts[0]).as_json() == release.verify(texts[:1]).as_json(), "one text is one claim"
+    assert release.verify([]).checks == ()
+    assert len(release.verify().checks) == 3
 
 
 def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from checks.finding import Finding, Verdict
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role
 from marginals.bundle.bundle_files import read_bundle, write_bundle
-from marginals.bundle.content import Published, Utility
+from marginals.bundle.content import BundleContent, Utility
 from marginals.commands.main import main
 from marginals.pages.pictures import finest_pairs, interaction_picture, tree_picture
 from marginals.pages.release_page import report_html
@@ -224,7 +224,7 @@ def test_putting_a_report_that_fails_midway_leaves_a_bundle_that_verifies(
 
 def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_path: Path) -> None:
     package_with_more = Policy(k_link=400).requirements(("disease",)).claims
-    published = Published(release.collection, release.published.roles, package_with_more)
+    published = BundleContent(release.collection, release.published.roles, package_with_more)
     write_bundle(published, tmp_path / "release")
     result = run("report", tmp_path / "release")
     assert result.exit_code == 1
@@ -253,7 +253,7 @@ def roles(domain: Domain) -> dict[str, Role]:
 def test_collections_of_every_shape_are_drawn(shape: str) -> None:
     collection = Collection.of(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[shape]])
     claims = Policy(k_link=2, k_combinatorial=2, diversity="distinct:2").requirements(("b",)).claims
-    page = Page(report_html(Published(collection, roles(SHAPE_DOMAIN), claims, Utility(1.0, 2.0))))
+    page = Page(report_html(BundleContent(collection, roles(SHAPE_DOMAIN), claims, Utility(1.0, 2.0))))
     assert_self_contained(page)
     assert ("form no junction tree" in " ".join(page.text)) is (shape in NOT_DECOMPOSABLE)
 
@@ -295,7 +295,7 @@ def test_many_values_are_drawn_coarser_or_the_most_frequent_only() -> None:
         frame, {"year": Attribute("quasi-identifier", intervals=[10, 50]), "word": "quasi-identifier"}
     )
     collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in ("year", "word")])
-    text = " ".join(Page(report_html(Published(collection, table.roles))).text)
+    text = " ".join(Page(report_html(BundleContent(collection, table.roles))).text)
     assert "level 0 is published, and too fine to draw" in text
     assert "other values" in text
     assert "No diversity is claimed" in text
@@ -371,7 +371,7 @@ def test_a_title_that_is_none_is_refused(tmp_path: Path, title: str) -> None:
 
 def test_a_single_table_is_spoken_of_in_the_singular(release: Release) -> None:
     single = Collection.of(release.collection.cube, release.collection.masks[:1])
-    text = " ".join(" ".join(Page(report_html(Published(single, release.published.roles))).text).split())
+    text = " ".join(" ".join(Page(report_html(BundleContent(single, release.published.roles))).text).split())
     assert "1 small table of counts stands for one table" in text
     assert "It shows a few attributes" in text
 
@@ -401,7 +401,7 @@ def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
     frame = pd.DataFrame({"postcode": ["08001", "NA", "1e3", "007"] * 5, "ill": ["flu", "", "nan", "None"] * 5})
     table = marginals.read_table(frame, {"postcode": "quasi-identifier", "ill": "sensitive"}, missing=())
     collection = Collection.of(table.cube, [table.domain.mask({"postcode": 0, "ill": 0})])
-    write_bundle(Published(collection, table.roles), tmp_path / "release")
+    write_bundle(BundleContent(collection, table.roles), tmp_path / "release")
     (tmp_path / "release" / "marginals" / "ward.0.csv").write_text("ward,count\nA,7\n")
     code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (tmp_path / "release" / "report.html").read_text(), re.S)
     monkeypatch.chdir(tmp_path)
