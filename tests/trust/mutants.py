@@ -2,6 +2,7 @@
 
     python tests/trust/mutants.py                      # all mutants; hours of one processor
     python tests/trust/mutants.py checks.maxent.hull checks.diversity.l_diversity --part 0/2
+    python tests/trust/mutants.py --sample 40          # so many of them, drawn anew each day: `make nightly`
 
 mutmut makes the mutants, in the folder `mutants` beside `checks`, and [tool.mutmut] in pyproject.toml says of which modules.
 Each runs in a fork of this process. First on the collections of test_many_collections.py that reach its function, up to the
@@ -37,12 +38,12 @@ TESTS = {
     "hull": ("maxent_algorithms", "budget"),
     "k_anonymity": ("k_anonymity",),
     "k_combinatorial": ("k_combinatorial", "maxent_algorithms"),
-    "l_diversity": ("l_diversity", "single_table", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
+    "l_diversity": ("l_diversity", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "log_cuts": ("log_cuts", "branch_and_bound", "maxent_algorithms"),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms"),
     "pairwise_ratios": ("maxent_algorithms",),
     "relaxed_diversity": ("maxent_algorithms",),
-    "single_table": ("single_table", "requirements"),
+    "assessment": ("assessment", "requirements"),
     "t_closeness": ("t_closeness",),
     "vector_sets": ("vector_sets", "maxent_algorithms", "k_combinatorial"),
 }
@@ -64,10 +65,23 @@ def made() -> list[str]:
     mutmut.create_mutants(1)
     found = [
         name
-        for meta in Path("mutants/checks").glob("*.meta")
+        for meta in Path("mutants/checks").rglob("*.meta")
         for name in json.loads(meta.read_text())["exit_code_by_key"]
     ]
     return sorted(name for name in found if not SPOKEN.search(name))
+
+
+def module_of(mutant: str) -> str:
+    """The last part of the name of the module that a mutant changes: `checks.maxent.hull.x_join__mutmut_3` is in `hull`."""
+    return mutant.split(".")[-2]
+
+
+def test_files(name: str) -> list[Path]:
+    """The test files of a module of `checks`, in whichever wing they are."""
+    files = sorted((ROOT / "tests" / "checks").rglob(f"test_{name}.py"))
+    if not files:
+        raise SystemExit(f"tests/checks has no test_{name}.py; the table TESTS in {__file__} names it")
+    return files
 
 
 def in_fork(name: str, work: Callable[[], int]) -> int:
@@ -98,7 +112,7 @@ def main() -> None:
     os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES="50")
     names = [name for name in made() if name.startswith(tuple(chosen.wanted) or "")][part::parts]
     os.chdir(ROOT / "mutants")
-    sys.path[:0] = [str(ROOT / "mutants" / folder) for folder in (".", "tests", "tests/trust")]
+    sys.path[:0] = [str(ROOT / "mutants" / folder) for folder in (".", "tests", "tests/support", "tests/trust")]
     import mutmut.mutation.trampoline as trampoline
     import pytest
     import test_many_collections as many
@@ -118,13 +132,13 @@ def main() -> None:
         return answer.expected is not None and answer.expected is not (answer.verdict is Verdict.HOLDS)
 
     def status_of_tests(module: str) -> int:
-        files = [f"tests/checks/test_{name}.py" for name in TESTS[module]]
+        files = [str(path) for name in TESTS[module] for path in test_files(name)]
         plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"]
         return int(pytest.main([*plain, "-m", "not data and not slow", "-k", "not boxes_exclude_what", *files]))
 
     tally: Counter[tuple[str, str]] = Counter()
     for name in names:
-        module, numbers = name.split(".")[1], reached.get(name.partition("__mutmut_")[0], [])
+        module, numbers = module_of(name), reached.get(name.partition("__mutmut_")[0], [])
         asked = sorted(random.Random(name).sample(numbers, min(MOST, len(numbers))))
         outcome = "survived"
         if in_fork(name, partial(disagrees, asked)):

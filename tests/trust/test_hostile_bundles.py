@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals.bundle.seal import SEAL
+from marginals.bundle.seal import SEAL, seal_of
 from marginals.commands.main import main
 from models.errors import MarginalsError
 from small_release import contents, write_config
@@ -486,6 +486,8 @@ PIECES = st.one_of(
 def test_no_bytes_of_a_bundle_make_a_traceback(
     whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int, bytes]], honest: bool
 ) -> None:
-    files = flipped(whole, edits)
-    refused = judge(write(tmp_path_factory.mktemp("fuzz") / "release", rehashed(files) if honest else files))
-    assert refused or honest or files == whole, "a changed byte is noticed unless the hashes are changed with it"
+    """Hashes and seal are made right where `honest`; otherwise they are those of the bundle before."""
+    sealed = whole | {SEAL: seal_of(whole["datapackage.json"])}
+    files = rehashed(flipped(whole, edits)) if honest else flipped(sealed, edits)
+    refused = judge(write(tmp_path_factory.mktemp("fuzz") / "release", files))
+    assert refused or honest or files == sealed, "a changed byte is noticed unless hashes and seal are changed with it"
