@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
-from marginals.tables.table import read_table
+from marginals.tables.source import read_table
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain

@@ -36,7 +36,7 @@ from checks.risk.sensitivity import Linear, Multiplicative, Weights, harmonic_sh
 from marginals.config.release_toml import read_hierarchy
 from marginals.pages.risk_plot import pyplot
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.table import read_rows
+from marginals.tables.source import read_rows
 from models.arrays import CountArray, IndexArray
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")

@@ -29,7 +29,8 @@ from checks.diversity.l_diversity import Entropy, Recursive
 from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
 from marginals.config.release_toml import read_hierarchy
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.table import Table, read_table
+from marginals.tables.source import read_table
+from marginals.tables.table import Table
 from models.tables.data_cube import DataCube
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")

@@ -37,7 +37,8 @@ from marginals.anonymizers.sweeping import sweep
 from marginals.config.release_toml import read_hierarchy
 from marginals.errors import NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.table import Table, read_table
+from marginals.tables.source import read_table
+from marginals.tables.table import Table
 from models.inference.query_error import average_relative_error, random_count_queries
 from models.tables.hierarchy import Hierarchy
 

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from marginals.release.release import Release, open_release
     from marginals.risk.assessment import Risk, disclosure_risk
     from marginals.tables.attribute import Attribute, Role
-    from marginals.tables.table import Rows, Table, read_rows, read_table
+    from marginals.tables.rows import Rows
+    from marginals.tables.source import TableSource, read_rows, read_table
+    from marginals.tables.table import Table
     from models.errors import MarginalsError
     from models.tables.hierarchy import Hierarchy
 
@@ -56,6 +58,7 @@ __all__ = [
     "Role",
     "Rows",
     "Table",
+    "TableSource",
     "anonymize",
     "assess",
     "attack",
@@ -87,8 +90,9 @@ _HOMES = {
     "Release": "marginals.release.release",
     "Risk": "marginals.risk.assessment",
     "Role": "marginals.tables.attribute",
-    "Rows": "marginals.tables.table",
+    "Rows": "marginals.tables.rows",
     "Table": "marginals.tables.table",
+    "TableSource": "marginals.tables.source",
     "anonymize": "marginals.publishing.publishing",
     "assess": "marginals.publishing.assessing",
     "attack": "marginals.attacks.attacking",
@@ -101,8 +105,8 @@ _HOMES = {
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",
     "read_hierarchy": "marginals.config.release_toml",
-    "read_rows": "marginals.tables.table",
-    "read_table": "marginals.tables.table",
+    "read_rows": "marginals.tables.source",
+    "read_table": "marginals.tables.source",
     "sweep": "marginals.anonymizers.sweeping",
     "verify": "marginals.bundle.verification",
 }

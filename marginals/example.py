@@ -15,7 +15,7 @@ import pandas as pd
 from marginals.publishing.policy import Policy
 from marginals.publishing.publishing import publish
 from marginals.tables.attribute import Attribute
-from marginals.tables.table import read_table
+from marginals.tables.source import read_table
 
 _PEOPLE = {
     ("22", "Female", "Asthma"): 4,

@@ -15,9 +15,11 @@ from marginals.errors import InputError
 from marginals.publishing.policy import Policy
 from marginals.risk.settings import RiskSettings, risk_settings
 from marginals.tables.attribute import Attribute, Role
+from marginals.tables.rows import Rows
+from marginals.tables.source import TableSource
 from marginals.tables.sources.choice import ENGINES
 from marginals.tables.sources.files import SEPARATORS
-from marginals.tables.table import Rows, Table, read_rows, read_table
+from marginals.tables.table import Table
 from models.errors import HierarchyError, MarginalsError
 from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
 
@@ -41,17 +43,14 @@ _SEARCH = (
 
 @dataclass(frozen=True)
 class Config:
-    """A release as configured: where the table is, what its columns are, and the policy."""
+    """A release as configured: how its table is read, what it must satisfy, and who may attack it.
+
+    path: the file that says so. hierarchies: the files that it names.
+    """
 
     path: Path
-    data: Path
-    attributes: Mapping[str, Attribute]
-    missing: tuple[str, ...]
-    domain: str
+    source: TableSource
     policy: Policy
-    engine: str = "auto"
-    memory: int | None = None
-    separator: str = ","
     risk: RiskSettings = field(default_factory=RiskSettings)
     title: str = TITLE
     hierarchies: tuple[Path, ...] = ()
@@ -59,19 +58,19 @@ class Config:
     @property
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
-        return (self.path, self.data, *self.hierarchies, *self.risk.reads)
+        tables = () if self.source.path is None else (self.source.path,)
+        return (self.path, *tables, *self.hierarchies, *self.risk.reads)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
         k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1)
-        engine, memory = self.engine, self.memory
         with _named(self.path):
-            return read_table(self.data, self.attributes, self.missing, self.domain, engine, memory, k, self.separator)
+            return self.source.table(k)
 
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
         with _named(self.path):
-            return read_rows(self.data, self.attributes, self.missing, self.domain, self.separator)
+            return self.source.rows()
 
 
 def read_config(path: str | Path) -> Config:
@@ -83,7 +82,7 @@ def read_config(path: str | Path) -> Config:
     ...     file = Path(folder, "release.toml")
     ...     _ = file.write_text("data.path = 'people.csv'\nattributes.sex.role = 'quasi-identifier'\nprivacy.k_link = 5")
     ...     config = read_config(file)
-    >>> config.data.name, config.policy.k_link
+    >>> config.source.path.name, config.policy.k_link
     ('people.csv', 5)
     """
     path = Path(path)
@@ -142,19 +141,22 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError(
             'privacy.diversity needs an attribute whose role is "sensitive"; give it to one, or leave out the key'
         )
+    source = TableSource(
+        origin=path.parent / data["path"],
+        attributes=described,
+        missing=tuple(missing),
+        domain=data.get("domain", "declared"),
+        engine=data.get("engine", "auto"),
+        memory=_bytes(data["memory"]) if "memory" in data else None,
+        separator=data.get("separator", ","),
+    )
     return Config(
         path,
-        path.parent / data["path"],
-        described,
-        tuple(missing),
-        data.get("domain", "declared"),
-        Policy(**privacy, base=table, **search),
-        data.get("engine", "auto"),
-        _bytes(data["memory"]) if "memory" in data else None,
-        data.get("separator", ","),
-        risk_settings(path.parent, content.get("risk", {})),
-        title.strip(),
-        tuple(path.parent / file for file in files),
+        source,
+        policy=Policy(**privacy, base=table, **search),
+        risk=risk_settings(path.parent, content.get("risk", {})),
+        title=title.strip(),
+        hierarchies=tuple(path.parent / file for file in files),
     )
 
 

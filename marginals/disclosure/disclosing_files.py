@@ -9,7 +9,6 @@ from marginals.disclosure.rules import disclose
 from marginals.errors import InputError
 from marginals.files.output import OutputFile
 from marginals.tables.sources.engine_files import duckdb_reads
-from marginals.tables.sources.files import files_of
 
 
 class DisclosedFile(NamedTuple):
@@ -29,15 +28,15 @@ def disclose_table(config: Config, target: OutputFile) -> DisclosedFile:
     if not rules:
         raise InputError(f"{config.path.name} has no [[risk.rules]], which say what is hidden or generalized")
     for rule in rules:
-        if rule.attribute not in (used := [name for name, a in config.attributes.items() if a.role.is_used]):
+        if rule.attribute not in (used := config.source.used):
             raise InputError(f"risk.rules names {rule.attribute!r}, which is no attribute; these are {', '.join(used)}")
-    if config.engine == "spark":
+    if config.source.engine == "spark":
         raise InputError('rules are executed by DuckDB or pandas; set data.engine to "duckdb", "pandas" or "auto"')
-    files = files_of(config.data, config.separator)
+    files = config.source.files()
     found = find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)
-    if config.engine == "duckdb" or (config.engine == "auto" and found):
+    if config.source.engine == "duckdb" or (config.source.engine == "auto" and found):
         domain = config.read_table().domain
-        rows = disclose_file(config.data, target.path, domain, rules, config.missing, config.memory, config.separator)
+        rows = disclose_file(config.source, target.path, domain, rules)
         return DisclosedFile(rows, "duckdb")
     table = disclose(config.read_rows(), rules)
     target.write(table.frame().to_csv(index=False, lineterminator="\n").encode())

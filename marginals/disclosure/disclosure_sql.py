@@ -5,7 +5,7 @@ original row; its label is looked up in the hierarchy by a join.
 """
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +33,9 @@ from marginals.disclosure.rules import DisclosureRule
 from marginals.errors import InputError
 from marginals.files.atomic_file import fresh_file
 from marginals.files.output import OutputFile
-from marginals.tables.sources.choice import machine_memory
+from marginals.tables.source import TableSource
 from marginals.tables.sources.engine_files import connected, refusal_of, require_duckdb, sql_name, sql_text, texts_query
-from marginals.tables.sources.files import CsvFiles, ParquetFiles, files_of
+from marginals.tables.sources.files import CsvFiles, ParquetFiles
 from models.tables.domain import Domain
 
 if TYPE_CHECKING:
@@ -43,32 +43,27 @@ if TYPE_CHECKING:
 
 
 def disclose_file(
-    source: Path,
+    source: TableSource,
     target: Path,
     domain: Domain,
     rules: Sequence[DisclosureRule],
-    missing: Iterable[str] = ("",),
-    memory: int | None = None,
-    separator: str = ",",
 ) -> int:
     """Write the disclosed labels of a table, CSV or Parquet, as CSV; returns the number of rows.
 
-    source: a file, a folder or a glob. domain: the attributes to disclose, columns of the source. Rows with a missing
-    value in one of them are left out, as `read_table` does; the order of rows is not kept. Conditions must be formulas
-    in text. memory: bytes that DuckDB may take, half of the machine's if None; it puts more on disk. separator:
-    between the columns of CSV files. Raises InputError without duckdb, for a target that belongs to the source or to a
-    bundle, or for a file, condition or value that cannot be used; then nothing is written.
+    source: files, of which DuckDB takes the memory to make do with, and puts more on disk. domain: the attributes to
+    disclose, columns of the source. Rows with a missing value in one of them are left out, as `read_table` does; the order
+    of rows is not kept. Conditions must be formulas in text. Raises InputError without duckdb, for a target that belongs
+    to the source or to a bundle, or for a file, condition or value that cannot be used; then nothing is written.
     """
-    OutputFile(target, (source,))
-    files = files_of(source, separator)
+    OutputFile(target, () if source.path is None else (source.path,))
+    files = source.files()
     require_duckdb(files, "disclosing tables that do not fit in memory")
     import duckdb
 
-    memory = machine_memory() // 2 if memory is None else memory
     with fresh_file(target) as fresh, tempfile.TemporaryDirectory(prefix="marginals-") as folder:
         try:
-            with connected(folder, memory) as connection:
-                return _disclose(connection, files, fresh, domain, rules, tuple(missing))
+            with connected(folder, source.memory_in_bytes) as connection:
+                return _disclose(connection, files, fresh, domain, rules, source.missing)
         except duckdb.Error as error:
             if str(fresh) in str(error):
                 raise InputError(f"{target} cannot be written ({type(error).__name__})") from None

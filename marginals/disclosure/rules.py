@@ -26,8 +26,8 @@ from marginals.disclosure.condition import (
     parsed,
 )
 from marginals.errors import InputError
+from marginals.tables.rows import Rows
 from marginals.tables.sources.pandas_frame import factorized
-from marginals.tables.table import Rows
 from models.arrays import BoolArray
 
 Condition: TypeAlias = "str | Callable[[pd.DataFrame], Any] | Sequence[bool] | pd.Series[Any] | BoolArray | None"
@@ -80,7 +80,7 @@ def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> 
     Raises InputError for a condition that cannot be read, DomainMismatchError for an unknown attribute.
 
     >>> from marginals.example import attributes, frame
-    >>> from marginals.tables.table import read_rows
+    >>> from marginals.tables.source import read_rows
     >>> table = DisclosedTable.of(read_rows(frame, attributes))
     >>> hidden = hide(table, "diagnosis", "diagnosis == 'Gout' and sex == 'Female'")
     >>> hidden.frame()["diagnosis"].value_counts().to_dict()
@@ -95,7 +95,7 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
     Errors as for `hide`; DisclosureRuleError for a level that the attribute does not have.
 
     >>> from marginals.example import attributes, frame
-    >>> from marginals.tables.table import read_rows
+    >>> from marginals.tables.source import read_rows
     >>> table = generalize(DisclosedTable.of(read_rows(frame, attributes)), "age", "age >= 50", 2)
     >>> table.frame()["age"].unique().tolist()
     ['22', '27', '34', '38', '45', '40-59']
@@ -108,7 +108,7 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     """A table under some rules, in whatever order.
 
     >>> from marginals.example import attributes, frame
-    >>> from marginals.tables.table import read_rows
+    >>> from marginals.tables.source import read_rows
     >>> rules = [DisclosureRule("age", level=1), DisclosureRule("sex", condition="age < 30")]
     >>> table = disclose(read_rows(frame, attributes), rules)
     >>> table.frame().iloc[[0, -1]].values.tolist()

@@ -34,9 +34,9 @@ from marginals.risk.record_reading import identifiers_of, personal_weights, reco
 from marginals.risk.settings import RiskSettings
 from marginals.risk.similarity import alike_values
 from marginals.tables.attribute import Role
+from marginals.tables.rows import Rows
 from marginals.tables.sources.files import read_frame
 from marginals.tables.sources.pandas_frame import factorized
-from marginals.tables.table import Rows
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
@@ -220,9 +220,11 @@ class Risk:
     >>> from marginals.config.release_toml import Config
     >>> from marginals.example import attributes, frame
     >>> from marginals.publishing.policy import Policy
+    >>> from marginals.tables.source import TableSource
     >>> with TemporaryDirectory() as folder:
     ...     frame.to_csv(f"{folder}/people.csv", index=False)
-    ...     config = Config(Path(folder), Path(folder, "people.csv"), attributes, ("",), "declared", Policy())
+    ...     people = TableSource(origin=f"{folder}/people.csv", attributes=attributes)
+    ...     config = Config(Path(folder), people, Policy())
     ...     risk = disclosure_risk(config)
     >>> risk.frontier(points=3).risk
     array([0.02083333, 0.0669686 , 0.16666667])
@@ -456,31 +458,37 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     >>> from marginals.config.release_toml import Config
     >>> from marginals.example import attributes, frame
     >>> from marginals.publishing.policy import Policy
+    >>> from marginals.tables.source import TableSource
     >>> with TemporaryDirectory() as folder:
     ...     frame.to_csv(f"{folder}/people.csv", index=False)
-    ...     config = Config(Path(folder), Path(folder, "people.csv"), attributes, ("",), "declared", Policy())
+    ...     people = TableSource(origin=f"{folder}/people.csv", attributes=attributes)
+    ...     config = Config(Path(folder), people, Policy())
     ...     risk = disclosure_risk(config, {"age": 1})
     >>> round(risk.of_table().bayes_risk, 3)
     0.167
     """
     rows, settings = config.read_rows(), config.risk
-    identifier = next((n for n, a in config.attributes.items() if a.role is Role.IDENTIFIER), None)
-    attackers = tuple(_attacker(path, identifier, config.missing, config.separator) for path in settings.dictionaries)
+    identifier = next((n for n, a in config.source.attributes.items() if a.role is Role.IDENTIFIER), None)
+    attackers = tuple(
+        _attacker(path, identifier, config.source.missing, config.source.separator) for path in settings.dictionaries
+    )
     if not attackers:
         known = [name for name, role in rows.roles.items() if role in (Role.QUASI_IDENTIFIER, Role.IDENTIFIER)]
-        attackers = (AttackerTable("the table's quasi-identifiers", rows.frame[known], identifier, config.missing),)
+        attackers = (
+            AttackerTable("the table's quasi-identifiers", rows.frame[known], identifier, config.source.missing),
+        )
     for attacker in attackers:
         if not set(attacker.frame.columns) & set(rows.domain.attributes):
             raise InputError(f"{attacker.name} has no column of the table's, so nobody could be found in it")
     public = (
         None
         if settings.linkage is None
-        else _attacker(settings.linkage.table, identifier, config.missing, config.separator)
+        else _attacker(settings.linkage.table, identifier, config.source.missing, config.source.separator)
     )
     if public is not None and not set(public.frame.columns) & set(rows.domain.attributes):
         raise InputError(f"{public.name} has no column of the table's, so nothing could be linked with it")
     held = [*attackers, *([] if public is None else [public])]
-    rows = with_values_of(config.attributes, rows, [table.frame for table in held])
+    rows = with_values_of(config.source.attributes, rows, [table.frame for table in held])
     _check_names(settings, rows, public)
     table = disclose(rows, settings.rules)
     if levels:
@@ -490,7 +498,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     weights = (
         None
         if settings.personal_weights is None
-        else _attacker(settings.personal_weights, identifier, (), config.separator)
+        else _attacker(settings.personal_weights, identifier, (), config.source.separator)
     )
     return Risk(table, attackers, settings, weights, public)
 

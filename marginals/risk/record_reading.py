@@ -13,8 +13,8 @@ import pandas as pd
 from checks.risk.record import Records, RecordSpace
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute
+from marginals.tables.rows import Rows
 from marginals.tables.sources.pandas_frame import factorized
-from marginals.tables.table import Rows
 from models.arrays import CountArray, FloatArray
 from models.tables.hierarchy import SUPPRESSED
 from models.tables.taxonomy import Taxonomy

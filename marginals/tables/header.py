@@ -1,15 +1,19 @@
-"""Whether the first line of a CSV file names its columns, or is a record: then the names are a person's values.
+"""Whether a table has the columns that are described, and its first line names them.
 
-Such a file must not be read any further: names of columns are printed, written into configs and published.
+The first line of a CSV file without a header is a record, and its "names" are a person's values. Such a file must not be
+read any further: names of columns are printed, written into configs and published.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
 from marginals.errors import InputError
+from marginals.suggestions import did_you_mean
+from marginals.tables.attribute import Attribute, Role
 from marginals.tables.column import Column
+from marginals.tables.sources.distinct_rows import Source
 from marginals.tables.sources.files import CsvFiles, ParquetFiles
 
 _ROWS = 10_000
@@ -17,6 +21,33 @@ _ROWS = 10_000
 
 _NUMBER = re.compile(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _DATE = re.compile(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4})([ T][0-9:.]+)?")
+
+
+def check_header(files: CsvFiles | ParquetFiles, attributes: Mapping[str, Attribute], missing: Collection[str]) -> None:
+    """Raise InputError for files that lack a column which is described, or whose first line looks like a record.
+
+    missing: texts that stand for no value. Where a column is lacking, the whole first line may be a record.
+    """
+    lacking = [
+        c for c, attribute in attributes.items() if attribute.role is not Role.IGNORED and c not in files.columns
+    ]
+    used = [column for column, attribute in attributes.items() if attribute.role.is_used]
+    refuse_record(files, files.columns if lacking else used, missing)
+    check_columns(files, attributes)
+
+
+def check_columns(source: Source, attributes: Mapping[str, Attribute]) -> None:
+    """Raise InputError for a source that lacks a column which is described and not ignored, or has it twice."""
+    columns = list(source.columns)
+    for column, attribute in attributes.items():
+        if attribute.role is Role.IGNORED:
+            continue
+        if column not in columns:
+            # The columns are not listed: without a header they are the values of a row.
+            suggestion = did_you_mean(column, columns) or f"it has {len(columns)} others"
+            raise InputError(f"{source.name} has no column {column!r}; {suggestion}")
+        if columns.count(column) > 1:
+            raise InputError(f"{source.name} has two columns of the name {column!r}")
 
 
 def refuse_record(files: CsvFiles | ParquetFiles, columns: Iterable[str], missing: Collection[str]) -> None:
@@ -61,10 +92,10 @@ def looks_like_record(columns: Sequence[Column], missing: Collection[str] = ()) 
     >>> looks_like_record([Column.of(name, counted[name]) for name in counted])
     False
     """
-    told = [column for column in columns if column.values and column.name not in missing]
-    numbers = [column.name for column in told if _all(_NUMBER, [column.name, *column.values])]
+    named = [column for column in columns if column.values and column.name not in missing]
+    numbers = [column.name for column in named if _all(_NUMBER, [column.name, *column.values])]
     by_number = 0 if _can_be_names(numbers) else len(numbers)
-    return by_number + sum(map(_is_value, told)) > sum(map(_is_name, told))
+    return by_number + sum(map(_is_value, named)) > sum(map(_is_name, named))
 
 
 def _can_be_names(numbers: Sequence[str]) -> bool:

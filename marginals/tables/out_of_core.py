@@ -22,7 +22,7 @@ from models.tables.margin import Margin
 
 
 @dataclass(frozen=True, eq=False)
-class CountedElsewhere:
+class OutOfCoreCounts:
     """The counts of a table whose rows an engine holds.
 
     recodings: the base codes of the values of each column. singles: how often each base value occurs, by attribute.

@@ -27,8 +27,9 @@ from marginals.files.output import keep_apart, refuse_to_replace
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.column import Column
 from marginals.tables.header import refuse_record
+from marginals.tables.source import read_table
 from marginals.tables.sources.files import files_of, frame_of, separator_of
-from marginals.tables.table import Table, read_table
+from marginals.tables.table import Table
 from models.tables.hierarchy import Hierarchy
 
 _MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", ".", "-")

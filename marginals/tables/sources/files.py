@@ -35,15 +35,20 @@ def files_of(path: Path, separator: str = ",") -> "CsvFiles | ParquetFiles":
     separator: between the columns of CSV files. Raises InputError for another one than SEPARATORS, where there is no table,
     or where CSV and Parquet are mixed.
     """
+    check_separator(separator)
+    paths = _paths(path)
+    if not paths:
+        raise InputError(f"there is no table at {path}")
+    parquet = [file for file in paths if file.suffix.lower() in _PARQUET]
+    if parquet and len(parquet) < len(paths):
+        raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
+    return ParquetFiles(path.name, tuple(paths)) if parquet else CsvFiles(path.name, tuple(paths), separator)
+
+
+def check_separator(separator: str) -> None:
+    """Raise InputError for anything but one of SEPARATORS."""
     if separator not in SEPARATORS:
         raise InputError(f"the separator of columns is {' or '.join(map(json.dumps, SEPARATORS))}, not {separator!r}")
-    found = _found(path)
-    if not found:
-        raise InputError(f"there is no table at {path}")
-    parquet = [file for file in found if file.suffix.lower() in _PARQUET]
-    if parquet and len(parquet) < len(found):
-        raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
-    return ParquetFiles(path.name, tuple(found)) if parquet else CsvFiles(path.name, tuple(found), separator)
 
 
 def is_part(path: Path, file: Path) -> bool:
@@ -52,19 +57,19 @@ def is_part(path: Path, file: Path) -> bool:
         joins = _is_table(file) and file.resolve().is_relative_to(path.resolve())
     else:
         joins = file.resolve() == path.resolve() or (not path.exists() and file.resolve().match(str(path.resolve())))
-    return joins or (file.exists() and any(file.samefile(found) for found in files_at(path)))
+    return joins or (file.exists() and any(file.samefile(part) for part in files_at(path)))
 
 
 def files_at(path: Path) -> list[Path]:
     """The files that a path stands for, sorted; none where there is none."""
-    return [file for file in _found(path) if file.exists()]
+    return [file for file in _paths(path) if file.exists()]
 
 
 def _is_table(file: Path) -> bool:
     return file.name.lower().endswith((*_PARQUET, *_CSV)) and not file.name.startswith((".", "_"))
 
 
-def _found(path: Path) -> list[Path]:
+def _paths(path: Path) -> list[Path]:
     if path.is_dir():
         return sorted(file for file in path.rglob("*") if _is_table(file))
     if path.exists():

@@ -17,7 +17,8 @@ from marginals.anonymizers.sweeping import class_order, sweep
 from marginals.config.release_toml import read_hierarchy
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.table import Table, read_table
+from marginals.tables.source import read_table
+from marginals.tables.table import Table
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.generalized_cells import GeneralizedCells

@@ -54,12 +54,12 @@ def write(folder: Path, text: str) -> Path:
 
 def test_every_documented_key_is_understood(folder: Path) -> None:
     config = read_config(write(folder, GOOD))
-    assert config.data == folder / "people.csv"
-    assert config.missing == ("?", "")
-    assert config.attributes["age"].intervals == (5, 10)
-    assert config.attributes["age"].start == 2
-    assert config.attributes["zip"].prefixes == (4, 3)
-    assert config.attributes["sex"].hierarchy is not None
+    assert config.source.path == folder / "people.csv"
+    assert config.source.missing == ("?", "")
+    assert config.source.attributes["age"].intervals == (5, 10)
+    assert config.source.attributes["age"].start == 2
+    assert config.source.attributes["zip"].prefixes == (4, 3)
+    assert config.source.attributes["sex"].hierarchy is not None
     assert (config.policy.k_link, config.policy.seed, config.policy.time_limit) == (2, 7, 1.5)
     assert str(config.policy.criterion) == "recursive:3,2"
     assert config.policy.base == {"age": 1, "sex": 0}

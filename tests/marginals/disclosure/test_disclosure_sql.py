@@ -78,6 +78,13 @@ RULES = st.builds(
 )
 
 
+def described(source: Path, missing: tuple[str, ...] = ("",)) -> marginals.TableSource:
+    attributes = {
+        name: a if isinstance(a, marginals.Attribute) else marginals.Attribute(a) for name, a in ATTRIBUTES.items()
+    }
+    return marginals.TableSource(origin=source, attributes=attributes, missing=missing)
+
+
 def by_pandas(source: Path, rules: list[DisclosureRule], missing: tuple[str, ...]) -> list[tuple[str, ...]] | str:
     rows = marginals.read_rows(source, ATTRIBUTES, missing)
     try:
@@ -90,7 +97,7 @@ def by_duckdb(source: Path, rules: list[DisclosureRule], missing: tuple[str, ...
     target = source.with_name("disclosed.csv")
     domain = marginals.read_rows(source, ATTRIBUTES, missing).domain
     try:
-        count = disclose_file(source, target, domain, rules, missing)
+        count = disclose_file(described(source, missing), target, domain, rules)
     except marginals.InputError:
         return "refused"
     found = pd.read_csv(target, dtype=str, keep_default_na=False)
@@ -154,7 +161,7 @@ def test_values_of_any_type_are_spelled_as_every_source_spells_them(tmp_path: Pa
     rows = marginals.read_rows(source, attributes)
     for condition in ("dose > 0.05", "dose == 0.1", "dose != 2", "smokes == 'True'", "day == '2020-01-01'", "age < 23"):
         rules = [DisclosureRule("smokes", None, condition), DisclosureRule("age", 1, f"not {condition}")]
-        disclose_file(source, tmp_path / "out.csv", rows.domain, rules)
+        disclose_file(described(source), tmp_path / "out.csv", rows.domain, rules)
         found = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
         wanted = disclose(rows, rules).frame()
         assert sorted(map(tuple, found.to_numpy())) == sorted(map(tuple, wanted.to_numpy()))
@@ -191,16 +198,16 @@ def test_only_the_target_is_touched(tmp_path: Path) -> None:
     own = target.with_name("out.csv.partial")
     own.write_text("mine")
     with pytest.raises(marginals.InputError):
-        disclose_file(source, target, domain, [DisclosureRule("age", None, "height > 3")])
+        disclose_file(described(source), target, domain, [DisclosureRule("age", None, "height > 3")])
     kept = tmp_path / "kept.csv"
     target.symlink_to(kept)
-    disclose_file(source, target, domain, [DisclosureRule("age")])
+    disclose_file(described(source), target, domain, [DisclosureRule("age")])
     assert target.is_symlink()
     assert kept.read_text().startswith("age,")
     assert own.read_text() == "mine"
     assert {path.name for path in target.parent.iterdir()} == {"out.csv", "out.csv.partial"}
     with pytest.raises(marginals.InputError, match="there is no folder"):
-        disclose_file(source, tmp_path / "not" / "there" / "out.csv", domain, [DisclosureRule("age")])
+        disclose_file(described(source), tmp_path / "not" / "there" / "out.csv", domain, [DisclosureRule("age")])
     assert not (tmp_path / "not").exists()
 
 
@@ -212,7 +219,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit(pipe.read_text)
-        disclose_file(source, pipe, domain, [DisclosureRule("age")])
+        disclose_file(described(source), pipe, domain, [DisclosureRule("age")])
         assert read.result(timeout=60).startswith("age,")
     assert pipe.is_fifo()
 
@@ -228,12 +235,12 @@ def test_too_little_memory_names_its_remedy(tmp_path: Path, monkeypatch: pytest.
         raise duckdb.OutOfMemoryException("could not allocate")
 
     monkeypatch.setattr("marginals.disclosure.disclosure_sql.connected", full)
-    monkeypatch.setattr("marginals.disclosure.disclosure_sql.machine_memory", lambda: 1 << 30)
+    monkeypatch.setattr("marginals.tables.source.machine_memory", lambda: 1 << 30)
     source, target = tmp_path / "table.csv", tmp_path / "out.csv"
     FRAME.to_csv(source, index=False)
     domain = marginals.read_rows(source, ATTRIBUTES).domain
     with pytest.raises(marginals.InputError, match=r"data\.memory"):
-        disclose_file(source, target, domain, [DisclosureRule("age")])
+        disclose_file(described(source), target, domain, [DisclosureRule("age")])
     assert limits == [1 << 29]
     assert not target.exists()
 
@@ -251,15 +258,15 @@ def test_bad_input_leaves_nothing_behind(tmp_path: Path) -> None:
         [DisclosureRule("age", 1, lambda frame: frame["age"] == "3")],
     ):
         with pytest.raises(marginals.InputError):
-            disclose_file(source, target, domain, [hidden, *rules])
+            disclose_file(described(source), target, domain, [hidden, *rules])
     with pytest.raises(marginals.InputError, match="no table"):
-        disclose_file(tmp_path / "nowhere.csv", target, domain, [hidden])
+        disclose_file(described(tmp_path / "nowhere.csv"), target, domain, [hidden])
     FRAME.drop(columns="code").to_csv(tmp_path / "less.csv", index=False)
     with pytest.raises(marginals.InputError, match="no column 'code'"):
-        disclose_file(tmp_path / "less.csv", target, domain, [hidden])
+        disclose_file(described(tmp_path / "less.csv"), target, domain, [hidden])
     FRAME.assign(code="999").to_csv(tmp_path / "other.csv", index=False)
     with pytest.raises(marginals.InputError, match="not among the base values") as raised:
-        disclose_file(tmp_path / "other.csv", target, domain, [hidden])
+        disclose_file(described(tmp_path / "other.csv"), target, domain, [hidden])
     assert "999" not in str(raised.value)
     assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "less.csv", "other.csv"}
 

@@ -72,7 +72,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWar
 @pytest.mark.parametrize("engine", ENGINES)
 def test_levels_that_no_margin_can_be_published_at_never_leave_the_engine(engine: str, tmp_path: Path) -> None:
     found = read(lazily(engine, tmp_path), cells=1600)
-    assert found.table.elsewhere is not None
+    assert found.table.out_of_core is not None
     assert (found.table.rows, found.table.missing) == (found.whole.rows, found.whole.missing)
     assert found.table.domain == found.whole.domain
     assert dict(found.table.counts.margin) == {"age": 0, "zip": 1, "sex": 0, "illness": 0}

@@ -106,7 +106,7 @@ def test_the_config_is_accepted_as_it_is(tmp_path_factory: pytest.TempPathFactor
         assert not (folder / "release.toml").exists()
         return
     config = marginals.read_config(folder / "release.toml")
-    assert set(json.loads(result.stdout)["attributes"]) == set(config.attributes)
+    assert set(json.loads(result.stdout)["attributes"]) == set(config.source.attributes)
     assert config.read_table().rows > 0
     assert run("assess", folder / "release.toml").exit_code in (0, 1)
     published = run("publish", folder / "release.toml", "--out", folder / "out")
@@ -147,13 +147,13 @@ def test_of_the_census_it_guesses_what_its_maker_says(tmp_path: Path) -> None:
     result = run("init", tmp_path / "census.parquet", "-o", tmp_path / "release.toml")
     assert result.exit_code == 0, result.output
     config = marginals.read_config(tmp_path / "release.toml")
-    roles = {name: attribute.role for name, attribute in config.attributes.items()}
+    roles = {name: attribute.role for name, attribute in config.source.attributes.items()}
     assert roles.pop("person_id") is Role.IDENTIFIER
     assert roles.pop("diagnosis") is Role.SENSITIVE
     assert set(roles.values()) == {Role.QUASI_IDENTIFIER}
-    assert config.attributes["age"].intervals == (5, 10, 20)
-    assert config.attributes["postcode"].prefixes == (3, 2)
-    assert config.missing == ("", "?")
+    assert config.source.attributes["age"].intervals == (5, 10, 20)
+    assert config.source.attributes["postcode"].prefixes == (3, 2)
+    assert config.source.missing == ("", "?")
     assert str(config.policy.criterion) == "recursive:3,4"
     assert run("publish", tmp_path / "release.toml", "--out", tmp_path / "out").exit_code == 0
 
@@ -180,7 +180,7 @@ def test_a_config_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     assert run("init", "data/t.csv", "-o", "configs/release.toml").exit_code == 0
     config = marginals.read_config("configs/release.toml")
-    assert config.data.resolve() == (tmp_path / "data" / "t.csv").resolve()
+    assert config.source.path.resolve() == (tmp_path / "data" / "t.csv").resolve()
 
 
 @pytest.mark.parametrize("content", [None, "", "a,a\n1,2\n", "a\nx\nx\n", "a,b\n"])
@@ -276,8 +276,8 @@ def test_a_german_table_is_published_as_guessed(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "dates, cut to months, then years" in result.output
     config = marginals.read_config(tmp_path / "release.toml")
-    assert config.attributes["Diagnose"].role is Role.SENSITIVE
-    assert config.attributes["Geburtsdatum"].hierarchy is not None
+    assert config.source.attributes["Diagnose"].role is Role.SENSITIVE
+    assert config.source.attributes["Geburtsdatum"].hierarchy is not None
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
 
@@ -318,8 +318,8 @@ def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> Non
     result = run("init", shared_data / "adult" / "adult.csv", "-o", tmp_path / "release.toml")
     assert result.exit_code == 0, result.output
     config = marginals.read_config(tmp_path / "release.toml")
-    assert config.attributes["salary-class"].role is Role.SENSITIVE
-    assert config.attributes["age"].intervals == (5, 10, 20)
+    assert config.source.attributes["salary-class"].role is Role.SENSITIVE
+    assert config.source.attributes["age"].intervals == (5, 10, 20)
     assert run("assess", tmp_path / "release.toml").exit_code == 1
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.output

@@ -212,4 +212,4 @@ def test_settings_that_make_no_sense(tmp_path: Path, line: str, said: str) -> No
     with pytest.raises(InputError, match=said):
         read_config(path)
     path.write_text(path.read_text().replace(line, 'engine = "pandas"\nmemory = "3 GB"'))
-    assert (read_config(path).engine, read_config(path).memory) == ("pandas", 3_000_000_000)
+    assert (read_config(path).source.engine, read_config(path).source.memory) == ("pandas", 3_000_000_000)

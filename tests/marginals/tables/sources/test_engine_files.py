@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from marginals.tables.source import read_table
 from marginals.tables.sources.engine_files import with_duckdb
 from marginals.tables.sources.files import files_of
-from marginals.tables.table import read_table
 
 pytest.importorskip("duckdb")
 

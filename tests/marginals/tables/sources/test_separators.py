@@ -67,9 +67,9 @@ def test_init_finds_the_separator_and_what_it_writes_is_published(tmp_path: Path
     config = tmp_path / "release.toml"
     result = CliRunner().invoke(main, ["init", str(path), "-o", str(config)])
     assert result.exit_code == 0, result.output
-    assert read_config(config).separator == separator
+    assert read_config(config).source.separator == separator
     assert ("separator" in config.read_text()) == (separator != ",")
-    assert read_config(config).attributes.keys() == set(PEOPLE.columns)
+    assert read_config(config).source.attributes.keys() == set(PEOPLE.columns)
     result = CliRunner().invoke(main, ["publish", str(config), "--out", str(tmp_path / "release")])
     assert result.exit_code == 0, result.output
 

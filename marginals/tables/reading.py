@@ -1,0 +1,149 @@
+"""What the values of a source's columns are taken for: base codes of their hierarchies, counted or row by row."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from marginals.errors import InputError
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
+from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
+from marginals.tables.table import Table
+from models.arrays import BoolArray, CodeArray
+from models.errors import HierarchyError
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """An opened source, and what each column of it that is used is taken for.
+
+    attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
+    null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
+    """
+
+    source: Source
+    attributes: Mapping[str, Attribute]
+    missing: Collection[str]
+    observed: bool
+
+    @cached_property
+    def roles(self) -> dict[str, Role]:
+        """The roles of the columns."""
+        return {column: attribute.role for column, attribute in self.attributes.items()}
+
+    def counted(self, rows: DistinctRows) -> Table:
+        """The table from its distinct rows."""
+        domain, codes, complete = self.coded(rows)
+        counts = rows.counts[complete]
+        table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
+        dropped = rows.dropped + int(rows.counts.sum() - counts.sum())
+        return Table(table, self.roles, dropped, hidden_from=self._hidden_from(domain))
+
+    def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
+        """The base codes of the rows that lack no value, over their domain, and which rows these are.
+
+        Raises InputError where every row lacks one, or a value is none of the hierarchy's.
+        """
+        has_value = {column: self._are_values(rows.values[column]) for column in self.attributes}
+        complete = np.logical_and.reduce([has_value[column][rows.codes[column]] for column in self.attributes])
+        if not complete.any():
+            raise self._no_row()
+        base_codes: dict[str, CodeArray] = {}
+        hierarchies = {}
+        for column in self.attributes:
+            codes = rows.codes[column][complete]
+            occurring = np.bincount(codes, minlength=len(rows.values[column])) > 0
+            hierarchies[column], recoding = self._recoding(column, rows.values[column], occurring)
+            base_codes[column] = recoding[codes]
+        return Domain.of(hierarchies), base_codes, complete
+
+    def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:
+        """The table, its rows left in the engine but for what a release with classes of k rows can use.
+
+        limit: cells that fit into memory.
+        """
+        columns = engine.values(list(self.attributes))
+        value_codes = {
+            column: np.where(self._are_values(texts), np.arange(len(texts)), -1)
+            for column, (texts, _) in columns.items()
+        }
+        complete = all((codes >= 0).all() for codes in value_codes.values())
+        counts = {c: sizes for c, (_, sizes) in columns.items()} if complete else kept_counts(engine, value_codes)
+        hierarchies, recodings = {}, {}
+        for column, (texts, _) in columns.items():
+            occurring = np.zeros(len(texts), dtype=bool)
+            occurring[: len(counts[column])] = counts[column] > 0
+            if not occurring.any():
+                raise self._no_row()
+            hierarchies[column], recodings[column] = self._recoding(column, texts, occurring)
+        domain = Domain.of(hierarchies)
+        singles = {}
+        for column, recoding in recodings.items():
+            codes = recoding[: len(counts[column])]
+            kept = codes >= 0
+            singles[column] = ContingencyTable.from_cells(
+                domain, {column: 0}, {column: codes[kept]}, counts[column][kept]
+            )
+        finest = finest_levels(singles, self.roles, k)
+        out_of_core = OutOfCoreCounts(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)
+        rows = int(next(iter(columns.values()))[1].sum())
+        table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
+        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._hidden_from(domain))
+
+    def _hidden_from(self, domain: Domain) -> dict[str, int]:
+        levels = {column: self._hidden_level(column, hierarchy) for column, hierarchy in domain.items()}
+        return {column: level for column, level in levels.items() if level is not None}
+
+    def _hidden_level(self, column: str, hierarchy: Hierarchy) -> int | None:
+        """The level from which on base labels are confidential; None where the marginals tell no less than they do."""
+        attribute = self.attributes[column]
+        if not self.observed and attribute.hierarchy is not None:
+            return None
+        base = hierarchy.labels[0]
+        if not self.observed and attribute.intervals and int(base[-1]) - int(base[0]) + 1 == len(base):
+            # All whole numbers of some intervals are there, but where the intervals end comes from the rows.
+            return hierarchy.height
+        return 1
+
+    def _are_values(self, texts: Values) -> BoolArray:
+        return np.array([text is not None and text not in self.missing for text in texts], dtype=bool)
+
+    def _no_row(self) -> InputError:
+        return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
+
+    def _recoding(self, column: str, texts: Values, occurring: BoolArray) -> tuple[Hierarchy, Recoding]:
+        """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others."""
+        attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
+        values = [text for text, occurs in zip(texts, occurring.tolist()) if occurs and text is not None]
+        if attribute.intervals:
+            for text in values:
+                if not text.removeprefix("-").isdecimal():
+                    raise InputError(
+                        f"{where}: {self._place(column, text)} is not a whole number, which intervals need"
+                    )
+        try:
+            hierarchy = attribute.hierarchy_of(set(values))
+        except HierarchyError as error:
+            raise InputError(f"{where}: {error}") from None
+        codes = []
+        for text in values:
+            code = hierarchy.code(text, 0)
+            if code is None:
+                problem = "is not among the base values of its hierarchy"
+                raise InputError(f"{where}: {self._place(column, text)} {problem}")
+            codes.append(code)
+        if self.observed:
+            hierarchy, codes = hierarchy.restricted_to(codes), np.unique(codes, return_inverse=True)[1].tolist()
+        recoding = np.full(len(texts), -1, dtype=np.intp)
+        recoding[occurring] = codes
+        return hierarchy, recoding
+
+    def _place(self, column: str, text: str) -> str:
+        """Where a value stands, for a message that must not quote it."""
+        place = self.source.place(column, text)
+        return f"the value in {place}" if place else "a value"

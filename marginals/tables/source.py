@@ -1,0 +1,217 @@
+"""Where a table comes from and how it is read, in one value: what every function takes that reads one."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from marginals.errors import InputError
+from marginals.tables.attribute import COUNT, Attribute
+from marginals.tables.header import check_columns, check_header
+from marginals.tables.reading import Reading
+from marginals.tables.rows import Rows
+from marginals.tables.sources.choice import ENGINES, file_source, frame_source, machine_memory
+from marginals.tables.sources.distinct_rows import Engine, Source
+from marginals.tables.sources.files import CsvFiles, ParquetFiles, check_separator, files_of, frame_of
+from marginals.tables.sources.pandas_frame import PandasFrame
+from marginals.tables.sources.refusal import engine_refusals
+from marginals.tables.table import Table
+
+DOMAINS = ("declared", "observed")
+"""Which base values a domain holds: all those of the hierarchies, or those that occur."""
+
+_BYTES_OF_CELL = 128
+"""Memory that a distinct row takes while it is counted: codes, key, count, and their sort."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableSource:
+    """A table that can be read: where its rows are, what its columns are, and how it is read.
+
+    origin: a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows, or the path of a CSV or
+    Parquet file, a folder or a glob of them. attributes: what each column is; columns that are not named are ignored.
+    missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped. domain:
+    "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed, else pandas), "pandas",
+    "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator: between the columns of
+    CSV files, "," or ";", tab or "|".
+
+    Raises InputError for what none of these can be; whether files are there is seen when they are read.
+
+    >>> from marginals.example import attributes, frame
+    >>> source = TableSource(origin=frame, attributes=attributes)
+    >>> source.table()
+    Table(48 rows, 12 distinct, 0 dropped; age (quasi-identifier), sex (quasi-identifier), diagnosis (sensitive))
+    >>> source.columns()
+    ('age', 'sex', 'diagnosis')
+    """
+
+    origin: Any
+    attributes: Mapping[str, Attribute]
+    missing: tuple[str, ...] = ("",)
+    domain: str = "declared"
+    engine: str = "auto"
+    memory: int | None = None
+    separator: str = ","
+
+    def __post_init__(self) -> None:
+        if isinstance(self.origin, str):
+            object.__setattr__(self, "origin", Path(self.origin))
+        object.__setattr__(self, "missing", _texts(self.missing))
+        object.__setattr__(self, "attributes", dict(self.attributes))
+        if self.engine not in ENGINES:
+            raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {self.engine!r}")
+        if self.domain not in DOMAINS:
+            raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {self.domain!r}")
+        check_separator(self.separator)
+        if not self.used:
+            raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
+        if COUNT in self.used:
+            raise InputError(
+                f"the column {COUNT!r} is called what published tables call their counts; rename it, or ignore it"
+            )
+
+    @property
+    def used(self) -> dict[str, Attribute]:
+        """The attributes that can be published: quasi-identifiers and sensitive ones."""
+        return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
+
+    @property
+    def path(self) -> Path | None:
+        """Where the files are; None for a frame."""
+        return self.origin if isinstance(self.origin, Path) else None
+
+    @property
+    def memory_in_bytes(self) -> int:
+        """Bytes to make do with."""
+        return machine_memory() // 2 if self.memory is None else self.memory
+
+    def files(self) -> CsvFiles | ParquetFiles:
+        """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
+        if self.path is None:
+            raise InputError("the table is a frame in memory; this needs the path of a file")
+        return files_of(self.path, self.separator)
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns that the rows have, in their order. Raises InputError where there is no table."""
+        return tuple((frame_source(self.origin) if self.path is None else self.files()).columns)
+
+    def table(self, k: int = 1) -> Table:
+        """The rows, counted; the same table from every engine.
+
+        k: rows that every published class will have; where the distinct rows do not fit into memory, values that are rarer
+        are generalized before they are counted. Raises InputError, naming the column and, where rows have an order, the
+        number of the row (from 1), never the value.
+        """
+        opened = self._opened()
+        reading = self._reading(opened)
+        limit = self.memory_in_bytes // 2 // _BYTES_OF_CELL
+        with engine_refusals(opened.name):
+            if isinstance(opened, Engine) and opened.estimate(list(self.used)) > limit:
+                return reading.counted_out_of_core(opened, limit, k)
+            return reading.counted(opened.distinct_rows(list(self.used)))
+
+    def rows(self) -> Rows:
+        """The rows, uncounted, in memory; read by pandas. Errors as for `table`, and for a frame of another library."""
+        if isinstance(self.origin, pd.DataFrame):
+            opened = PandasFrame(self.origin)
+            check_columns(opened, self.attributes)
+        else:
+            files = self.files()
+            check_header(files, self.attributes, self.missing)
+            opened = PandasFrame(frame_of(files), files.name)
+        reading = self._reading(opened)
+        domain, codes, complete = reading.coded(opened.rows(list(self.used)))
+        roles = {column: attribute.role for column, attribute in self.attributes.items()}
+        return Rows(domain, roles, codes, opened.frame[complete], int((~complete).sum()), frozenset(self.missing))
+
+    def _opened(self) -> Source:
+        """The source, which has each column that is described once."""
+        if self.path is None:
+            opened = frame_source(self.origin)
+            check_columns(opened, self.attributes)
+            return opened
+        files = self.files()
+        check_header(files, self.attributes, self.missing)
+        return file_source(files, list(self.used), self.engine, self.memory_in_bytes // 2)
+
+    def _reading(self, opened: Source) -> Reading:
+        return Reading(opened, self.used, frozenset(self.missing), self.domain == "observed")
+
+
+def read_table(
+    source: Any,
+    attributes: Mapping[str, Attribute | str],
+    missing: Iterable[str] = ("",),
+    domain: str = "declared",
+    engine: str = "auto",
+    memory: int | None = None,
+    k: int = 1,
+    separator: str = ",",
+) -> Table:
+    """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
+
+    source: a frame, or the path of a CSV or Parquet file, a folder or a glob of them. attributes: for each column an
+    Attribute, or just its role; columns that are not named are ignored. missing: texts that stand for no value, beside
+    null and NaN; a row with one in a used column is dropped and counted. domain: "declared" takes every base value of
+    the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed,
+    else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make do with, half of
+    the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
+    are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
+    Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
+
+    It has a parameter for each setting of the section [data] of a config, so that a notebook names those that it needs;
+    `TableSource` holds them as one value.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [23, 34, 41, None], "diagnosis": ["flu", "gout", "flu", ""]})
+    >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
+    Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
+    """
+    return TableSource(
+        origin=source,
+        attributes=_described(attributes),
+        missing=_texts(missing),
+        domain=domain,
+        engine=engine,
+        memory=memory,
+        separator=separator,
+    ).table(k)
+
+
+def read_rows(
+    source: "str | Path | pd.DataFrame",
+    attributes: Mapping[str, Attribute | str],
+    missing: Iterable[str] = ("",),
+    domain: str = "declared",
+    separator: str = ",",
+) -> Rows:
+    """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
+
+    Arguments and errors as for `read_table`.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "diagnosis": ["flu", "", "gout"]})
+    >>> rows = read_rows(people, {"sex": "quasi-identifier", "diagnosis": "sensitive"})
+    >>> len(rows), rows.missing
+    (2, 1)
+    """
+    return TableSource(
+        origin=source,
+        attributes=_described(attributes),
+        missing=_texts(missing),
+        domain=domain,
+        separator=separator,
+    ).rows()
+
+
+def _texts(missing: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(missing, str):  # its characters would each stand for no value
+        raise InputError(f"missing is a list of texts that stand for no value, such as ['?', ''], not {missing!r}")
+    return tuple(missing)
+
+
+def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
+    """What each column is, where it may be told by its role alone."""
+    return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
