@@ -1,11 +1,15 @@
-"""Where tests find the real tables and published vectors, and how Hypothesis runs.
+"""Where tests find the real tables and published vectors, how Hypothesis runs, and what the end of a run says.
 
-MARGINALS_EXAMPLES bounds the examples of every test, makes them the same each time, and does without the smallest one
-that fails: for `make mutants`.
+Hypothesis draws new examples in every run; with CI in the environment it draws the same ones each time. Two numbers change
+how many a test tries:
+- MARGINALS_EXAMPLES bounds them for every test, makes them the same each time, and does without the smallest one that
+  fails: for `make quick` and `make mutants`;
+- MARGINALS_TIMES multiplies them: for `make nightly`.
 """
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,28 +23,35 @@ settings.register_profile("ci", deadline=None, max_examples=100, derandomize=Tru
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-def _few_examples(most: int) -> None:
-    """Bound what tests ask for, too: they are imported after this, and find these settings in the place of others."""
-    settings.register_profile(
-        "few",
-        deadline=None,
-        max_examples=most,
-        derandomize=True,
-        database=None,
-        phases=(Phase.explicit, Phase.generate),
-        report_multiple_bugs=False,
-    )
-    settings.load_profile("few")
+def _as_many_examples(most: int | None, times: int) -> None:
+    """Change what tests ask for, too: they are imported after this, and find these settings in the place of others."""
+    if most is not None:
+        settings.register_profile(
+            "few",
+            deadline=None,
+            max_examples=most,
+            derandomize=True,
+            database=None,
+            phases=(Phase.explicit, Phase.generate),
+            report_multiple_bugs=False,
+        )
+        settings.load_profile("few")
+    else:
+        settings.register_profile("many", deadline=None, max_examples=100 * times)
+        settings.load_profile("many")
 
-    class Bounded(settings):
-        def __init__(self, parent: settings | None = None, *, max_examples: int = most, **others: Any) -> None:
-            super().__init__(parent, max_examples=min(max_examples, most), **others)
+    class Changed(settings):
+        def __init__(self, parent: settings | None = None, *, max_examples: int = 100, **others: Any) -> None:
+            number = max_examples * times if most is None else min(max_examples, most)
+            super().__init__(parent, max_examples=number, **others)
 
-    hypothesis.settings = Bounded
+    hypothesis.settings = Changed
 
 
 if "MARGINALS_EXAMPLES" in os.environ:
-    _few_examples(int(os.environ["MARGINALS_EXAMPLES"]))
+    _as_many_examples(int(os.environ["MARGINALS_EXAMPLES"]), 1)
+elif "MARGINALS_TIMES" in os.environ:
+    _as_many_examples(None, int(os.environ["MARGINALS_TIMES"]))
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -75,7 +86,19 @@ def browser() -> Iterator[Any]:
         own = Path(playwright.chromium.executable_path)
         found = own if own.exists() else shutil.which("chromium") or shutil.which("google-chrome")
         if not found:
-            pytest.skip("no Chromium is installed; `playwright install chromium` gets one")
+            pytest.skip("no Chromium is installed: apt install chromium, or playwright install chromium")
         opened = playwright.chromium.launch(executable_path=str(found), args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What was skipped, by reason: nothing is left out unseen."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", ()):
+        _, _, reason = report.longrepr if isinstance(report.longrepr, tuple | list) else ("", 0, str(report.longrepr))
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    if reasons:
+        terminalreporter.section(f"skipped: {reasons.total()}")
+        for reason, number in sorted(reasons.items()):
+            terminalreporter.write_line(f"{number:5}  {reason}")
