@@ -1,0 +1,74 @@
+"""Commands that use a release: questions to it, and synthetic rows from it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+import marginals
+from marginals.commands.options import JSON, RELEASE, Target, output
+from marginals.commands.printing import print_json, print_lines
+from marginals.errors import InputError
+
+QUERY_SECONDS = 10.0
+"""Seconds for the integer programs that sharpen the bounds of a query."""
+
+
+@click.command()
+@RELEASE
+@click.argument("conditions", metavar="[NAME=LABEL]...", nargs=-1)
+@JSON
+def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
+    """Estimate and bound how many rows have certain values.
+
+    NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" means one label or the other; NAME=20-39 and "NAME>=65" are
+    ranges of numbers. All conditions must hold. If a label means different things at different levels, the finest
+    published level counts; NAME=LABEL@LEVEL chooses another. The estimate is that of maximum entropy; the bounds hold for
+    certain.
+
+    \b
+    Examples:
+      marginals query release age=30-34 sex=Female
+      marginals query release "age in 20-39" "sex=Male|Female" --json
+    """
+    from marginals.wording.terminal import estimate_lines
+
+    estimate = marginals.open_release(folder).count(conditions, seconds=QUERY_SECONDS)
+    if as_json:
+        print_json(asdict(estimate) | {"exact": estimate.exact})
+    else:
+        print_lines(estimate_lines(estimate))
+
+
+@click.command()
+@RELEASE
+@click.option("-n", "--rows", default=1000, show_default=True, type=click.IntRange(0), help="Number of rows.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")
+@click.option(
+    "--base-values", is_flag=True, help="Draw base values, each value under a published one with equal probability."
+)
+@output("-o", "--out", help="File to write, .csv or .parquet; standard output by default.")
+@JSON
+def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target, as_json: bool) -> None:
+    """Draw synthetic rows from a release.
+
+    The rows are independent draws from the maximum-entropy distribution of RELEASE, with labels of the finest published
+    levels. No row is taken from the data.
+
+    \b
+    Examples:
+      marginals sample release -n 1000 --seed 0 -o rows.csv
+      marginals sample release -n 10000 --base-values -o rows.parquet
+    """
+    if as_json and target.path is None:
+        raise InputError("--json goes with --out, since the rows would stand on standard output too")
+    write = marginals.interchange.rows_writer(target.path)
+    target.opened()
+    release = marginals.open_release(folder)
+    frame = release.sample_base_values(rows, seed) if base_values else release.sample(rows, seed)
+    write(frame)
+    if as_json:
+        print_json({"out": str(target.path), "rows": rows, "attributes": list(frame.columns)})
+    elif target.path is not None:
+        click.echo(f"Wrote {rows} synthetic rows to {target.path}. They tell what the release tells, and no more.")

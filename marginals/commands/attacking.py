@@ -1,0 +1,46 @@
+"""The command that attacks releases as their readers could."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+import marginals
+from marginals.commands.options import FILE, JSON, PATH
+from marginals.commands.printing import print_json, print_lines
+from marginals.commands.verifying import FAILED
+
+
+@click.command()
+@click.argument("folders", metavar="RELEASE...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--truth", metavar="CONFIG", type=FILE, help="Score the attacks' guesses against the table of this config."
+)
+@JSON
+def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
+    """Measure what readers of a release can conclude.
+
+    Shown are: cells whose count is determined exactly (reconstruction), the class whose sensitive values differ most from
+    everybody's (skewness), claims that are met without a row to spare, and what a reader infers who knows that the release
+    is as fine as its claims allow (minimality). Of several releases: what all show together, and each alone. With --truth
+    also: how often sensitive values are guessed right (deFinetti). These are measures, not verdicts; exit status 1 only
+    when the releases cannot be put together because they generalize an attribute differently.
+
+    \b
+    Examples:
+      marginals attack release
+      marginals attack release --truth release.toml --json
+      marginals attack release-a release-b
+    """
+    from marginals.wording.attack_lines import attack_lines
+
+    table = None if truth is None else marginals.read_config(truth).read_table()
+    attacks = marginals.attack(*folders, truth=table)
+    if as_json:
+        print_json(attacks.as_json())
+    else:
+        for name, alone in attacks.apart.items():
+            print_lines([f"{name}:", *attack_lines(alone)])
+        print_lines([f"Not measured together: {attacks.note}."] if attacks.note else attack_lines(attacks))
+    if attacks.note:
+        click.get_current_context().exit(FAILED)

@@ -1,0 +1,162 @@
+"""Commands about rows that are disclosed one by one: their risk, and writing them under rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import marginals
+from marginals.commands.options import CONFIG, FILE, JSON, LEVELS_METAVAR, PATH, Target, output, parse_levels
+from marginals.commands.printing import csv_bytes, print_json
+from marginals.errors import InputError
+
+if TYPE_CHECKING:
+    from checks.risk.objective import Objective
+    from marginals.files.output import OutputFile
+
+
+@dataclass(frozen=True)
+class _RiskOptions:
+    """What `marginals risk` was called with. Raises InputError for options that exclude each other."""
+
+    config: Path
+    folders: Sequence[Path]
+    levels: str | None
+    utility: float | None
+    loss: float | None
+    price: float | None
+    wants_frontier: bool
+    plot: Path | None
+    page: Path | None
+    target: Target
+    as_json: bool
+
+    def __post_init__(self) -> None:
+        if sum(value is not None for value in (self.utility, self.loss, self.price)) > 1:
+            raise InputError("choose one of --utility, --loss and --price")
+
+    @property
+    def objective(self) -> "Objective | None":
+        """What each row's disclosure is chosen by."""
+        from checks.risk.objective import LeastRisk, MostUtility, TradeOff
+
+        kinds = ((LeastRisk, self.utility), (MostUtility, self.loss), (TradeOff, self.price))
+        return next((kind(value) for kind, value in kinds if value is not None), None)
+
+    def outputs(self, reads: tuple[Path, ...]) -> "tuple[OutputFile | None, ...]":
+        """The files for rows, plot and page. Raises InputError where one may not be written, or two are the same."""
+        targets = [self.target, *(Target(path, self.target.force) for path in (self.plot, self.page))]
+        files = tuple(target.opened(reads) for target in targets)
+        paths = [file.path.resolve() for file in files if file is not None]
+        if len(set(paths)) < len(paths):
+            raise InputError("--out, --plot and --report must name files of their own")
+        return files
+
+
+@click.command()
+@CONFIG
+@click.argument("folders", metavar="[RELEASE]...", nargs=-1, type=PATH)
+@click.option("--levels", metavar=LEVELS_METAVAR, help="Disclose at these levels; other attributes stay as they are.")
+@click.option(
+    "--utility",
+    type=click.FloatRange(0),
+    help="Per row, minimize risk subject to utility >= UTILITY (steps below '*').",
+)
+@click.option("--loss", type=click.FloatRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
+@click.option("--price", type=click.FloatRange(0), help="Per row, minimize loss - PRICE * utility.")
+@click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
+@click.option("--plot", type=FILE, help="Write the frontier as .svg, .png or .pdf.")
+@click.option(
+    "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
+)
+@output("--out", help="CSV file for the disclosed rows.")
+@JSON
+def risk(**options: Any) -> None:
+    """Report what attackers could do to the people in a table.
+
+    The risk is the expected harm per person: the harm times the probability that an attacker identifies the person,
+    guessing uniformly among matching records (Lebanon et al. 2009). With releases named, their risk is compared too, the
+    least first. The section [risk] of CONFIG says what attackers hold, what harms whom, which spellings agree, and by
+    which rules the table is disclosed; without it, attackers know the quasi-identifiers, and identification costs 1. The
+    linkage of [risk.linkage] is left aside by --utility, --loss, --price and --frontier. The page of --report shows the
+    frontier if that takes seconds, or with --frontier.
+
+    \b
+    Examples:
+      marginals risk release.toml
+      marginals risk release.toml --levels age=2,postcode=3
+      marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
+      marginals risk release.toml release-a release-b
+      marginals risk release.toml release-a release-b --report risk.html
+    """
+    import pandas as pd
+
+    from marginals.pages.risk_page import risk_html
+    from marginals.pages.risk_plot import plot_format, write_plot
+    from marginals.pages.risk_report import RiskReport
+    from marginals.risk.assessment import compare, disclosure_risk
+
+    request = _RiskOptions(**options)
+    if request.plot is not None:
+        plot_format(request.plot)
+    configured = marginals.read_config(request.config)
+    rows_file, picture, page_file = request.outputs(configured.reads)
+    described = disclosure_risk(configured, parse_levels(request.levels))
+    objective = request.objective
+    on_page = page_file is not None and described.no_frontier is None and described.is_quick
+    report = RiskReport(
+        described.of_table(),
+        None if objective is None else described.optimum(objective),
+        described.frontier() if request.wants_frontier or picture is not None or on_page else None,
+        compare([described.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]),
+    )
+    if picture is not None and report.frontier is not None:
+        write_plot(picture, report.frontier, report.points)
+    if rows_file is not None:
+        disclosed = described.table.records if report.optimum is None else report.optimum.disclosure.records
+        rows_file.write(csv_bytes(pd.DataFrame(disclosed.labels())))
+    if page_file is not None:
+        page_file.write(risk_html(described, report, objective))
+    if request.as_json:
+        print_json(report.as_json())
+        return
+    click.echo(str(report))
+    if rows_file is not None:
+        click.echo(
+            f"Wrote {len(report.table.utility)} rows to {rows_file.path}. Their risk is above; "
+            "no other privacy of them was checked."
+        )
+    for file in (picture, page_file):
+        if file is not None:
+            click.echo(f"Wrote {file.path}. It is made from the table: keep it to yourself.")
+
+
+@click.command()
+@CONFIG
+@output("--out", required=True, help="CSV file for the disclosed rows.")
+@JSON
+def disclose(config: Path, target: Target, as_json: bool) -> None:
+    """Write a table with its disclosure rules applied.
+
+    The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their
+    condition holds. With DuckDB (data.engine "duckdb", or "auto" where it is installed) also tables that do not fit in
+    memory are written, and the order of rows is not kept; "pandas" keeps it. No privacy is checked: see `marginals risk`.
+
+    \b
+    Example:
+      marginals disclose release.toml --out disclosed.csv
+    """
+    from marginals.disclosure.disclosing_files import disclose_table
+
+    configured = marginals.read_config(config)
+    file = target.opened(configured.reads)
+    assert file is not None, "click requires --out"
+    written = disclose_table(configured, file)
+    if as_json:
+        print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
+    else:
+        click.echo(
+            f"Wrote {written.rows} rows to {file.path} ({written.engine}). Nothing was checked of their privacy."
+        )

@@ -1,0 +1,77 @@
+"""Arguments and options that several commands share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from marginals.errors import InputError
+
+if TYPE_CHECKING:
+    from marginals.files.output import OutputFile
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+PATH = click.Path(path_type=Path)
+
+CONFIG = click.argument("config", type=FILE)
+RELEASE = click.argument("folder", metavar="RELEASE", type=PATH)
+SIGN = click.option(
+    "--sign",
+    metavar="KEYFILE",
+    type=FILE,
+    help="Sign the release with this secret key of minisign (the program must be installed).",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+LEVELS_METAVAR = "NAME=LEVEL,..."
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a command writes, if anywhere, and whether a file that is there may be replaced."""
+
+    path: Path | None
+    force: bool
+
+    def opened(self, reads: tuple[Path, ...] = ()) -> "OutputFile | None":
+        """The file to write, None without a path. reads: what it is made from.
+
+        Raises InputError where the file may not be written, before any work is done for it.
+        """
+        if self.path is None:
+            return None
+        from marginals.files.output import OutputFile
+
+        file = OutputFile(self.path, reads)
+        if not self.force:
+            file.refuse_to_replace()
+        return file
+
+
+def output(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option for the file that a command writes, together with --force; the command gets both as one `target`."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_target(*arguments: Any, target: Path | None, force: bool, **options: Any) -> Any:
+            return command(*arguments, target=Target(target, force), **options)
+
+        forced = click.option("--force", is_flag=True, help="Replace files that already exist.")(with_target)
+        return click.option(*names, "target", type=FILE, **settings)(forced)
+
+    return decorate
+
+
+def parse_levels(text: str | None) -> dict[str, int]:
+    """Levels from `age=1,sex=0`. Raises InputError for anything else."""
+    levels: dict[str, int] = {}
+    for part in (text or "").split(",") if text else []:
+        name, _, level = part.strip().rpartition("=")
+        if not name or not level.isdecimal() or len(level) > 9:
+            raise InputError(f"levels are NAME=LEVEL,..., not {text!r}")
+        if name in levels:
+            raise InputError(f"{name!r} is given two levels")
+        levels[name] = int(level)
+    return levels

@@ -1,0 +1,113 @@
+"""Commands that write a release: its tables of counts, and its report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import marginals
+from marginals.commands.options import CONFIG, JSON, PATH, RELEASE, SIGN, Target, output
+from marginals.commands.printing import print_findings, print_json, print_lines
+from marginals.commands.progress import ProgressBars
+from marginals.commands.verifying import FAILED
+
+if TYPE_CHECKING:
+    from marginals.release.release import Release
+
+
+@click.command()
+@CONFIG
+@click.option("--out", required=True, type=PATH, help="Release folder; an existing release there is replaced.")
+@SIGN
+@JSON
+def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
+    """Choose marginals that satisfy the policy and write them.
+
+    The policy is that of CONFIG. A signature (datapackage.json.minisig) shows readers who have your public key that the
+    release is yours. `minisign -G` makes a pair of keys; with -W the key has no password and also signs where there is no
+    terminal.
+
+    \b
+    Examples:
+      marginals publish release.toml --out release
+      marginals publish release.toml --out release --sign minisign.key
+    """
+    from marginals.bundle.bundle_files import REPORT, require_replaceable
+
+    if sign is not None:
+        from marginals.bundle.signature import secret_key
+
+        secret_key(sign)  # What would be refused after a long search is refused before it.
+    with ProgressBars(not as_json) as progress:
+        configured = marginals.read_config(config)
+        require_replaceable(out, configured.reads if sign is None else (*configured.reads, sign))
+        table = configured.read_table()
+        if not as_json:
+            click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
+        release = marginals.publish(table, configured.policy, progress, configured.title)
+    print_release(release.write(out, sign=sign), as_json)
+    if not as_json:
+        click.echo(f"A page about it to read and print: {out / REPORT}")
+    if sign is not None and not as_json:
+        click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
+
+
+@click.command()
+@RELEASE
+@output("--out", "-o", help="File for the page. Without it, the page replaces the release's own report.html.")
+@SIGN
+@JSON
+def report(folder: Path, target: Target, sign: Path | None, as_json: bool) -> None:
+    """Write the report of a release again, as one HTML page.
+
+    The page is made from the files of RELEASE alone, and its claims are checked for it. Exit status 1 when a claim is not
+    proven to hold; the page says so too. Replacing the report of a signed release needs --sign, since its files change;
+    verify the release before. With --out the release stays as it is.
+
+    \b
+    Examples:
+      marginals report release
+      marginals report release --out report.html
+      marginals report release --sign minisign.key
+    """
+    from marginals.bundle.bundle_files import REPORT
+
+    target.opened()
+    release = marginals.open_release(folder)
+    release.write_report(target.path, sign=sign)
+    verification, written = release.verify(), target.path or folder / REPORT
+    if as_json:
+        print_json({"out": str(written), **verification.as_json()})
+    else:
+        click.echo(f"Wrote {written}. Open it in a browser.")
+    if not verification.ok:
+        click.get_current_context().exit(FAILED)
+
+
+def print_release(release: "Release", as_json: bool) -> None:
+    """Print what was published, how private it is, and how much utility was gained."""
+    from marginals.wording.terminal import publication_lines, utility_lines
+
+    verification, utility, search = release.verify(), release.published.utility, release.search
+    if utility is None or search is None:
+        raise ValueError("a release that was just made knows its utility and its search")
+    if as_json:
+        print_json(
+            {
+                "out": str(release.path),
+                "kl_divergence": utility.kl_divergence,
+                "kl_suppressed": utility.kl_suppressed,
+                "margins": [dict(margin) for margin in release.margins],
+                "checks": verification.as_json()["checks"],
+                "search": {
+                    "strategy": search.strategy,
+                    "evaluated": search.evaluated,
+                    "optimal": search.optimal,
+                    "lower_bound": search.bound,
+                },
+            }
+        )
+        return
+    print_lines(publication_lines(release))
+    print_findings(verification.checks)
+    print_lines(utility_lines(utility, search))

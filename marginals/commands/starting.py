@@ -1,0 +1,108 @@
+"""Commands to begin with: a simulated table to try things on, and a first config for a table of one's own."""
+
+from pathlib import Path
+
+import click
+
+import marginals
+from marginals.commands.options import JSON, PATH, Target, output
+from marginals.commands.printing import print_json
+from marginals.commands.progress import ProgressBars
+from marginals.commands.publishing import print_release
+from marginals.config.guessing.rarity import RARE
+from marginals.errors import InputError
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--rows", default=24_000, show_default=True, type=click.IntRange(1000, 10_000_000), help="Table size.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same table."
+)
+@JSON
+def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
+    """Simulate a census, publish it, and say what was gained.
+
+    Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml and the release to the new
+    folder DIR. The release.toml can be edited for a table of your own.
+
+    \b
+    Example:
+      marginals demo demo
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty; choose a new folder")
+    import numpy as np
+
+    from marginals.bundle.bundle_files import REPORT
+    from marginals.demo.census import CENSUS_CONFIG, census_hierarchies, simulate_census
+    from marginals.files.atomic_folder import replace_folder
+    from marginals.files.output import OutputFolder
+
+    _ = OutputFolder(folder)
+    with ProgressBars(not as_json) as progress:
+        progress("simulating", 0, 0)
+        census = simulate_census(np.random.default_rng(seed), rows)
+        files = {"census.csv": census.to_csv(index=False, lineterminator="\n"), "release.toml": CENSUS_CONFIG}
+        for attribute, values in census_hierarchies().items():
+            files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
+        try:
+            replace_folder(folder, {path: text.encode() for path, text in files.items()})
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+        config = marginals.read_config(folder / "release.toml")
+        release = marginals.publish(config.read_table(), config.policy, progress).write(folder / "release")
+    print_release(release, as_json)
+    if not as_json:
+        click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
+        click.echo(f"  marginals verify {folder / 'release'}")
+        click.echo(f"A page about it to read and print: {folder / 'release' / REPORT}")
+
+
+@click.command()
+@click.argument("table", type=PATH)
+@click.option(
+    "--rare",
+    default=RARE,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Values with fewer rows than this are named only in hierarchy files, and grouped there.",
+)
+@output(
+    "--out",
+    "-o",
+    default="release.toml",
+    show_default=True,
+    help="Config to write; hierarchy files go to the folder hierarchies beside it.",
+)
+@JSON
+def init(table: Path, rare: int, target: Target, as_json: bool) -> None:
+    """Write a first config for a table, to be reviewed.
+
+    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes. The command guesses what each column is, says why, and
+    writes that as comments into the config. It publishes nothing. Review the config, above all the roles.
+
+    \b
+    Examples:
+      marginals init people.csv
+      marginals init people.csv --out people.toml
+    """
+    from marginals.config.guessing.initial_config import initial_config
+    from marginals.tables.attribute import Role
+
+    out = target.path or Path("release.toml")
+    config = initial_config(table, out, rare)
+    config.keep_apart(out, table)
+    if not target.force:
+        config.refuse_to_replace(out)
+    files = config.write(out)
+    if as_json:
+        print_json({"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config.as_json()})
+        return
+    for name, guess in config.guesses.items():
+        click.echo(f"{guess.role.value:>16}  {name}: {guess.why}")
+    if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
+        click.echo("No column looked sensitive; if one is, say so in the config.")
+    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
+    click.echo(f"  marginals assess {out}")
+    click.echo(f"  marginals publish {out} --out release")

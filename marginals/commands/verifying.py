@@ -1,0 +1,53 @@
+"""The command that checks the claims of releases."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+import marginals
+from marginals.commands.options import JSON, PATH
+from marginals.commands.printing import print_findings, print_json
+
+FAILED = 1
+"""Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
+
+
+@click.command()
+@click.argument("folders", metavar="RELEASE...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CHECK",
+    help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K or diversity=CRITERION. "
+    "May be repeated.",
+)
+@click.option(
+    "--key",
+    metavar="PUBLICKEY",
+    help="Check that each release is signed with this public key of minisign: the key itself (RW...), or its file.",
+)
+@JSON
+def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, as_json: bool) -> None:
+    """Check the privacy claims of a release from its files.
+
+    Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
+    status 1, as for a check that fails. Releases cannot be checked jointly when they generalize an attribute differently,
+    or when only one of them calls it sensitive; then the joint check is undecided, and each release is checked by itself.
+    Without --key no signature is checked, and the answer says so.
+
+    \b
+    Examples:
+      marginals verify release
+      marginals verify release-a release-b
+      marginals verify release --check k-link=10 --check diversity=recursive:3,4
+      marginals verify release --key minisign.pub
+    """
+    verification = marginals.verify(*folders, claims=checks, key=key)
+    if as_json:
+        print_json(verification.as_json())
+    else:
+        print_findings(verification.checks)
+    if not verification.ok:
+        click.get_current_context().exit(FAILED)

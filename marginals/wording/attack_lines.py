@@ -1,0 +1,89 @@
+"""What a terminal shows of attacks on releases: lines of plain text."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from marginals.wording.attacks_in_words import refusal_in_words, step_in_words
+
+if TYPE_CHECKING:
+    from checks.attacks.minimality import Refinement
+    from marginals.attacks.attacking import Attacked, Attacks, Minimality
+    from marginals.attacks.composition import Composition
+    from marginals.attacks.disclosure_measures import Threshold
+
+
+def attack_lines(attacks: "Attacks") -> Iterator[str]:
+    """All measures of one release, or of several together."""
+    for attacked in attacks.attacked:
+        yield from _attribute_lines(attacked)
+    for attribute, reason in attacks.left_out.items():
+        yield f"{attribute}: not attacked; {reason}"
+    yield from map(_threshold_line, attacks.thresholds)
+    for composition in attacks.compositions:
+        yield from _composition_lines(composition)
+    yield from _minimality_lines(attacks.minimality)
+
+
+def _attribute_lines(attacked: "Attacked") -> Iterator[str]:
+    measures = attacked.concluded
+    cells = measures.reconstruction
+    skewed_class = ", ".join(f"{attribute}={label}" for attribute, label in measures.skewed_class.items())
+    yield (
+        f"{measures.sensitive}: {cells.determined} of {cells.cells} possible cells are determined exactly, with "
+        f"{cells.rows} of {cells.total} rows" + ("" if cells.sharp else "; more may be")
+    )
+    yield f"  the class furthest from everybody ({skewed_class or 'all'}): total variation {measures.skewness:.3f}"
+    if guessing := attacked.guessing:
+        yield (
+            f"  guessed right: {guessing.definetti:.1%} by learning across classes (deFinetti), "
+            f"{guessing.maxent:.1%} by maximum entropy, {guessing.base_rate:.1%} without the release"
+        )
+
+
+def _threshold_line(threshold: "Threshold") -> str:
+    claim = f"{threshold.criterion} {threshold.k}"
+    if threshold.is_missed:
+        return f"{claim}: the claim is not met"
+    if threshold.smallest is None:
+        return f"{claim}: the smallest count is not known"
+    spare = "binding: met without a row to spare" if threshold.binding else "not binding"
+    return f"{claim}: the smallest count is {threshold.smallest}; {spare}"
+
+
+def _composition_lines(composition: "Composition") -> Iterator[str]:
+    yield f"Composition, of what bears on {composition.sensitive}:"
+    for view in (composition.together, *composition.each):
+        cells = view.reconstruction
+        releases = "all together" if view is composition.together else view.releases[0]
+        skewness = "" if view.skewness is None else f", total variation {view.skewness:.3f}"
+        yield (
+            f"  {releases}: {cells.determined} of {cells.cells} possible cells determined ({cells.share:.1%}), "
+            f"smallest possible class at most {view.smallest}{skewness}"
+        )
+    for name, reason in composition.unknown.items():
+        yield f"  {name}: not known; {reason}"
+
+
+def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
+    if minimality.note:
+        yield f"Minimality: {minimality.note}."
+        return
+    yield from _step_lines("Minimality: who knows that these were refused for the claims concludes", minimality.holders)
+    if minimality.insiders is not None:
+        yield from _step_lines("Minimality, for those who know everybody's nonsensitive values", minimality.insiders)
+
+
+def _step_lines(lead: str, steps: "Sequence[Refinement]") -> Iterator[str]:
+    """The steps that tell something one by one, then the others, those with the same reason on one line."""
+    if not steps:
+        yield f"{lead}: no attribute is published above level 0."
+        return
+    yield f"{lead}:"
+    steps_by_reason: dict[str, list[str]] = {}
+    for step in steps:
+        if step.suspects is None:
+            steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step))
+        else:
+            yield f"  {step_in_words(step)}: {refusal_in_words(step)}"
+    for reason, same in steps_by_reason.items():
+        yield f"  {'; '.join(same)}: {reason}"

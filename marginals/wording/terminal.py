@@ -1,0 +1,117 @@
+"""What a terminal shows of findings, tables and releases: lines of plain text."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from checks.finding import Finding
+
+if TYPE_CHECKING:
+    from checks.classes.assessment import Assessment, Reached
+    from marginals.anonymizers.lattice import LatticeResult
+    from marginals.bundle.content import Utility
+    from marginals.release.estimates import Estimate
+    from marginals.release.release import Release
+    from models.search import SearchResult
+    from models.tables.margin import Margin
+
+_TOO_LONG = ("margins", "counts", "distribution")
+"""Keys of a worst class that only JSON and the report show."""
+
+
+def finding_lines(finding: Finding) -> Iterator[str]:
+    """What was checked; then a note, where there is one, and the class nearest to failing."""
+    parameters = ", ".join(f"{name} = {value}" for name, value in finding.parameters.items())
+    yield f"{finding.criterion} {parameters}".rstrip()
+    if finding.note:
+        yield finding.note
+    if finding.worst is not None:
+        worst = {key: value for key, value in finding.worst.items() if key not in _TOO_LONG and value is not None}
+        lead = "nearest to failing" if finding.holds else "worst"
+        yield f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={entry}" for key, entry in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def assessment_lines(assessment: "Assessment") -> Iterator[str]:
+    """What one table reaches of each criterion, by sensitive attribute, and its homogeneous classes."""
+    yield f"{assessment.rows} rows in {assessment.classes} classes, the smallest of {assessment.k_anonymity}."
+    for attribute, reached in assessment.diversity.items():
+        yield f"{attribute}: {reached.distinct} distinct, simple {reached.simple:.3g}, entropy {reached.entropy:.3g}"
+        yield from _recursive_lines(reached)
+    homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
+    for name, affected in homogeneous.items():
+        yield f"{name}: {affected.classes} classes with {affected.rows} rows."
+
+
+def _recursive_lines(reached: "Reached") -> Iterator[str]:
+    finite = [c for c in reached.recursive_c if isfinite(c)]
+    for l, c in enumerate(finite, 2):
+        yield f"  recursive (c, {l}): c above {c:.3g}"
+    if len(finite) < len(reached.recursive_c):
+        first, last = len(finite) + 2, len(reached.recursive_c) + 1
+        others = f"(c, {first})" if first == last else f"(c, {first}) to (c, {last})"
+        yield f"  recursive {others}: no c will do"
+
+
+def single_table_lines(result: "LatticeResult") -> Iterator[str]:
+    """All minimal single tables with their measures of utility."""
+    yield f"{len(result.minimal)} minimal tables among {result.nodes}, best first:"
+    for table in result.minimal:
+        levels = ", ".join(f"{attribute} {level}" for attribute, level in table.levels.items())
+        yield (
+            f"  levels {levels or '(none)'}: KL divergence {table.kl_divergence:.4f}, {table.classes} classes of "
+            f"{table.average_class_size:.1f} rows on average, height {table.height}, discernibility {table.discernibility}"
+        )
+
+
+def margin_lines(margins: "Iterable[Margin]") -> Iterator[str]:
+    """Each margin as `age at level 1, sex at level 0`."""
+    for margin in margins:
+        yield ", ".join(f"{attribute} at level {level}" for attribute, level in margin.items())
+
+
+def publication_lines(release: "Release") -> Iterator[str]:
+    """What a release that was just written publishes, and what it leaves out."""
+    yield f"Published {len(release.margins)} marginals of {release.rows} rows in {release.path}:"
+    yield from (f"  {line}" for line in margin_lines(release.margins))
+    if unpublished := release.published.unpublished:
+        yield f"Nothing is published of {', '.join(unpublished)}."
+    if unclaimed := release.published.unclaimed:
+        yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
+
+
+def utility_lines(utility: "Utility", search: "SearchResult") -> Iterator[str]:
+    """How near a release comes to the data, beside what is coarser, and how it was searched."""
+    yield f"KL divergence to the data: {utility.kl_divergence:.3f} nats (0 would be the data itself)."
+    yield f"  {utility.kl_suppressed:.3f} with all quasi-identifiers suppressed."
+    if utility.kl_best_table is not None:
+        yield f"  {utility.kl_best_table:.3f} for the best single table."
+        gain, gain_of_best = (utility.kl_suppressed - kl for kl in (utility.kl_divergence, utility.kl_best_table))
+        if gain_of_best > 0:
+            yield f"So the release tells {gain / gain_of_best:.1f} times as much as the best single table."
+    yield search_line(search)
+
+
+def search_line(search: "SearchResult") -> str:
+    """How it was searched, and how much better another release can be at most."""
+    searched = f"Search: {search.strategy}, {search.evaluated} collections looked at"
+    if search.optimal:
+        return f"{searched}; none that the policy allows is better."
+    if search.gap is None:
+        return f"{searched}."
+    return f"{searched}; none that the policy allows is better by more than {search.gap:.3f} nats."
+
+
+def estimate_lines(estimate: "Estimate") -> Iterator[str]:
+    """A number of rows as the maximum-entropy model estimates it, and its bounds."""
+    if estimate.exact:
+        yield f"{estimate.lower} rows, exactly: the published marginals leave no other number."
+        return
+    best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
+    yield f"about {estimate.expected:.6g} rows expected (maximum entropy; not published as such)"
+    yield f"between {estimate.lower} and {estimate.upper} for certain; {best}"
