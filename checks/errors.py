@@ -4,4 +4,12 @@ from models.errors import MarginalsError
 
 
 class CriterionError(MarginalsError, ValueError):
-    """A privacy criterion that cannot be read or makes no sense."""
+    """A privacy criterion that cannot be read or makes no sense.
+
+    >>> import marginals
+    >>> try:
+    ...     marginals.Policy(diversity="entropy:x")
+    ... except CriterionError as error:
+    ...     print(error)
+    the diversity 'entropy:x' is not of the form distinct:l, simple:l, entropy:l, recursive:c,l, functional:tau,l
+    """

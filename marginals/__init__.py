@@ -23,13 +23,15 @@ for _floor in (models, checks):
 
 if TYPE_CHECKING:
     from marginals import interchange as interchange
+    from checks.errors import CriterionError
+    from checks.risk.errors import DisclosureRuleError, SensitivityError
     from marginals.anonymizers.hilbert_mapping import hilbert
     from marginals.anonymizers.sweeping import sweep
     from marginals.attacks.attacking import attack
     from marginals.bundle.verification import verify
     from marginals.config.release_toml import read_config, read_hierarchy
     from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
-    from marginals.errors import BundleError, InputError, NothingPublishableError
+    from marginals.errors import BundleError, IncompatibleReleasesError, InputError, NothingPublishableError
     from marginals.publishing.assessing import assess
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import anonymize, publish
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from marginals.tables.rows import Rows
     from marginals.tables.source import TableSource, read_rows, read_table
     from marginals.tables.table import Table
-    from models.errors import MarginalsError
+    from models.errors import ContradictionError, DomainMismatchError, HierarchyError, MarginalsError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
     from models.tables.hierarchy import Hierarchy
 
 __version__ = "0.1.0"
@@ -47,18 +49,29 @@ __version__ = "0.1.0"
 __all__ = [
     "Attribute",
     "BundleError",
+    "ContradictionError",
+    "CriterionError",
     "DisclosureRule",
+    "DisclosureRuleError",
+    "DomainMismatchError",
     "Hierarchy",
+    "HierarchyError",
+    "IncompatibleReleasesError",
     "InputError",
     "MarginalsError",
+    "NotDecomposableError",
+    "NotFittedError",
     "NothingPublishableError",
     "Policy",
     "Release",
     "Risk",
     "Role",
     "Rows",
+    "SelectionError",
+    "SensitivityError",
     "Table",
     "TableSource",
+    "TooManyCellsError",
     "anonymize",
     "assess",
     "attack",
@@ -81,18 +94,29 @@ __all__ = [
 _HOMES = {
     "Attribute": "marginals.tables.attribute",
     "BundleError": "marginals.errors",
+    "ContradictionError": "models.errors",
+    "CriterionError": "checks.errors",
     "DisclosureRule": "marginals.disclosure.rules",
+    "DisclosureRuleError": "checks.risk.errors",
+    "DomainMismatchError": "models.errors",
     "Hierarchy": "models.tables.hierarchy",
+    "HierarchyError": "models.errors",
+    "IncompatibleReleasesError": "marginals.errors",
     "InputError": "marginals.errors",
     "MarginalsError": "models.errors",
+    "NotDecomposableError": "models.errors",
+    "NotFittedError": "models.errors",
     "NothingPublishableError": "marginals.errors",
     "Policy": "marginals.publishing.policy",
     "Release": "marginals.release.release",
     "Risk": "marginals.risk.assessment",
     "Role": "marginals.tables.attribute",
     "Rows": "marginals.tables.rows",
+    "SelectionError": "models.errors",
+    "SensitivityError": "checks.risk.errors",
     "Table": "marginals.tables.table",
     "TableSource": "marginals.tables.source",
+    "TooManyCellsError": "models.errors",
     "anonymize": "marginals.publishing.publishing",
     "assess": "marginals.publishing.assessing",
     "attack": "marginals.attacks.attacking",

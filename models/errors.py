@@ -14,20 +14,67 @@ class MarginalsError(Exception):
 
 
 class HierarchyError(MarginalsError, ValueError):
-    """Rows that do not describe nested generalizations of distinct values."""
+    """Rows that do not describe nested generalizations of distinct values.
+
+    >>> import marginals
+    >>> try:
+    ...     marginals.Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Linz", "Austria")])
+    ... except HierarchyError as error:
+    ...     print(error)
+    row 2 has 2 columns where row 1 has 3
+    """
 
 
 class DomainMismatchError(MarginalsError, ValueError):
-    """An attribute, level or table that does not belong to the domain at hand."""
+    """An attribute, level or table that does not belong to the domain at hand.
+
+    >>> from marginals.example import release
+    >>> try:
+    ...     release.marginal({"age": 9})
+    ... except DomainMismatchError as error:
+    ...     print(error)
+    'age' has the levels 0 to 3, not 9
+    """
 
 
 class NotDecomposableError(MarginalsError, ValueError):
-    """A collection of margins that no junction tree can hold."""
+    """A collection of margins that no junction tree can hold.
+
+    >>> from marginals.example import table
+    >>> from models.graphs.junction_tree import JunctionTree
+    >>> pairs = [("age", "sex"), ("sex", "diagnosis"), ("age", "diagnosis")]
+    >>> try:
+    ...     JunctionTree.of(table.domain, [table.domain.mask(dict.fromkeys(pair, 0)) for pair in pairs])
+    ... except NotDecomposableError as error:
+    ...     print(error)
+    the interaction graph has a chordless cycle, or a clique that is in none of the margins
+    """
 
 
 class ContradictionError(MarginalsError, ValueError):
-    """Marginals that no single table can have."""
+    """Marginals that no single table can have.
+
+    >>> import numpy as np
+    >>> from marginals.example import table
+    >>> ages = table.counts.rolled_up({"age": 0})
+    >>> young = table.domain.hierarchy("age").code("22", 0)
+    >>> others = type(ages).from_cells(table.domain, {"age": 0}, {"age": np.array([young])}, np.array([48]))
+    >>> try:
+    ...     ages.positions_in(others)
+    ... except ContradictionError as error:
+    ...     print(error)
+    the marginals age:0 and age:0 disagree on an empty cell
+    """
 
 
 class SelectionError(MarginalsError, ValueError):
-    """A model search that was asked for what there is not."""
+    """An invalid request to a model search.
+
+    >>> from marginals.example import table
+    >>> from models.search import select
+    >>> try:
+    ...     select(table.counts, "best")
+    ... except SelectionError as error:
+    ...     print(error)
+    there is no criterion 'best'; there is bic, aic, likelihood-ratio, kl
+    """

@@ -4,7 +4,15 @@ from models.errors import MarginalsError
 
 
 class SensitivityError(MarginalsError, ValueError):
-    """Weights that are negative, of the wrong shape, or larger for a more general value."""
+    """Weights that are negative, of the wrong shape, or larger for a more general value.
+
+    >>> from checks.risk.sensitivity import Constant
+    >>> try:
+    ...     Constant(-1.0)
+    ... except SensitivityError as error:
+    ...     print(error)
+    a sensitivity must not be negative, got -1.0
+    """
 
 
 class IncomparableError(MarginalsError, ValueError):
@@ -12,4 +20,13 @@ class IncomparableError(MarginalsError, ValueError):
 
 
 class DisclosureRuleError(MarginalsError, ValueError):
-    """A disclosure rule, prior or requirement that makes no sense for the records at hand."""
+    """A disclosure rule, prior or requirement that makes no sense for the records at hand.
+
+    >>> import marginals
+    >>> from marginals.example import attributes, frame
+    >>> try:
+    ...     marginals.disclose(marginals.read_rows(frame, attributes), [marginals.DisclosureRule("age", level=9)])
+    ... except DisclosureRuleError as error:
+    ...     print(error)
+    'age' has the levels 0 to 3, not 9
+    """

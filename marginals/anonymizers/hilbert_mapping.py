@@ -8,7 +8,7 @@ it. This is the local recoding that TZ09 and TZ11 compare SWEEP with; it never g
 import numpy as np
 
 from checks.diversity.functional_diversity import Functional
-from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights
+from marginals.anonymizers.local_recoding import LocalRecoding, functional_requirement, occurrence_weights
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
 from models.arrays import CodeArray, IndexArray
@@ -18,18 +18,17 @@ from models.tables.hilbert_curve import hilbert_order
 from models.tables.taxonomy import Taxonomy
 
 
-def hilbert(table: Table, requirement: Functional, *, k: int = 1) -> LocalRecoding:
+def hilbert(table: Table, requirement: Functional | str, *, k: int = 1) -> LocalRecoding:
     """The mapping for the smallest l whose table satisfies a (tau, l) requirement, tried from 2 on as TZ09 IV.C does.
 
-    k: each class has at least so many rows.
+    requirement: for example "functional:0.5,2". k: each class has at least so many rows.
     Raises InputError unless the table has one sensitive attribute, NothingPublishableError when no l leads there.
 
-    >>> from fractions import Fraction
-    >>> from checks.diversity.functional_diversity import Functional
     >>> from marginals.example import table
-    >>> hilbert(table, Functional(Fraction(1, 2), 2))
+    >>> hilbert(table, "functional:0.5,2")
     LocalRecoding(48 rows in 10 classes)
     """
+    requirement = functional_requirement(requirement)
     _, values = _ordered_rows(table)
     for l in range(2, eligible_l(values) + 1):
         recoded = hilbert_groups(table, l, k=k)

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import satisfies
+from checks.diversity.l_diversity import parse_diversity, satisfies
+from marginals.errors import InputError
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
 from models.arrays import CountArray, FloatArray, IndexArray
@@ -26,6 +27,18 @@ from models.tables.taxonomy import Taxonomy
 
 Weights = Mapping[str, Sequence[Fraction | int]]
 """For sensitive attributes the weights of their base values: what an adversary may know of their frequency."""
+
+
+def functional_requirement(requirement: Functional | str) -> Functional:
+    """The requirement that local recoding works with, also from a text. Raises InputError for any other diversity.
+
+    >>> str(functional_requirement("functional:0.5,2"))
+    'functional:0.5,2'
+    """
+    criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
+    if not isinstance(criterion, Functional):
+        raise InputError(f'local recoding needs a diversity "functional:tau,l", not "{criterion}"')
+    return criterion
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import pandas as pd
 
 from checks.diversity.functional_diversity import Functional, Induction
 from marginals.anonymizers.class_thinning import InducedBound
-from marginals.anonymizers.local_recoding import LocalRecoding, Weights, occurrence_weights
+from marginals.anonymizers.local_recoding import LocalRecoding, Weights, functional_requirement, occurrence_weights
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
@@ -105,7 +105,7 @@ _Closed = tuple[Mapping[str, int], _Rows]
 
 def sweep(
     table: Table,
-    requirement: Functional,
+    requirement: Functional | str,
     importance: Sequence[str] | None = None,
     weights: Weights | None = None,
     *,
@@ -113,6 +113,7 @@ def sweep(
 ) -> LocalRecoding:
     """The table that SWEEP publishes; it satisfies the requirement in each sensitive attribute.
 
+    requirement: (tau, l)-diversity, for example "functional:0.5,2".
     importance: the quasi-identifiers, the most important first, by default in the table's order; among classes of equal
     information those that are finer in it come first. weights: by default those of `occurrence_weights`. k: each class
     has at least so many rows; the paper asks for no more than diversity.
@@ -120,12 +121,11 @@ def sweep(
     NothingPublishableError when the table has fewer rows than k, or when generalizing sensitive values does not lead to
     the requirement.
 
-    >>> from fractions import Fraction
-    >>> from checks.diversity.functional_diversity import Functional
     >>> from marginals.example import table
-    >>> sweep(table, Functional(Fraction(1, 2), 2), k=4)
+    >>> sweep(table, "functional:0.5,2", k=4)
     LocalRecoding(48 rows in 9 classes)
     """
+    requirement = functional_requirement(requirement)
     axes = table.quasi_identifiers if importance is None else tuple(importance)
     if sorted(axes) != sorted(table.quasi_identifiers):
         raise InputError(f"importance must name each quasi-identifier once: {', '.join(table.quasi_identifiers)}")
