@@ -22,9 +22,9 @@ for _floor in (models, checks):
         )
 
 if TYPE_CHECKING:
-    from marginals import interchange as interchange
     from checks.errors import CriterionError
     from checks.risk.errors import DisclosureRuleError, SensitivityError
+    from marginals import interchange as interchange
     from marginals.anonymizers.hilbert_mapping import hilbert
     from marginals.anonymizers.sweeping import sweep
     from marginals.attacks.attacking import attack
@@ -41,7 +41,16 @@ if TYPE_CHECKING:
     from marginals.tables.rows import Rows
     from marginals.tables.source import TableSource, read_rows, read_table
     from marginals.tables.table import Table
-    from models.errors import ContradictionError, DomainMismatchError, HierarchyError, MarginalsError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
+    from models.errors import (
+        ContradictionError,
+        DomainMismatchError,
+        HierarchyError,
+        MarginalsError,
+        NotDecomposableError,
+        NotFittedError,
+        SelectionError,
+        TooManyCellsError,
+    )
     from models.tables.hierarchy import Hierarchy
 
 __version__ = "0.1.0"

@@ -44,9 +44,13 @@ class BundleError(InputError):
 
 
 class IncompatibleReleasesError(InputError):
-    """Releases that are intact, each by itself, and cannot be put together: they generalize an attribute differently.
+    """Intact releases that cannot be judged together.
 
-    Or one calls it sensitive and another does not. differ: in what, and what to publish the second with instead.
+    They generalize an attribute differently, or only one of them calls it sensitive. differ: in what they differ. instead:
+    what to publish the second one with.
+
+    >>> print(str(IncompatibleReleasesError("a", "b", "generalize 'age' differently", "the hierarchies")).split(", so")[0])
+    a and b are intact, but generalize 'age' differently
     """
 
     def __init__(self, one: str, other: str, differ: str, instead: str) -> None:

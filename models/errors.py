@@ -78,3 +78,28 @@ class SelectionError(MarginalsError, ValueError):
     ...     print(error)
     there is no criterion 'best'; there is bic, aic, likelihood-ratio, kl
     """
+
+
+class TooManyCellsError(MarginalsError):
+    """More cells would have to be laid out than the caller allows.
+
+    >>> from marginals.example import release
+    >>> from models.programs.possible_cells import possible_cells
+    >>> try:
+    ...     possible_cells(release.collection, limit=2)
+    ... except TooManyCellsError as error:
+    ...     print(error)
+    the published cells that may be occupied are more than 2
+    """
+
+
+class NotFittedError(MarginalsError):
+    """A maximum-entropy distribution that iterative fitting does not come close enough to.
+
+    Only a release without a junction tree is fitted; its published margins can be asked for all the same.
+
+    >>> raise NotFittedError("iterative fitting misses a published count")
+    Traceback (most recent call last):
+        ...
+    models.errors.NotFittedError: iterative fitting misses a published count
+    """

@@ -12,9 +12,10 @@ import numpy as np
 from checks.budget import FULL, Budget
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.finding import Finding, Verdict
+from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.programs.cell_bounds import extreme_count
-from models.programs.possible_cells import PossibleCells, TooManyCellsError, possible_cells
+from models.programs.possible_cells import PossibleCells, possible_cells
 from models.tables.mixed_radix import group, pack
 
 _WHOLE = 1e-6

@@ -13,10 +13,10 @@ from checks.finding import Finding, Verdict
 from checks.maxent.maxent_diversity import at_base_values, decided, describe_worst
 from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
+from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.expected_counts import ExpectedCells
 from models.inference.iterative_fitting import Fit, iterative_fit
-from models.programs.possible_cells import TooManyCellsError
 from models.tables.domain import Mask
 
 MARGIN = 1e-6

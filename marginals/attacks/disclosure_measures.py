@@ -11,10 +11,9 @@ from checks.attacks.skewness import skewness
 from checks.claims.claim import KCombinatorial, KLink
 from checks.finding import Verdict
 from marginals.bundle.content import BundleContent
-from models.errors import MarginalsError
+from models.errors import MarginalsError, TooManyCellsError
 from models.inference.marginal_model import MarginalModel
 from models.inference.tree_margins import CELL_LIMIT
-from models.programs.possible_cells import TooManyCellsError
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from marginals.release.release import Release
 from models.arrays import FloatArray
+from models.errors import TooManyCellsError
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.tree_margins import CELL_LIMIT
-from models.programs.possible_cells import TooManyCellsError
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from math import ceil, floor
 import numpy as np
 
 from models.arrays import BoolArray, CountArray, FloatArray
-from models.errors import ContradictionError, DomainMismatchError, NotDecomposableError
+from models.errors import ContradictionError, DomainMismatchError, NotDecomposableError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.inference.calibrated_tree import CalibratedTree, Item, Side
@@ -22,7 +22,7 @@ from models.inference.couplings import Coupling, FrechetLower, FrechetUpper
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.tree_margins import Parts, TreeMargins
 from models.programs.cell_bounds import CountBounds, extreme_count
-from models.programs.possible_cells import TooManyCellsError, possible_cells
+from models.programs.possible_cells import possible_cells
 from models.tables.domain import Domain, Mask
 
 PROGRAM_LIMIT = 20_000

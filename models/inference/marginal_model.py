@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from models.arrays import BoolArray, FloatArray
-from models.errors import MarginalsError
+from models.errors import NotFittedError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.frechet_bounds import Box, FrechetBounds
@@ -23,10 +23,6 @@ MISFIT = 1e-6
 
 _LOOKED_UP = 1 << 14
 """Cells of a margin that is laid out to answer for a box; larger ones are walked through."""
-
-
-class NotFittedError(MarginalsError):
-    """A maximum-entropy distribution that iterative fitting does not come close enough to."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from typing import TypeAlias
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray, read_only
+from models.errors import TooManyCellsError
 from models.inference.calibrated_tree import CalibratedTree, Item, Side
 from models.inference.couplings import Coupling, Independent, Message
-from models.programs.possible_cells import TooManyCellsError
 
 CELL_LIMIT = 1 << 24
 """Cells, empty ones included, that a margin may have."""

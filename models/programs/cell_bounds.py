@@ -13,10 +13,10 @@ from math import ceil, floor
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
-from models.errors import ContradictionError, DomainMismatchError
+from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
-from models.programs.possible_cells import PossibleCells, TooManyCellsError, possible_cells
+from models.programs.possible_cells import PossibleCells, possible_cells
 
 CELL_LIMIT = 100_000
 """Possible cells that a program may have."""

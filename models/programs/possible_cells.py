@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import CodeArray, FloatArray
-from models.errors import MarginalsError
+from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.tables.contingency_table import ContingencyTable
@@ -17,10 +17,6 @@ from models.tables.margin import Margin
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-class TooManyCellsError(MarginalsError):
-    """The cells to be laid out are more than the caller allows."""
 
 
 @dataclass(frozen=True, eq=False)

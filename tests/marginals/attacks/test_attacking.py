@@ -26,9 +26,9 @@ from marginals.commands.main import main
 from marginals.pages import release_page as report
 from marginals.pages.release_page import report_html
 from marginals.wording.attacks_in_words import refusal_in_words, threshold_in_words
+from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
-from models.programs.possible_cells import TooManyCellsError
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
 from models.tables.margin import Margin

@@ -343,7 +343,7 @@ def test_assess_says_once_from_where_on_no_c_will_do(demo: Path) -> None:
     shown = run("assess", demo / "release.toml").stdout
     assert shown.count("no c will do") == 1
     assert "recursive (c, 2) to (c, " in shown
-    assert "told by their size alone" in shown
+    assert "only its size is shown" in shown
     coarse = "age=4,postcode=3,sex=1,education=2,marital_status=2,occupation=2"
     assert "no c will do" not in run("assess", demo / "release.toml", "--levels", coarse).stdout
 

@@ -9,9 +9,8 @@ import pytest
 
 import marginals
 from brute_force import iterative_proportional_fitting, joint_array
-from models.errors import NotDecomposableError
-from models.inference.marginal_model import MarginalModel, NotFittedError
-from models.programs.possible_cells import TooManyCellsError
+from models.errors import NotDecomposableError, NotFittedError, TooManyCellsError
+from models.inference.marginal_model import MarginalModel
 from shape_releases import release_of
 from strategies import SHAPE_DOMAIN, shape_cube
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
-from models.errors import DomainMismatchError
+from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.expected_counts import expectation
@@ -16,7 +16,6 @@ from models.inference.frechet_bounds import FrechetBounds
 from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.tree_margins import Kept, expected_counts, proportional
-from models.programs.possible_cells import TooManyCellsError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
