@@ -1,10 +1,14 @@
-# One word each; VENV, DEMO and BENCH (options of `python benchmarks`) may be set from outside.
+# One word each; VENV, DEMO, BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
 BIN = $(VENV)/bin
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: demo setup lint test coverage mutants bench docs
+.PHONY: help demo setup lint quick test nightly coverage mutants bench docs release
+
+help:  ## what each of these commands does
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
 	if test -f "$(DEMO)/census.csv"; then rm -rf "$(DEMO)"; fi
@@ -13,14 +17,22 @@ demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
 
 setup: $(VENV)/.ready  ## everything a developer needs
 
-lint: $(VENV)/.ready  ## format, style, types, floors
+lint: $(VENV)/.ready  ## format, style, types, floors and wings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+quick: $(VENV)/.ready  ## the tests that are not slow, with few examples: under a minute
+	MARGINALS_EXAMPLES=10 $(PYTEST) -q -m "not slow and not data" tests
+
 test: lint  ## lint, then all tests
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(PYTEST)
+
+nightly: lint  ## all tests with ten times the examples, others each time, then some mutants; hours
+	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25
+	MARGINALS_TRIALS=20000 MARGINALS_SEED=$$(date +%Y%m%d) $(PYTEST) tests/trust/test_many_collections.py
+	$(BIN)/python tests/trust/mutants.py --sample 100
 
 coverage: $(VENV)/.ready  ## lines of models and checks that their own tests reach
 	$(BIN)/python -m pytest --cov=models --cov=checks --cov-fail-under=95 tests/models tests/checks models checks
@@ -33,6 +45,16 @@ bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not pa
 
 docs: $(VENV)/.ready  ## the documentation, in build/docs/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
+
+release: $(VENV)/.ready  ## wheel and sdist in build/dist: checked, each installed where nothing else is, the demo run
+	rm -rf build/dist build/release
+	$(BIN)/python -m hatchling build -d build/dist
+	$(BIN)/python -m twine check --strict build/dist/*
+	for file in build/dist/*.whl build/dist/*.tar.gz; do \
+		rm -rf build/release && $(PYTHON) -m venv build/release/venv && \
+		build/release/venv/bin/pip install --quiet --disable-pip-version-check "$$file" && \
+		(cd build/release && venv/bin/marginals demo demo && venv/bin/marginals verify demo/release) || exit 1; \
+	done
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

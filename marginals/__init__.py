@@ -10,16 +10,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import checks
-import models
+from marginals.floors import ensure_own
 
-# `models` and `checks` are names that a user's own files may have; bottom floor first, so that the message is about it.
-for _floor in (models, checks):
-    if getattr(_floor, "PROJECT", None) != "anonymized-marginals":
-        raise ImportError(
-            f"marginals needs its own package {_floor.__name__!r}, but Python found {_floor.__file__} first; "
-            "rename that file or run from another folder"
-        )
+for _floor in ("models", "checks"):  # names that a user's own files may have; bottom floor first
+    ensure_own(_floor)
 
 if TYPE_CHECKING:
     from checks.errors import CriterionError

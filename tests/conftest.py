@@ -18,6 +18,8 @@ import hypothesis
 import pytest
 from hypothesis import Phase, settings
 
+from project import ROOT
+
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -52,8 +54,6 @@ if "MARGINALS_EXAMPLES" in os.environ:
     _as_many_examples(int(os.environ["MARGINALS_EXAMPLES"]), 1)
 elif "MARGINALS_TIMES" in os.environ:
     _as_many_examples(None, int(os.environ["MARGINALS_TIMES"]))
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def _data_folder() -> Path:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
 from growth import PowerLaw, Series, all_series, fitted, projected
 from growth_plots import draw
 from hypothesis import given
 from hypothesis import strategies as st
 from measurement import Measurement, measurement_of, peak_megabytes
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
+
+from project import ROOT
 
 SIZES = (10, 100, 1_000, 10_000)
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+from project import ROOT
 
 SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09")
 

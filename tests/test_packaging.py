@@ -43,20 +43,84 @@ def test_an_import_that_goes_up_a_floor_breaks_the_contract(tmp_path: Path, floo
     assert "BROKEN" in result.stdout
 
 
-@pytest.mark.parametrize("name", ["models", "checks"])
-def test_a_users_own_module_of_that_name_is_named_in_one_sentence(tmp_path: Path, name: str) -> None:
-    (tmp_path / f"{name}.py").write_text("")
-    result = subprocess.run(
-        [sys.executable, "-c", "import marginals"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def refusal(*folders: Path) -> str:
+    """The last line that `import marginals` prints where modules are looked for in these folders alone."""
+    program = "import sys; sys.path[:0] = sys.argv[1:]; import marginals"
+    command = [sys.executable, "-S", "-c", program, *map(str, folders)]
+    result = subprocess.run(command, cwd=folders[0], capture_output=True, text=True, check=False)
+    assert result.returncode
     last = result.stderr.strip().splitlines()[-1]
-    assert last.startswith("ImportError: ")
-    assert str(tmp_path / f"{name}.py") in last
+    assert last.startswith("ImportError: marginals needs its own package ")
+    assert "None" not in last
+    return last
+
+
+def install_another(site: Path, name: str) -> Path:
+    """A package of another distribution, with what pip notes about it."""
+    module = site / name / "__init__.py"
+    module.parent.mkdir(parents=True, exist_ok=True)
+    module.write_text("VERSION = 2\n")
+    about = site / "cool_things-2.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cool-things\nVersion: 2.0\n")
+    (about / "RECORD").write_text(f"{name}/__init__.py,,\ncool_things-2.0.dist-info/METADATA,,\n")
+    return module
+
+
+names = pytest.mark.parametrize("name", ["models", "checks"])
+
+
+@names
+def test_a_users_own_file_of_that_name_is_named_in_one_sentence(tmp_path: Path, name: str) -> None:
+    site = copy_of_the_floors(tmp_path / "site")
+    (tmp_path / "work").mkdir()
+    file = tmp_path / "work" / f"{name}.py"
+    file.write_text("")
+    assert f"found {file} first; rename that file or run from another folder" in refusal(tmp_path / "work", site)
+
+
+@names
+def test_a_package_that_is_missing_is_put_back_by_pip(tmp_path: Path, name: str) -> None:
+    site = copy_of_the_floors(tmp_path / "site")
+    shutil.rmtree(site / name)
+    sentence = refusal(site)
+    assert f"{name!r}, which is missing, perhaps since another distribution was removed" in sentence
+    assert sentence.endswith("`pip install --force-reinstall anonymized-marginals` puts it back")
+
+
+@names
+def test_a_folder_without_init_is_not_the_package(tmp_path: Path, name: str) -> None:
+    """What is left where another distribution was removed, or a folder of the user's."""
+    site = copy_of_the_floors(tmp_path / "site")
+    (site / name / "__init__.py").unlink()
+    sentence = refusal(site)
+    assert f"Python found only {site / name}, without an __init__.py" in sentence
+    assert "pip install --force-reinstall" in sentence
+
+
+@names
+def test_a_distribution_that_has_overwritten_the_package_is_named(tmp_path: Path, name: str) -> None:
+    site = copy_of_the_floors(tmp_path / "site")
+    module = install_another(site, name)
+    sentence = refusal(site)
+    assert f"but the distribution cool-things has overwritten it in {module}; uninstall that one" in sentence
+    assert "pip install --force-reinstall" in sentence
+
+
+@names
+def test_a_distribution_whose_package_comes_first_is_named(tmp_path: Path, name: str) -> None:
+    site = copy_of_the_floors(tmp_path / "site")
+    module = install_another(tmp_path / "other", name)
+    assert f"found that of the distribution cool-things first, {module}" in refusal(tmp_path / "other", site)
+
+
+def test_a_module_that_a_package_lacks_is_named_as_it_is(tmp_path: Path) -> None:
+    """That is a defect of ours, and no clash of names."""
+    site = copy_of_the_floors(tmp_path)
+    (site / "models" / "__init__.py").write_text("import no_such_module\n")
+    command = [sys.executable, "-S", "-c", "import sys; sys.path.insert(0, sys.argv[1]); import marginals", str(site)]
+    result = subprocess.run(command, cwd=site, capture_output=True, text=True, check=False)
+    assert result.stderr.strip().endswith("ModuleNotFoundError: No module named 'no_such_module'")
 
 
 def test_every_floor_is_typed_and_tests_hide_no_package() -> None:

@@ -19,6 +19,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -106,11 +107,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wanted", nargs="*", metavar="NAME", help="how names of mutants begin")
     parser.add_argument("--part", default="0/1", metavar="N/PARTS", help="of every PARTS mutants the one at N")
+    parser.add_argument("--sample", type=int, metavar="NUMBER", help="so many of them, others each day")
     chosen = parser.parse_args()
     part, parts = map(int, chosen.part.split("/"))
     os.chdir(ROOT)
     os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES="50")
     names = [name for name in made() if name.startswith(tuple(chosen.wanted) or "")][part::parts]
+    if chosen.sample is not None:
+        names = sorted(random.Random(date.today().isoformat()).sample(names, min(chosen.sample, len(names))))
     os.chdir(ROOT / "mutants")
     sys.path[:0] = [str(ROOT / "mutants" / folder) for folder in (".", "tests", "tests/support", "tests/trust")]
     import mutmut.mutation.trampoline as trampoline
