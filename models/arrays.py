@@ -3,6 +3,7 @@
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 CodeArray: TypeAlias = NDArray[np.integer[Any]]
@@ -21,7 +22,13 @@ def smallest_code_dtype(size: int) -> np.dtype[Any]:
     return np.min_scalar_type(max(size - 1, 0))
 
 
+def read_only_copy(array: NDArray[Any], dtype: npt.DTypeLike | None = None) -> NDArray[Any]:
+    """A copy that nobody can write to, of another dtype if one is given."""
+    return read_only(np.array(array, dtype=dtype))
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, no longer writeable."""
-    array.setflags(write=False)
-    return array
+    """A view of the array that nobody can write to; the array itself stays as it is."""
+    view = array.view()
+    view.setflags(write=False)
+    return view

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from models.arrays import CodeArray, FloatArray, read_only
+from models.arrays import CodeArray, FloatArray, read_only_copy
+from models.errors import DomainMismatchError
 from models.inference.marginal_model import MarginalModel
 from models.tables.domain import Domain
 from models.tables.margin import Margin
@@ -16,7 +18,8 @@ class ClassTable:
     """Rows of all classes, empty ones included, by sensitive value.
 
     margin: the nonsensitive attributes with their levels, in the order of the classes' numbering, last one fastest.
-    rows: shape (classes, values), expected or counted.
+    rows: shape (classes, values), expected or counted; copied in. Raises DomainMismatchError for another shape, and for
+    negative numbers of rows.
     """
 
     domain: Domain
@@ -26,7 +29,12 @@ class ClassTable:
     rows: FloatArray
 
     def __post_init__(self) -> None:
-        read_only(self.rows)
+        shape = (prod(self.shape), self.domain.hierarchy(self.sensitive).size(self.level))
+        if self.rows.shape != shape:
+            raise DomainMismatchError(f"classes by sensitive value have the shape {shape}, not {self.rows.shape}")
+        if not np.all((self.rows >= 0) & np.isfinite(self.rows)):
+            raise DomainMismatchError("rows of classes must be numbers, none negative")
+        object.__setattr__(self, "rows", read_only_copy(self.rows))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,5 +85,5 @@ def class_table(model: MarginalModel, levels: Mapping[str, int]) -> ClassTable:
     *shared, sensitive = levels
     margin = Margin({a: levels[a] for a in shared})
     expected = model.expected({**margin, sensitive: levels[sensitive]})
-    rows = expected.reshape(-1, model.domain.hierarchy(sensitive).size(levels[sensitive])).copy()
+    rows = expected.reshape(-1, model.domain.hierarchy(sensitive).size(levels[sensitive]))
     return ClassTable(model.domain, margin, sensitive, levels[sensitive], rows)

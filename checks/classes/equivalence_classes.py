@@ -1,13 +1,15 @@
 """Equivalence classes: the rows of a table that share all nonsensitive values, counted by sensitive value."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.arrays import CodeArray, read_only
+from models.arrays import CodeArray, read_only, read_only_copy
+from models.errors import DomainMismatchError
+from models.tables.checked_arrays import value_codes
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.margin import Margin
@@ -20,7 +22,8 @@ class EquivalenceClasses:
 
     margin: the nonsensitive part of the table's margin. codes: for each of its attributes, in the domain's order, shape
     (classes,). counts: shape (classes, values), rows by sensitive value at `level`, int64; expected rows, float64, where
-    the classes are those of a model. Each row has a positive sum.
+    the classes are those of a model. Classes are distinct and have rows. Arrays are copied in. Raises DomainMismatchError
+    where this is not so.
     """
 
     domain: Domain
@@ -31,8 +34,39 @@ class EquivalenceClasses:
     counts: NDArray[Any]
 
     def __post_init__(self) -> None:
-        for array in (*self.codes, self.counts):
-            read_only(array)
+        self.domain.mask({**self.margin, self.sensitive: self.level})
+        if self.sensitive in self.margin:
+            raise DomainMismatchError(f"classes share their nonsensitive values; {self.sensitive!r} is sensitive")
+        if len(self.codes) != len(self.attributes):
+            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {len(self.codes)} code columns")
+        radices = [self.domain.hierarchy(attribute).size(self.margin[attribute]) for attribute in self.attributes]
+        columns = list(map(value_codes, self.codes, self.attributes, radices))
+        counts = np.asarray(self.counts)
+        values = self.domain.hierarchy(self.sensitive).size(self.level)
+        if counts.ndim != 2 or counts.shape[1] != values or any(len(column) != len(counts) for column in columns):
+            raise DomainMismatchError(f"classes need {values} counts and a code of each attribute")
+        if counts.dtype.kind not in "iuf" or not np.all((counts >= 0) & np.isfinite(counts)):
+            raise DomainMismatchError("counts of classes must be numbers, none negative")
+        if not counts.any(axis=1).all():
+            raise DomainMismatchError("a class has no rows")
+        if len(group(*pack(columns, radices, len(counts)))[0]) < len(counts):
+            raise DomainMismatchError("classes must be distinct")
+        object.__setattr__(self, "codes", tuple(map(read_only_copy, columns)))
+        object.__setattr__(self, "counts", read_only_copy(counts))
+
+    @classmethod
+    def _of_grouped(
+        cls, margin: Margin, table: tuple[Domain, str, int], codes: Sequence[CodeArray], counts: NDArray[Any]
+    ) -> "EquivalenceClasses":
+        """From classes that were just grouped, so that they are what the constructor demands: it would group them again.
+
+        table: its domain, and the sensitive attribute with its level.
+        """
+        domain, sensitive, level = table
+        classes = object.__new__(cls)
+        vars(classes).update(domain=domain, margin=margin, codes=tuple(map(read_only, codes)), sensitive=sensitive)
+        vars(classes).update(level=level, counts=read_only(counts))
+        return classes
 
     def __len__(self) -> int:
         """Number of classes."""
@@ -74,11 +108,9 @@ def grouped(
     values = domain.hierarchy(sensitive).size(level)
     cells = class_of * values + codes[sensitive]
     counts = np.bincount(cells, weights, minlength=len(rows) * values).reshape(len(rows), values)
-    return EquivalenceClasses(
-        domain,
+    return EquivalenceClasses._of_grouped(
         Margin({a: margin[a] for a in shared}),
-        tuple(codes[a][rows] for a in shared),
-        sensitive,
-        level,
+        (domain, sensitive, level),
+        [codes[a][rows] for a in shared],
         counts.astype(weights.dtype),
     )

@@ -12,8 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from checks.risk.record import Records, RecordSpace
-from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
 from models.errors import DomainMismatchError
+from models.tables.checked_arrays import whole_numbers
 from models.tables.mixed_radix import pack, tally
 
 
@@ -30,10 +31,12 @@ class Dictionary:
 
     def __post_init__(self) -> None:
         if self.identifiers is not None:
-            if self.identifiers.shape != (len(self.entries),):
+            identifiers = read_only_copy(whole_numbers(self.identifiers, "identifiers"))
+            if identifiers.shape != (len(self.entries),):
                 raise DomainMismatchError("a dictionary needs one identifier for each entry")
-            if len(np.unique(self.identifiers)) != len(self.identifiers):
+            if len(np.unique(identifiers)) != len(identifiers):
                 raise DomainMismatchError("a dictionary has two entries of one identifier")
+            object.__setattr__(self, "identifiers", identifiers)
 
     def __len__(self) -> int:
         """Number of entries."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from models.arrays import CodeArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
+from models.tables.checked_arrays import whole_numbers
 from models.tables.domain import Domain
 from models.tables.mixed_radix import group, pack
 from models.tables.taxonomy import Taxonomy
@@ -68,13 +69,16 @@ def _ancestors(taxonomy: Taxonomy) -> IndexArray:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Records of a space. nodes: shape (records, attributes). Raises DomainMismatchError for a node out of range."""
+    """Records of a space. nodes: shape (records, attributes), copied in.
+
+    Raises DomainMismatchError for a node that is out of range or no whole number.
+    """
 
     space: RecordSpace
     nodes: IndexArray
 
     def __post_init__(self) -> None:
-        nodes = np.array(self.nodes, dtype=np.intp, order="F")
+        nodes = np.array(whole_numbers(self.nodes, "nodes"), dtype=np.intp, order="F")
         if nodes.ndim != 2 or nodes.shape[1] != len(self.space):
             raise DomainMismatchError(f"records need one node for each of {len(self.space)} attributes")
         if len(nodes) and (nodes.min() < 0 or np.any(nodes.max(axis=0) > self.space.roots)):

@@ -13,7 +13,7 @@ import numpy as np
 
 from checks.risk.errors import SensitivityError
 from checks.risk.record import Records
-from models.arrays import FloatArray, IndexArray, read_only
+from models.arrays import FloatArray, IndexArray, read_only, read_only_copy
 from models.tables.taxonomy import Taxonomy
 
 
@@ -61,6 +61,7 @@ class Weights:
         for share in self.shares:
             if not np.all(share >= 0):
                 raise SensitivityError("the weight of a value is missing or negative")
+        object.__setattr__(self, "shares", tuple(map(read_only_copy, self.shares)))
         weights = np.array(self.of_terms, dtype=np.float64)
         if weights.ndim not in (1, 2) or weights.shape[-1] != len(self.terms):
             raise SensitivityError(f"{len(self.terms)} weights were expected for everybody, or for each person")

@@ -8,28 +8,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import FloatArray, IndexArray, read_only
+from models.arrays import FloatArray, IndexArray
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.generalized_cells import GeneralizedCells
-from models.tables.taxonomy import Taxonomy
+from models.tables.taxonomy import Taxonomy, taxonomy_nodes
 
 
 @dataclass(frozen=True, eq=False)
 class CountQueries:
-    """Conjunctions of conditions. nodes: shape (queries, attributes); the node of `*` asks nothing of an attribute."""
+    """Conjunctions of conditions. nodes: shape (queries, attributes); the node of `*` is no condition.
+
+    Raises DomainMismatchError for nodes outside their taxonomies.
+    """
 
     domain: Domain
     nodes: IndexArray
 
     def __post_init__(self) -> None:
-        sizes = [Taxonomy(hierarchy).size for hierarchy in self.domain.hierarchies]
-        if self.nodes.ndim != 2 or self.nodes.shape[1] != len(sizes):
-            raise DomainMismatchError(f"a query needs a node for each of the {len(sizes)} attributes")
-        if self.nodes.size and (self.nodes.min() < 0 or np.any(self.nodes.max(axis=0) >= sizes)):
-            raise DomainMismatchError("a node lies outside its taxonomy")
-        read_only(self.nodes)
+        object.__setattr__(self, "nodes", taxonomy_nodes(self.nodes, list(map(Taxonomy, self.domain.hierarchies))))
 
     def __len__(self) -> int:
         """Number of queries."""

@@ -39,7 +39,7 @@ class Kept:
             self.arrays.clear()
             self.size = array.nbytes
         self.arrays[key] = read_only(array)
-        return array
+        return self.arrays[key]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import xlogy
 
-from models.arrays import CodeArray, CountArray, IndexArray, read_only, smallest_code_dtype
+from models.arrays import CodeArray, CountArray, IndexArray, read_only, read_only_copy, smallest_code_dtype
 from models.errors import ContradictionError, DomainMismatchError
+from models.tables.checked_arrays import value_codes, whole_counts
 from models.tables.domain import Domain, Mask
 from models.tables.join import shared_keys
 from models.tables.margin import Margin
@@ -28,7 +30,8 @@ class ContingencyTable:
     """The nonempty cells of a margin with their counts.
 
     codes: one array for each attribute of `attributes` (the domain's order), shape (cells,), the value's code at the
-    margin's level. counts: shape (cells,), int64, positive. Cells are distinct and ascend lexicographically.
+    margin's level. counts: shape (cells,), positive. Cells are distinct and ascend lexicographically. Arrays are copied in.
+    Raises DomainMismatchError where this is not so; `from_cells` takes cells in any order.
     """
 
     domain: Domain
@@ -37,41 +40,64 @@ class ContingencyTable:
     counts: CountArray
 
     def __post_init__(self) -> None:
+        self.domain.mask(self.margin)
         if len(self.codes) != len(self.attributes):
             raise DomainMismatchError(f"{len(self.attributes)} attributes came with {len(self.codes)} code columns")
-        if any(column.shape != self.counts.shape for column in self.codes):
+        counts = whole_counts(self.counts)
+        radices = [self.domain.hierarchy(attribute).size(self.margin[attribute]) for attribute in self.attributes]
+        columns = list(map(value_codes, self.codes, self.attributes, radices))
+        if any(column.shape != counts.shape for column in columns):
             raise DomainMismatchError("code columns and counts differ in length")
-        for array in (*self.codes, self.counts):
-            read_only(array)
+        if not counts.all():
+            raise DomainMismatchError("a cell has no rows; ContingencyTable.from_cells leaves such cells out")
+        keys, _ = pack(columns, radices, len(counts))
+        if np.any(keys[1:] <= keys[:-1]):
+            raise DomainMismatchError(
+                "cells must be distinct and ascend; ContingencyTable.from_cells puts them in order"
+            )
+        object.__setattr__(self, "margin", Margin(self.margin))
+        narrow = (read_only_copy(column, smallest_code_dtype(radix)) for column, radix in zip(columns, radices))
+        object.__setattr__(self, "codes", tuple(narrow))
+        object.__setattr__(self, "counts", read_only_copy(counts))
+
+    @classmethod
+    def _of_tallied(
+        cls, domain: Domain, margin: Margin, columns: Sequence[CodeArray], radices: Sequence[int], counts: CountArray
+    ) -> "ContingencyTable":
+        """From cells that were just tallied, so that they are what the constructor demands: it would pack them again."""
+        codes = tuple(
+            read_only(column.astype(smallest_code_dtype(radix), copy=False)) for column, radix in zip(columns, radices)
+        )
+        table = object.__new__(cls)
+        vars(table).update(domain=domain, margin=margin, codes=codes, counts=read_only(counts))
+        return table
 
     @classmethod
     def from_cells(
-        cls, domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray], counts: CountArray
+        cls, domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray], counts: npt.ArrayLike
     ) -> "ContingencyTable":
         """From cells in any order, repeated or empty ones included.
 
         codes: for each attribute of the margin the codes at its level, shape (n,). counts: shape (n,), nonnegative.
-        Raises DomainMismatchError for a code or count out of range.
+        Raises DomainMismatchError for codes or counts that are out of range, no whole numbers or not given.
         """
         kept = domain.margin(domain.mask(margin))
         attributes = sorted(kept, key=domain.index)
-        columns = [codes[attribute] for attribute in attributes]
         radices = [domain.hierarchy(attribute).size(kept[attribute]) for attribute in attributes]
-        counts = np.asarray(counts, dtype=np.int64)
-        if len(counts) and counts.min() < 0:
-            raise DomainMismatchError("counts must not be negative")
-        for attribute, column, radix in zip(attributes, columns, radices):
-            if column.shape != counts.shape:
+        counts = whole_counts(counts)
+        columns = []
+        for attribute, radix in zip(attributes, radices):
+            if attribute not in codes:
+                raise DomainMismatchError(f"there are no codes of {attribute!r}")
+            columns.append(value_codes(codes[attribute], attribute, radix))
+            if columns[-1].shape != counts.shape:
                 raise DomainMismatchError(f"the codes of {attribute!r} and the counts differ in length")
-            if len(column) and not 0 <= int(column.min()) <= int(column.max()) < radix:
-                raise DomainMismatchError(f"the codes of {attribute!r} must lie in 0 .. {radix - 1}")
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
         keys, space = pack(columns, radices, len(counts))
         rows, totals = tally(keys, space, counts)
-        narrow = [c[rows].astype(smallest_code_dtype(r)) for c, r in zip(columns, radices)]
-        return cls(domain, kept, tuple(narrow), totals)
+        return cls._of_tallied(domain, kept, [column[rows] for column in columns], radices, totals)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
@@ -130,8 +156,7 @@ class ContingencyTable:
         columns, radices = self.columns(kept)
         keys, space = pack(columns, radices, len(self))
         rows, totals = tally(keys, space, self.counts)
-        narrow = (c[rows].astype(smallest_code_dtype(r), copy=False) for c, r in zip(columns, radices))
-        return ContingencyTable(self.domain, kept, tuple(narrow), totals)
+        return self._of_tallied(self.domain, kept, [column[rows] for column in columns], radices, totals)
 
     def positions_in(self, coarse: "ContingencyTable") -> IndexArray:
         """For each cell the position of the cell of a coarser table that it falls into: shape (len(self),).

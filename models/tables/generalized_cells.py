@@ -11,22 +11,24 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
-from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, smallest_code_dtype
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only_copy, smallest_code_dtype
 from models.errors import DomainMismatchError
+from models.tables.checked_arrays import whole_counts
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.information import information
 from models.tables.join import shared_keys
 from models.tables.mixed_radix import pack, tally
-from models.tables.taxonomy import Taxonomy
+from models.tables.taxonomy import Taxonomy, taxonomy_nodes
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralizedCells:
     """The nonempty cells over all attributes of a domain, with their counts.
 
-    nodes: shape (cells, attributes), for each attribute the node of its taxonomy. counts: shape (cells,), int64,
-    positive. Cells are distinct and ascend lexicographically. Raises DomainMismatchError for a node out of range.
+    nodes: shape (cells, attributes), for each attribute the node of its taxonomy. counts: shape (cells,), positive.
+    Cells are distinct and ascend lexicographically. Arrays are copied in. Raises DomainMismatchError where this is not so;
+    `from_rows` takes cells in any order.
     """
 
     domain: Domain
@@ -34,23 +36,33 @@ class GeneralizedCells:
     counts: CountArray
 
     def __post_init__(self) -> None:
-        sizes = [taxonomy.size for taxonomy in self.taxonomies]
-        if self.nodes.shape != (len(self.counts), len(sizes)):
-            raise DomainMismatchError(f"{len(sizes)} attributes and {len(self.counts)} counts came with other nodes")
-        if len(self.counts) and (self.nodes.min() < 0 or np.any(self.nodes.max(axis=0) >= sizes)):
-            raise DomainMismatchError("a node lies outside its taxonomy")
-        if np.any(self.counts <= 0):
-            raise DomainMismatchError("a cell has no rows")
-        read_only(self.nodes)
-        read_only(self.counts)
+        counts = whole_counts(self.counts)
+        nodes = taxonomy_nodes(self.nodes, self.taxonomies)
+        if len(nodes) != len(counts):
+            raise DomainMismatchError(f"{len(counts)} counts came with the nodes of {len(nodes)} cells")
+        if not counts.all():
+            raise DomainMismatchError("a cell has no rows; GeneralizedCells.from_rows leaves such cells out")
+        keys, _ = pack(list(nodes.T), [taxonomy.size for taxonomy in self.taxonomies], len(counts))
+        if np.any(keys[1:] <= keys[:-1]):
+            raise DomainMismatchError(
+                "cells must be distinct and ascend; GeneralizedCells.from_rows puts them in order"
+            )
+        object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "counts", read_only_copy(counts))
 
     @classmethod
     def from_rows(cls, domain: Domain, nodes: IndexArray, counts: CountArray) -> "GeneralizedCells":
-        """From cells in any order, repeated or empty ones included; nodes that read alike become one."""
+        """From cells in any order, repeated or empty ones included; nodes that read alike become one.
+
+        Raises DomainMismatchError for nodes or counts that are out of range or no whole numbers.
+        """
         taxonomies = [Taxonomy(hierarchy) for hierarchy in domain.hierarchies]
+        counts, nodes = whole_counts(counts), taxonomy_nodes(nodes, taxonomies)
+        if len(nodes) != len(counts):
+            raise DomainMismatchError(f"{len(counts)} counts came with the nodes of {len(nodes)} cells")
         plain = [taxonomy.plainest[column] for taxonomy, column in zip(taxonomies, nodes.T)]
         keys, space = pack(plain, [taxonomy.size for taxonomy in taxonomies], len(counts))
-        rows, totals = tally(keys, space, np.asarray(counts, dtype=np.int64))
+        rows, totals = tally(keys, space, counts)
         columns = np.stack([column[rows] for column in plain], axis=1)
         return cls(domain, columns[totals > 0], totals[totals > 0])
 

@@ -40,7 +40,7 @@ class Hierarchy:
 
     `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`.
     `parents[level][code]` is the code of that value at `level + 1`. Codes follow the order of first appearance.
-    Raises HierarchyError when a level repeats a label, or when a parent is missing.
+    Raises HierarchyError when a level repeats a label or has one that is no text, or when a parent is missing.
 
     >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Jena", "Germany", "*"), ("Ely", "England", "*")]).labels[1]
     ('Germany', 'England')
@@ -55,6 +55,8 @@ class Hierarchy:
         if len(self.parents) != self.height:
             raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
         for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
+            if not all(isinstance(label, str) for label in children):
+                raise HierarchyError(f"the labels of level {level} must be texts")
             if len(set(children)) != len(children):
                 raise HierarchyError(f"level {level} names a value twice")
             if len(parents) != len(children) or set(parents) != set(range(len(above))):

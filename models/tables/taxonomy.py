@@ -4,13 +4,17 @@ Local recoding gives the rows of one table values of different levels, so a valu
 number does. Nodes are numbered level by level, base values first and `*` last.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
+from models.errors import DomainMismatchError
+from models.tables.checked_arrays import whole_numbers
 from models.tables.hierarchy import Hierarchy
 
 
@@ -112,3 +116,16 @@ class Taxonomy:
                 above = self.offsets[level] + int(self.hierarchy.lift(own, level)[node - self.offsets[own]])
                 shares[above] = self.leaf_counts[node] / self.leaf_counts[above]
         return shares
+
+
+def taxonomy_nodes(nodes: npt.ArrayLike, taxonomies: Sequence[Taxonomy]) -> IndexArray:
+    """Nodes, one column for each taxonomy: a read-only copy, shape (n, taxonomies).
+
+    Raises DomainMismatchError for another shape, for what is no whole number, and for a node outside its taxonomy.
+    """
+    columns = np.array(whole_numbers(nodes, "nodes"), dtype=np.intp)
+    if columns.ndim != 2 or columns.shape[1] != len(taxonomies):
+        raise DomainMismatchError(f"nodes need one column for each of {len(taxonomies)} attributes")
+    if len(columns) and (columns.min() < 0 or np.any(columns.max(axis=0) >= [t.size for t in taxonomies])):
+        raise DomainMismatchError("a node lies outside its taxonomy")
+    return read_only(columns)

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.l_diversity import Distinct, Diversity, Recursive, satisfies
+from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
+from models.tables.margin import Margin
 from privacy_strategies import diversities
 from strategies import coarser_margins, data_cubes, margins
 
@@ -155,3 +157,47 @@ def test_the_arrays_cannot_be_changed(drawn: tuple[ContingencyTable, str]) -> No
     for array in (*classes.codes, classes.counts):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
+
+
+QS = Domain.of({"q": Hierarchy.flat("xyz"), "s": Hierarchy.flat("uv")})
+
+
+@pytest.mark.parametrize(
+    ("margin", "codes", "counts", "message"),
+    [
+        ({"q": 0}, ([0, 0],), [[1, 2], [3, 4]], "distinct"),
+        ({"q": 0}, ([0, 1],), [[1, 2], [0, 0]], "a class has no rows"),
+        ({"q": 0}, ([0, 1],), [[1, 2], [-1, 4]], "none negative"),
+        ({"q": 0}, ([0, 1],), [[1, 2], [np.nan, 4]], "none negative"),
+        ({"q": 0}, ([0, 1],), [[1], [2]], "2 counts"),
+        ({"q": 0}, ([0, 1],), [[1, 2]], "2 counts"),
+        ({"q": 0}, ([0, 3],), [[1, 2], [3, 4]], "the codes of 'q' must lie in 0 .. 2"),
+        ({"q": 0}, ([0, 0.5],), [[1, 2], [3, 4]], "the codes of 'q' must be whole numbers, got 0.5"),
+        ({"q": 0}, (), [[1, 2]], "1 attributes came with 0 code columns"),
+        ({"q": 0, "s": 0}, ([0], [0]), [[1, 2]], "'s' is sensitive"),
+        ({"hat": 0}, ([0],), [[1, 2]], "'hat'"),
+    ],
+)
+def test_what_is_no_partition_into_classes_is_refused(margin, codes, counts, message):
+    with pytest.raises(DomainMismatchError, match=message):
+        EquivalenceClasses(QS, Margin(margin), tuple(map(np.array, codes)), "s", 0, np.array(counts))
+
+
+def test_the_arrays_of_the_caller_stay_writeable() -> None:
+    codes, counts = np.array([1, 0]), np.array([[1, 2], [3, 4]])
+    classes = EquivalenceClasses(QS, Margin({"q": 0}), (codes,), "s", 0, counts)
+    codes[0], counts[0, 0] = 2, 9
+    assert classes.labels(0) == {"q": "y"}
+    assert classes.distribution(0) == {"u": 1, "v": 2}
+    assert not classes.counts.flags.writeable
+
+
+@given(tables())
+def test_what_is_grouped_is_what_the_constructor_accepts(drawn: tuple[ContingencyTable, str]) -> None:
+    """`grouped` leaves out the constructor's checks."""
+    classes = equivalence_classes(*drawn)
+    checked = EquivalenceClasses(
+        classes.domain, classes.margin, classes.codes, classes.sensitive, classes.level, classes.counts
+    )
+    assert np.array_equal(checked.counts, classes.counts)
+    assert not any(array.flags.writeable for array in (*classes.codes, classes.counts))

@@ -72,6 +72,20 @@ def test_what_does_not_fit_is_refused() -> None:
         Records(space, np.array([[3]]))
     with pytest.raises(DomainMismatchError, match="one node"):
         Records(space, np.array([0, 1]))
+    with pytest.raises(DomainMismatchError, match=r"whole numbers, got 0\.5"):
+        Records(space, np.array([[0.5]]))
+
+
+def test_identifiers_are_distinct_whole_numbers_that_are_copied_in() -> None:
+    space = RecordSpace(Domain.of({"a": Hierarchy.flat("xy")}))
+    entries, identifiers = Records(space, np.array([[0], [1]])), np.array([7, 8])
+    dictionary = Dictionary(entries, identifiers)
+    identifiers[0] = 8
+    assert dictionary.identifiers is not None
+    assert dictionary.identifiers.tolist() == [7, 8]
+    for wrong in ([7, 7], [7], [7.5, 8]):
+        with pytest.raises(DomainMismatchError):
+            Dictionary(entries, np.array(wrong))
 
 
 POSTAL = {

@@ -271,6 +271,79 @@ def test_the_constructor_refuses_columns_that_do_not_fit():
         ContingencyTable(DOMAIN, Margin({"sex": 0}), (np.array([0]),), counts)
 
 
+WHOLE = (np.array([0, 0, 1]), np.array([0, 2, 1])), np.array([4, 5, 6])
+"""Codes of sex and age, and counts, of three cells in order."""
+
+
+@pytest.mark.parametrize(
+    ("codes", "counts", "message"),
+    [
+        (([0, 0, 1], [0, 2, 1]), [4, -5, 6], "negative, got -5"),
+        (([0, 0, 1], [0, 2, 1]), [4, 0, 6], "a cell has no rows"),
+        (([0, 0, 1], [0, 2, 1]), [4, 1.5, 6], "counts must be whole numbers, got 1.5"),
+        (([0, 0, 1], [0, 2, 1]), [4, np.nan, 6], "counts must be whole numbers, got nan"),
+        (([0, 0, 1], [0, 2, 1]), [[4, 5, 6]], "one dimension"),
+        (([0, 1, 0], [0, 1, 2]), [4, 5, 6], "distinct and ascend"),
+        (([0, 0, 1], [2, 0, 1]), [4, 5, 6], "distinct and ascend"),
+        (([0, 0, 1], [2, 2, 1]), [4, 5, 6], "distinct and ascend"),
+        (([0, 0, 2], [0, 2, 1]), [4, 5, 6], "the codes of 'sex' must lie in 0 .. 1"),
+        (([0, 0, 1], [-1, 2, 1]), [4, 5, 6], "the codes of 'age' must lie in 0 .. 2"),
+        (([0, 0, 1], [0.5, 2, 1]), [4, 5, 6], "the codes of 'age' must be whole numbers, got 0.5"),
+        (([0, 0, 1], [[0], [2], [1]]), [4, 5, 6], "the codes of 'age' need one dimension"),
+    ],
+)
+def test_the_constructor_refuses_what_is_no_table(codes, counts, message):
+    """Each of these was a table whose entropy or roll-up was nan or wrong."""
+    with pytest.raises(DomainMismatchError, match=message):
+        ContingencyTable(DOMAIN, Margin(BASE), tuple(map(np.array, codes)), np.array(counts))
+    ContingencyTable(DOMAIN, Margin(BASE), *WHOLE)
+
+
+def test_two_cells_of_no_attributes_are_refused():
+    with pytest.raises(DomainMismatchError, match="distinct"):
+        ContingencyTable(DOMAIN, Margin({}), (), np.array([1, 2]))
+
+
+@pytest.mark.parametrize(("margin", "message"), [({"hat": 0}, "'hat'"), ({"sex": 2}, "levels 0 to 1")])
+def test_the_constructor_refuses_a_margin_outside_the_domain(margin, message):
+    with pytest.raises(DomainMismatchError, match=message):
+        ContingencyTable(DOMAIN, Margin(margin), (np.array([0]),), np.array([1]))
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_arrays_of_the_caller_stay_writeable_and_are_not_written_through(by_name):
+    codes, counts = [column.copy() for column in WHOLE[0]], WHOLE[1].copy()
+    if by_name:
+        table = ContingencyTable.from_cells(DOMAIN, BASE, dict(zip(BASE, codes)), counts)
+    else:
+        table = ContingencyTable(DOMAIN, Margin(BASE), tuple(codes), counts)
+    for array in (*codes, counts):
+        array[0] = 1
+    assert next(iter(table.cells())) == (("m", "1"), 4)
+    for array in (*table.codes, table.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@given(st.data())
+def test_what_is_tallied_is_what_the_constructor_accepts(data):
+    """`from_cells` and `rolled_up` leave out the constructor's checks."""
+    table = data.draw(contingency_tables(data.draw(domains())))
+    coarser = data.draw(coarser_margins(table.domain, table.margin))
+    for tallied in (table, table.rolled_up(coarser)):
+        checked = ContingencyTable(tallied.domain, tallied.margin, tallied.codes, tallied.counts)
+        assert equal_cells([tallied, checked])
+        assert type(tallied.margin) is Margin
+        for own, copy in zip((*tallied.codes, tallied.counts), (*checked.codes, checked.counts)):
+            assert own.dtype == copy.dtype
+            assert not own.flags.writeable
+
+
+def test_a_column_without_codes_is_refused_by_name():
+    with pytest.raises(DomainMismatchError, match="there are no codes of 'age'"):
+        ContingencyTable.from_cells(DOMAIN, BASE, {"sex": np.array([0])}, np.array([1]))
+
+
 @pytest.mark.parametrize(("margin", "message"), [({"hat": 0}, "'hat'"), ({"age": 3}, "'age' has the levels 0 to 2")])
 def test_margins_outside_the_domain_are_refused_by_name(margin, message):
     with pytest.raises(DomainMismatchError, match=message):

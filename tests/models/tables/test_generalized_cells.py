@@ -100,9 +100,39 @@ def test_cells_that_read_alike_are_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "counts"), [([[4]], [1]), ([[-1]], [1]), ([[0, 0]], [1]), ([[0]], [0]), ([[0], [1]], [1])]
+    ("nodes", "counts"),
+    [
+        ([[4]], [1]),
+        ([[-1]], [1]),
+        ([[0.5]], [1]),
+        ([[0, 0]], [1]),
+        ([0], [1]),
+        ([[0]], [-1]),
+        ([[0]], [1.5]),
+        ([[0], [1]], [1]),
+    ],
 )
 def test_cells_outside_the_domain_are_refused(nodes: list[list[int]], counts: list[int]) -> None:
     domain = Domain.of({"a": Hierarchy.flat("xyz")})
-    with pytest.raises(DomainMismatchError):
+    for make in (GeneralizedCells, GeneralizedCells.from_rows):
+        with pytest.raises(DomainMismatchError):
+            make(domain, np.array(nodes), np.array(counts))
+
+
+@pytest.mark.parametrize(("nodes", "counts"), [([[1], [0]], [1, 1]), ([[1], [1]], [1, 1]), ([[0]], [0])])
+def test_unordered_repeated_and_empty_cells_are_for_from_rows(nodes: list[list[int]], counts: list[int]) -> None:
+    domain = Domain.of({"a": Hierarchy.flat("xyz")})
+    with pytest.raises(DomainMismatchError, match="from_rows"):
         GeneralizedCells(domain, np.array(nodes), np.array(counts))
+    cells = GeneralizedCells.from_rows(domain, np.array(nodes), np.array(counts))
+    assert (np.diff(cells.nodes[:, 0]) > 0).all()
+    assert cells.total == sum(counts)
+
+
+def test_the_arrays_of_the_caller_stay_writeable() -> None:
+    nodes, counts = np.array([[0], [1]]), np.array([2, 3])
+    cells = GeneralizedCells(Domain.of({"a": Hierarchy.flat("xyz")}), nodes, counts)
+    nodes[0], counts[0] = 2, 0
+    assert (cells.nodes.tolist(), cells.counts.tolist()) == ([[0], [1]], [2, 3])
+    assert not cells.nodes.flags.writeable
+    assert not cells.counts.flags.writeable

@@ -208,6 +208,11 @@ def test_a_value_that_is_no_whole_number_is_refused_by_position(value):
     assert refused.value.__suppress_context__, "the traceback of int() would quote the value"
 
 
+def test_labels_that_are_no_texts_are_refused():
+    with pytest.raises(HierarchyError, match="the labels of level 0 must be texts"):
+        Hierarchy.flat([1, 2])
+
+
 def test_intervals_over_no_values_are_refused():
     with pytest.raises(HierarchyError, match="at least one value"):
         Hierarchy.from_intervals([], [5])
