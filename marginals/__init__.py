@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from marginals.anonymizers.sweeping import sweep
     from marginals.attacks.attacking import attack
     from marginals.bundle.verification import verify
+    from marginals.config.configured_disclosure import disclosure_risk
     from marginals.config.release_toml import read_config, read_hierarchy
     from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
     from marginals.errors import BundleError, IncompatibleReleasesError, InputError, NothingPublishableError
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import anonymize, publish
     from marginals.release.release import Release, open_release
-    from marginals.risk.assessment import Risk, disclosure_risk
+    from marginals.risk.assessment import RiskAssessment
     from marginals.tables.attribute import Attribute, Role
     from marginals.tables.rows import Rows
     from marginals.tables.source import TableSource, read_rows, read_table
@@ -67,7 +68,7 @@ __all__ = [
     "NothingPublishableError",
     "Policy",
     "Release",
-    "Risk",
+    "RiskAssessment",
     "Role",
     "Rows",
     "SelectionError",
@@ -112,7 +113,7 @@ _HOMES = {
     "NothingPublishableError": "marginals.errors",
     "Policy": "marginals.publishing.policy",
     "Release": "marginals.release.release",
-    "Risk": "marginals.risk.assessment",
+    "RiskAssessment": "marginals.risk.assessment",
     "Role": "marginals.tables.attribute",
     "Rows": "marginals.tables.rows",
     "SelectionError": "models.errors",
@@ -124,7 +125,7 @@ _HOMES = {
     "assess": "marginals.publishing.assessing",
     "attack": "marginals.attacks.attacking",
     "disclose": "marginals.disclosure.rules",
-    "disclosure_risk": "marginals.risk.assessment",
+    "disclosure_risk": "marginals.config.configured_disclosure",
     "generalize": "marginals.disclosure.rules",
     "hide": "marginals.disclosure.rules",
     "hilbert": "marginals.anonymizers.hilbert_mapping",

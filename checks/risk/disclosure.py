@@ -40,6 +40,12 @@ class Disclosure:
         """The disclosed records, the paper's delta(x)."""
         return self.originals.generalized(self.levels)
 
+    def level_counts(self) -> dict[str, list[int]]:
+        """For each attribute how many records are disclosed at each of its levels, 0 first (LSFB09 Fig. 11)."""
+        space = self.originals.space
+        columns = zip(space.domain.attributes, space.heights.tolist(), self.levels.T)
+        return {attribute: np.bincount(column, minlength=height + 1).tolist() for attribute, height, column in columns}
+
 
 @dataclass(frozen=True, eq=False)
 class Rule:

@@ -96,29 +96,31 @@ def risk(**options: Any) -> None:
     from marginals.pages.risk_page import risk_html
     from marginals.pages.risk_plot import plot_format, write_plot
     from marginals.pages.risk_report import RiskReport
-    from marginals.risk.assessment import compare, disclosure_risk
+    from marginals.risk.bundle_risk import least_risk_first
 
     request = _RiskOptions(**options)
     if request.plot is not None:
         plot_format(request.plot)
     configured = marginals.read_config(request.config)
     rows_file, picture, page_file = request.outputs(configured.reads)
-    described = disclosure_risk(configured, parse_levels(request.levels))
+    assessment = marginals.disclosure_risk(configured, parse_levels(request.levels))
     objective = request.objective
-    on_page = page_file is not None and described.no_frontier is None and described.is_quick
+    on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
     report = RiskReport(
-        described.of_table(),
-        None if objective is None else described.optimum(objective),
-        described.frontier() if request.wants_frontier or picture is not None or on_page else None,
-        compare([described.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]),
+        assessment.of_table(),
+        None if objective is None else assessment.optimum(objective),
+        assessment.frontier() if request.wants_frontier or picture is not None or on_page else None,
+        least_risk_first(
+            [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
+        ),
     )
     if picture is not None and report.frontier is not None:
         write_plot(picture, report.frontier, report.points)
     if rows_file is not None:
-        disclosed = described.table.records if report.optimum is None else report.optimum.disclosure.records
+        disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
         rows_file.write(csv_bytes(pd.DataFrame(disclosed.labels())))
     if page_file is not None:
-        page_file.write(risk_html(described, report, objective))
+        page_file.write(risk_html(assessment, report, objective))
     if request.as_json:
         print_json(report.as_json())
         return
@@ -148,7 +150,7 @@ def disclose(config: Path, target: Target, as_json: bool) -> None:
     Example:
       marginals disclose release.toml --out disclosed.csv
     """
-    from marginals.disclosure.disclosing_files import disclose_table
+    from marginals.config.configured_disclosure import disclose_table
 
     configured = marginals.read_config(config)
     file = target.opened(configured.reads)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from marginals.bundle.content import TITLE
+from marginals.config.risk_section import RiskSection, risk_section
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy
-from marginals.risk.settings import RiskSettings, risk_settings
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.rows import Rows
 from marginals.tables.source import TableSource
@@ -51,7 +51,7 @@ class Config:
     path: Path
     source: TableSource
     policy: Policy
-    risk: RiskSettings = field(default_factory=RiskSettings)
+    risk: RiskSection = field(default_factory=RiskSection)
     title: str = TITLE
     hierarchies: tuple[Path, ...] = ()
 
@@ -154,7 +154,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         path,
         source,
         policy=Policy(**privacy, base=table, **search),
-        risk=risk_settings(path.parent, content.get("risk", {})),
+        risk=risk_section(path.parent, content.get("risk", {})),
         title=title.strip(),
         hierarchies=tuple(path.parent / file for file in files),
     )

@@ -14,7 +14,9 @@ from marginals.disclosure.rules import selected
 from marginals.pages.page import page
 from marginals.pages.risk_pictures import frontier_picture, loss_histogram, releases_picture
 from marginals.pages.risk_report import RiskReport
-from marginals.risk.assessment import Risk, TableRisk, are_comparable, finite, levels_chosen
+from marginals.risk.assessment import RiskAssessment
+from marginals.risk.bundle_risk import are_comparable
+from marginals.risk.table_risk import TableRisk, finite_or_none
 from models.arrays import CountArray
 
 _FITTING = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 19), (20, 99), (100, None))
@@ -58,14 +60,14 @@ class RuleRow:
     records: int
 
 
-def risk_html(described: Risk, report: RiskReport, objective: Objective | None = None) -> bytes:
+def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objective | None = None) -> bytes:
     """The page in UTF-8. report: what was found of the same risk; objective: what the best disclosure was chosen by.
 
     What is disclosed is the best disclosure where there is one, else the table under its rules.
     """
     optimum, unchosen = report.optimum, report.table
-    table = unchosen if optimum is None else described.of_table(optimum.disclosure.records)
-    chosen = described.table.disclosure.levels if optimum is None else optimum.disclosure.levels
+    table = unchosen if optimum is None else assessment.of_table(optimum.disclosure.records)
+    disclosure = assessment.table.disclosure if optimum is None else optimum.disclosure
     losses = table.expected_losses
     few = None if report.frontier is None else report.frontier.thinned(11)
     return page(
@@ -73,36 +75,36 @@ def risk_html(described: Risk, report: RiskReport, objective: Objective | None =
         number=_number,
         records=len(table.utility),
         utility=float(table.utility.mean()),
-        most_utility=int(described.table.disclosure.originals.space.heights.sum()),
+        most_utility=int(assessment.originals.space.heights.sum()),
         risk=table.bayes_risk,
         worst=table.worst_case_risk,
         linked=table.linked_bayes_risk,
         linked_worst=None if table.linked_risks is None else float(table.linked_risks.max()),
         unchosen=unchosen,
         dictionaries=[
-            _dictionary(described, table, number, probability) for number, probability in enumerate(table.prior)
+            _dictionary(assessment, table, number, probability) for number, probability in enumerate(table.prior)
         ],
         tells_own=any(right is not None for right in table.right_fits),
-        own=not described.settings.dictionaries,
-        similar=described.settings.similar,
-        threshold=described.settings.threshold,
-        linkage=_linkage(described),
-        multiplicative=described.settings.family is Multiplicative,
-        weights=list(_weights(described)) if described.settings.weights is not None else None,
-        personal=described.settings.personal_weights is not None,
-        interactions=described.settings.interactions,
-        missed=described.settings.missed,
-        rules=list(_rules(described)),
+        own=any(dictionary.is_row_by_row for dictionary in assessment.attackers.dictionaries),
+        similar=assessment.attackers.similarity.attributes,
+        threshold=assessment.attackers.similarity.threshold,
+        linkage=_linkage(assessment),
+        multiplicative=assessment.harm.family is Multiplicative,
+        weights=list(_weights(assessment)) if assessment.harm.weights is not None else None,
+        personal=assessment.harm.personal is not None,
+        interactions=assessment.harm.interactions,
+        missed=assessment.harm.missed,
+        rules=list(_rules(assessment)),
         histogram=loss_histogram(losses),
         infinite=int(np.isinf(losses).sum()),
         quantiles=_quantiles(losses),
         objective=None if objective is None else in_words(objective),
         optimum=optimum,
         impossible=0 if optimum is None else int((~optimum.allowed).sum()),
-        levels=levels_chosen(described.table.disclosure.originals.space, chosen),
+        levels=disclosure.level_counts(),
         frontier=None if report.frontier is None else frontier_picture(report.frontier, _points(report)),
         frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist())),
-        no_frontier=described.no_frontier,
+        no_frontier=assessment.no_frontier,
         releases=report.releases,
         releases_plot=releases_picture(report.releases),
         comparable=are_comparable(report.releases),
@@ -129,14 +131,13 @@ def _points(report: RiskReport) -> list[tuple[str, float, float]]:
     return [(name, utility, risk) for name, (utility, risk) in report.points.items()]
 
 
-def _dictionary(described: Risk, table: TableRisk, number: int, probability: float) -> DictionaryRow:
-    attacker, counts = described.attackers[number], table.counts[number]
-    attributes = described.table.rows.domain.attributes
+def _dictionary(assessment: RiskAssessment, table: TableRisk, number: int, probability: float) -> DictionaryRow:
+    dictionary, counts = assessment.attackers.dictionaries[number], table.counts[number]
     linked = table.linked_risks
     return DictionaryRow(
-        attacker.name,
-        len(attacker.frame),
-        tuple(name for name in attributes if name in attacker.frame.columns),
+        dictionary.name,
+        len(dictionary),
+        dictionary.shared_columns(assessment.table.rows.domain.attributes),
         float(probability),
         float(table.risks[number]),
         float(table.losses[number].max()),
@@ -159,13 +160,13 @@ def _fitting(counts: CountArray) -> Iterator[tuple[str, int]]:
         yield named, int(inside.sum())
 
 
-def _linkage(described: Risk) -> tuple[str, int, Sequence[str]] | None:
-    linkage, public = described.settings.linkage, described.public
-    return None if linkage is None or public is None else (public.name, len(public.frame), linkage.columns)
+def _linkage(assessment: RiskAssessment) -> tuple[str, int, Sequence[str]] | None:
+    linkage = assessment.attackers.linkage
+    return None if linkage is None else (linkage.public.name, len(linkage.public), linkage.columns)
 
 
-def _weights(described: Risk) -> Iterator[WeightRow]:
-    space, weights = described.table.disclosure.originals.space, described.settings.weights or {}
+def _weights(assessment: RiskAssessment) -> Iterator[WeightRow]:
+    space, weights = assessment.originals.space, assessment.harm.weights or {}
     for name, taxonomy in zip(space.domain.attributes, space.taxonomies):
         weight, shares = weights.get(name, 0.0), harmonic_shares(taxonomy)
         of_level = [shares[taxonomy.levels == level] for level in range(taxonomy.hierarchy.height + 1)]
@@ -173,18 +174,18 @@ def _weights(described: Risk) -> Iterator[WeightRow]:
             yield WeightRow(
                 name, tuple((_times(weight, float(s.min())), _times(weight, float(s.max()))) for s in of_level)
             )
-    added = () if described.settings.linkage is None else described.settings.linkage.columns
-    yield from (WeightRow(name, ((weights[name],) * 2, (0.0, 0.0))) for name in added if weights.get(name))
+    added = (name for name in assessment.attackers.added_columns if weights.get(name))
+    yield from (WeightRow(name, ((weights[name],) * 2, (0.0, 0.0))) for name in added)
 
 
 def _times(weight: float, share: float) -> float:
     return weight * share if share else 0.0
 
 
-def _rules(described: Risk) -> Iterator[RuleRow]:
-    for rule in described.settings.rules:
-        height = described.table.rows.domain.hierarchy(rule.attribute).height
-        records = int(selected(described.table, rule.condition).sum())
+def _rules(assessment: RiskAssessment) -> Iterator[RuleRow]:
+    for rule in assessment.rules:
+        height = assessment.table.rows.domain.hierarchy(rule.attribute).height
+        records = int(selected(assessment.table, rule.condition).sum())
         yield RuleRow(rule.attribute, height if rule.level is None else rule.level, height, records)
 
 
@@ -192,4 +193,4 @@ def _quantiles(losses: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> lis
     """Losses that so many people do not exceed."""
     ordered = np.sort(losses)
     shares = ((0.5, "half of the people"), (0.9, "90 %"), (0.99, "99 %"), (1.0, "everybody"))
-    return [(name, finite(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]
+    return [(name, finite_or_none(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]

@@ -11,7 +11,7 @@ import numpy as np
 
 from checks.risk.frontier import Frontier
 from marginals.pages.pictures import WIDTH, text_width
-from marginals.risk.assessment import BundleRisk, are_comparable
+from marginals.risk.bundle_risk import BundleRisk, are_comparable
 from models.arrays import FloatArray
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, WIDTH - 12, 14.0, 210.0

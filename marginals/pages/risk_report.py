@@ -6,9 +6,10 @@ from typing import Any
 
 from checks.risk.frontier import Frontier
 from checks.risk.optimal_disclosure import Optimum
-from marginals.risk.assessment import BundleRisk, TableRisk, are_comparable, finite, levels_chosen
+from marginals.risk.bundle_risk import BundleRisk, are_comparable
+from marginals.risk.table_risk import TableRisk, finite_or_none
 
-_SHOWN = 11
+_PRINTED = 11
 """Points of a frontier that are printed."""
 
 _WRITTEN = 100
@@ -31,7 +32,7 @@ class RiskReport:
         pairs = {name: (float(self.table.utility.mean()), self.table.bayes_risk)}
         if self.optimum is not None:
             pairs["best"] = (self.optimum.mean_utility, self.optimum.risk)
-        return {name: pair for name, pair in pairs.items() if finite(pair[1]) is not None}
+        return {name: pair for name, pair in pairs.items() if finite_or_none(pair[1]) is not None}
 
     def as_json(self) -> dict[str, Any]:
         """As plain values; null stands for infinite, and for what was not asked for."""
@@ -39,7 +40,7 @@ class RiskReport:
             "table": self.table.as_json(),
             "optimum": None if self.optimum is None else _optimum(self.optimum),
             "frontier": None if self.frontier is None else _frontier(self.frontier),
-            "releases": [found.as_json() for found in self.releases],
+            "releases": [release.as_json() for release in self.releases],
         }
 
     def __str__(self) -> str:
@@ -49,11 +50,11 @@ class RiskReport:
         table = self.table
         yield f"{len(table.utility)} records disclosed, mean utility {table.utility.mean():.3f}, against"
         numbers = (table.names, table.risks, table.losses, table.probabilities, table.single_fits, table.right_fits)
-        for name, risk, loss, found, single, right in zip(*numbers):
+        for name, risk, loss, probability, single, right in zip(*numbers):
             whose = "" if right is None else f", their own for {right}"
             yield (
                 f"  {name}: risk {risk:.4g}, largest loss {loss.max():.4g}, "
-                f"identified {100 * found.mean():.2f}% on average if they are in it, one entry fits {single}{whose}"
+                f"identified {100 * probability.mean():.2f}% on average if they are in it, one entry fits {single}{whose}"
             )
         if table.linked_risks is not None:
             for name, risk in zip(table.names, table.linked_risks):
@@ -70,7 +71,7 @@ class RiskReport:
             yield from _optimum_lines(self.optimum, linkage)
         if self.frontier is not None:
             yield f"Least risk{linkage} for each mean utility:"
-            few = self.frontier.thinned(_SHOWN)
+            few = self.frontier.thinned(_PRINTED)
             yield from (f"  {utility:8.3f}  {risk:.4g}" for utility, risk in zip(few.utility, few.risk))
         if self.releases:
             yield "Releases, the least risk first:"
@@ -84,29 +85,28 @@ class RiskReport:
             )
 
 
-def _levels(found: Optimum) -> dict[str, list[int]]:
-    return levels_chosen(found.disclosure.originals.space, found.disclosure.levels)
-
-
-def _optimum(found: Optimum) -> dict[str, Any]:
+def _optimum(optimum: Optimum) -> dict[str, Any]:
     return {
-        "risk": finite(found.risk),
-        "utility": found.mean_utility,
-        "impossible": int((~found.allowed).sum()),
-        "levels": _levels(found),
-        "evaluated": found.evaluated,
+        "risk": finite_or_none(optimum.risk),
+        "utility": optimum.mean_utility,
+        "impossible": int((~optimum.allowed).sum()),
+        "levels": optimum.disclosure.level_counts(),
+        "evaluated": optimum.evaluated,
     }
 
 
-def _optimum_lines(found: Optimum, linkage: str) -> Iterator[str]:
-    yield f"Best disclosure{linkage}, row by row: risk {found.risk:.4g}, mean utility {found.mean_utility:.3f}"
-    for attribute, counts in _levels(found).items():
+def _optimum_lines(optimum: Optimum, linkage: str) -> Iterator[str]:
+    yield f"Best disclosure{linkage}, row by row: risk {optimum.risk:.4g}, mean utility {optimum.mean_utility:.3f}"
+    for attribute, counts in optimum.disclosure.level_counts().items():
         yield f"  {attribute}: " + ", ".join(f"{count} at level {level}" for level, count in enumerate(counts) if count)
-    if not found.allowed.all():
-        yield f"  {int((~found.allowed).sum())} records cannot be disclosed so; they are suppressed."
+    if not optimum.allowed.all():
+        yield f"  {int((~optimum.allowed).sum())} records cannot be disclosed so; they are suppressed."
 
 
-def _frontier(edge: Frontier) -> list[dict[str, float | None]]:
-    edge = edge.thinned(_WRITTEN)
-    points = zip(edge.utility.tolist(), edge.risk.tolist(), edge.price.tolist())
-    return [{"utility": utility, "risk": finite(risk), "price": finite(price)} for utility, risk, price in points]
+def _frontier(frontier: Frontier) -> list[dict[str, float | None]]:
+    few = frontier.thinned(_WRITTEN)
+    points = zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())
+    return [
+        {"utility": utility, "risk": finite_or_none(risk), "price": finite_or_none(price)}
+        for utility, risk, price in points
+    ]

@@ -1,6 +1,7 @@
 """Jaro similarity of labels: which spellings an attacker takes for the same value (LSFB09 section 7.2)."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
@@ -18,6 +19,26 @@ _BLOCK = 512
 """Labels that are compared with all others at a time."""
 
 
+@dataclass(frozen=True)
+class Similarity:
+    """Attributes whose base values agree when their Jaro similarity is at least a threshold, in (0, 1].
+
+    Raises InputError for another threshold.
+    """
+
+    attributes: tuple[str, ...] = ()
+    threshold: float = THRESHOLD
+
+    def __post_init__(self) -> None:
+        _check_threshold(self.threshold)
+
+    def objection_to(self, analysis: str) -> str | None:
+        """Why an analysis cannot be done, since some values agree that are only similar; None where there are none."""
+        if not self.attributes:
+            return None
+        return f"risk.similar goes with the risk of a table only, not with {analysis}; leave it out"
+
+
 def alike_labels(
     left: Sequence[str], right: Sequence[str], threshold: float = THRESHOLD
 ) -> tuple[IndexArray, IndexArray]:
@@ -25,8 +46,7 @@ def alike_labels(
 
     O(len(left) * len(right)). Raises InputError without rapidfuzz, or for a threshold outside (0, 1].
     """
-    if not 0 < threshold <= 1:
-        raise InputError(f"a similarity to ask for lies above 0 and at most at 1, not at {threshold}")
+    _check_threshold(threshold)
     try:
         process, distance = import_module("rapidfuzz.process"), import_module("rapidfuzz.distance")
     except ImportError:
@@ -49,8 +69,13 @@ def alike_values(
     for attribute in attributes:
         axis = records.space.domain.index(attribute)
         labels = records.space.taxonomies[axis].labels
-        held = [np.unique(r.nodes[r.levels[:, axis] == 0, axis]) for r in (records, dictionary.entries)]
-        names = [[labels[node] for node in nodes.tolist()] for nodes in held]
-        first, second = alike_labels(names[0], names[1], threshold)
-        alike[axis] = AlikeValues(held[0][first], held[1][second])
+        nodes = [np.unique(r.nodes[r.levels[:, axis] == 0, axis]) for r in (records, dictionary.entries)]
+        spellings = [[labels[node] for node in column.tolist()] for column in nodes]
+        first, second = alike_labels(spellings[0], spellings[1], threshold)
+        alike[axis] = AlikeValues(nodes[0][first], nodes[1][second])
     return alike
+
+
+def _check_threshold(threshold: float) -> None:
+    if not 0 < threshold <= 1:
+        raise InputError(f"a threshold of similarity lies above 0 and at most at 1, not at {threshold}")

@@ -21,7 +21,7 @@ from marginals.pages import risk_pictures
 from marginals.pages.risk_page import in_words, risk_html
 from marginals.pages.risk_pictures import Plot, frontier_picture, loss_histogram, releases_picture
 from marginals.pages.risk_report import RiskReport
-from marginals.risk.assessment import BundleRisk, are_comparable
+from marginals.risk.bundle_risk import BundleRisk, are_comparable
 
 CONFIG = """
 [data]

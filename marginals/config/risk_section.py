@@ -1,17 +1,17 @@
-"""What a steward says about attackers and harm: the section [risk] of a config.
+"""The section [risk] of a config: what a steward says about attackers, harm and what is disclosed.
 
 [risk]
 dictionaries = ["voters.csv"]       # what attackers hold; without it, the table's own quasi-identifiers
-prior = [1.0]                       # how likely each is; without it, all alike
+prior = [1.0]                       # the probability of each dictionary; without it, the same for each
 sensitivity = "multiplicative"      # or "linear": how the weights of what is disclosed make up the harm
 weights = { age = 0.1, diagnosis = 2.0 }   # of a base value; less up its hierarchy; inf: never; 0 if not named
 personal_weights = "weights.csv"    # own weights, one row a person, by the column whose role is identifier
 missed = 0.0                        # harm to somebody whom the attacker does not find
-similar = ["name"]                  # columns whose values agree when they are alike, as misspelled ones are
-threshold = 0.8                     # Jaro similarity from which on two values are alike
+similar = ["name"]                  # columns whose values agree when they are similar, as misspelled ones are
+threshold = 0.8                     # Jaro similarity from which on two values are similar
 
 [risk.linkage]                      # a public table that attackers join with what is disclosed before they look for people
-table = "members.csv"               # all that fit are as likely; identifiers, where both have them, say which is right
+table = "members.csv"               # rows that fit are equally likely; identifiers, if both have them, say which is right
 columns = ["car"]                   # its columns that the table lacks, and that dictionaries may have: what linking adds
 
 [[risk.interactions]]
@@ -25,7 +25,7 @@ condition = "age > 80"
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,10 @@ from typing import Any
 from checks.risk.sensitivity import Linear, Multiplicative
 from marginals.disclosure.rules import DisclosureRule
 from marginals.errors import InputError
-from marginals.risk.similarity import THRESHOLD
+from marginals.risk.harm_model import HarmModel
+from marginals.risk.similarity import THRESHOLD, Similarity
 
-FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
+_FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
 
 _KEYS = (
     "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "similar", "threshold", "missed", "linkage",
@@ -44,28 +45,27 @@ _KEYS = (
 
 
 @dataclass(frozen=True)
-class LinkageSettings:
-    """What attackers join with what is disclosed. columns: of that table, those that enlarge the records."""
+class LinkageSection:
+    """What attackers link with what is disclosed. columns: of that table, those that enlarge the records."""
 
     table: Path
     columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class RiskSettings:
-    """The section [risk]. weights: None where no section says any; then being found is the harm, 1 for everybody."""
+class RiskSection:
+    """The section [risk], its tables not yet read.
+
+    harm: all of the harm but the personal weights, whose table is named by `personal_weights`.
+    """
 
     dictionaries: tuple[Path, ...] = ()
     prior: tuple[float, ...] = (1.0,)
-    family: type[Linear] | type[Multiplicative] = Linear
-    weights: Mapping[str, float] | None = None
+    harm: HarmModel = field(default_factory=HarmModel)
     personal_weights: Path | None = None
-    missed: float = 0.0
-    interactions: tuple[tuple[tuple[str, ...], float], ...] = ()
+    similarity: Similarity = field(default_factory=Similarity)
+    linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
-    similar: tuple[str, ...] = ()
-    threshold: float = THRESHOLD
-    linkage: LinkageSettings | None = None
 
     @property
     def reads(self) -> tuple[Path, ...]:
@@ -74,36 +74,39 @@ class RiskSettings:
         return self.dictionaries + tuple(table for table in others if table is not None)
 
 
-def risk_settings(folder: Path, given: object) -> RiskSettings:
-    """The settings in a section as TOML has it; paths are relative to a folder. Raises InputError naming the key."""
-    section = _table(given, "risk", _KEYS)
+def risk_section(folder: Path, content: object) -> RiskSection:
+    """The section as TOML has it; paths are relative to a folder. Raises InputError naming the key."""
+    section = _table(content, "risk", _KEYS)
     paths = _list(section, "dictionaries", str)
-    prior = _list(section, "prior", float) if "prior" in section else [1 / max(len(paths), 1)] * max(len(paths), 1)
-    if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
+    dictionary_count = max(len(paths), 1)
+    prior = _list(section, "prior", float) if "prior" in section else [1 / dictionary_count] * dictionary_count
+    if len(prior) != dictionary_count or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
         raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
-    family = section.get("sensitivity", "linear")
-    if family not in FAMILIES:
-        raise InputError(f"the key risk.sensitivity is {' or '.join(map(repr, FAMILIES))}, not {family!r}")
     personal = section.get("personal_weights")
+    harm = _harm(section, personal)
+    return RiskSection(
+        tuple(folder / path for path in paths),
+        tuple(prior),
+        harm,
+        None if personal is None else folder / personal,
+        rules=tuple(_rule(entry) for entry in _list(section, "rules", dict)),
+        similarity=Similarity(tuple(_list(section, "similar", str)), _threshold(section)),
+        linkage=_linkage(folder, section["linkage"]) if "linkage" in section else None,
+    )
+
+
+def _harm(section: Mapping[str, Any], personal: object) -> HarmModel:
+    """The harm without the table of personal weights, whose name is checked here."""
+    family = section.get("sensitivity", "linear")
+    if family not in _FAMILIES:
+        raise InputError(f"the key risk.sensitivity is {' or '.join(map(repr, _FAMILIES))}, not {family!r}")
     if personal is not None and not isinstance(personal, str):
         raise InputError("the key risk.personal_weights must name a table")
     interactions = tuple(_interaction(entry) for entry in _list(section, "interactions", dict))
     weights = _weights(section["weights"]) if "weights" in section else None
     if weights is None and (personal is not None or interactions):
         weights = {}
-    return RiskSettings(
-        tuple(folder / path for path in paths),
-        tuple(prior),
-        FAMILIES[family],
-        weights,
-        None if personal is None else folder / personal,
-        _weight(section.get("missed", 0.0), "risk.missed"),
-        interactions,
-        tuple(_rule(entry) for entry in _list(section, "rules", dict)),
-        tuple(_list(section, "similar", str)),
-        _threshold(section),
-        _linkage(folder, section["linkage"]) if "linkage" in section else None,
-    )
+    return HarmModel(_FAMILIES[family], weights, interactions, _weight(section.get("missed", 0.0), "risk.missed"))
 
 
 def _threshold(section: Mapping[str, Any]) -> float:
@@ -117,31 +120,31 @@ def _threshold(section: Mapping[str, Any]) -> float:
     return float(value)
 
 
-def _linkage(folder: Path, given: object) -> LinkageSettings:
-    entry = _table(given, "risk.linkage", ("table", "columns"))
+def _linkage(folder: Path, content: object) -> LinkageSection:
+    entry = _table(content, "risk.linkage", ("table", "columns"))
     if not isinstance(entry.get("table"), str):
         raise InputError("the key risk.linkage.table must name a table")
     columns = entry.get("columns", [])
     if not isinstance(columns, list) or not _are_texts(columns):
         raise InputError("the key risk.linkage.columns must be a list of texts")
-    return LinkageSettings(folder / entry["table"], tuple(dict.fromkeys(columns)))
+    return LinkageSection(folder / entry["table"], tuple(dict.fromkeys(columns)))
 
 
-def _table(given: object, name: str, keys: Iterable[str]) -> Mapping[str, Any]:
-    if not isinstance(given, dict):
+def _table(content: object, name: str, keys: Iterable[str]) -> Mapping[str, Any]:
+    if not isinstance(content, dict):
         raise InputError(f"{name} must be a section [{name}]")
-    for key in given:
+    for key in content:
         if key not in keys:
             raise InputError(f"unknown key {name}.{key}; known are {', '.join(f'{name}.{k}' for k in keys)}")
-    return given
+    return content
 
 
 def _list(section: Mapping[str, Any], key: str, kind: type) -> list[Any]:
     values = section.get(key, [])
-    held = (int, float) if kind is float else kind
-    if not isinstance(values, list) or any(isinstance(v, bool) or not isinstance(v, held) for v in values):
-        named = {str: "texts", float: "numbers", dict: "tables"}[kind]
-        raise InputError(f"the key risk.{key} must be a list of {named}")
+    accepted = (int, float) if kind is float else kind
+    if not isinstance(values, list) or any(isinstance(v, bool) or not isinstance(v, accepted) for v in values):
+        plural = {str: "texts", float: "numbers", dict: "tables"}[kind]
+        raise InputError(f"the key risk.{key} must be a list of {plural}")
     return values
 
 
@@ -151,14 +154,14 @@ def _weight(value: object, where: str) -> float:
     return float(value)
 
 
-def _weights(given: object) -> dict[str, float]:
-    if not isinstance(given, dict):
+def _weights(content: object) -> dict[str, float]:
+    if not isinstance(content, dict):
         raise InputError("the key risk.weights must be a table of attributes and weights")
-    return {name: _weight(value, f"risk.weights.{name}") for name, value in given.items()}
+    return {name: _weight(value, f"risk.weights.{name}") for name, value in content.items()}
 
 
-def _interaction(given: Mapping[str, Any]) -> tuple[tuple[str, ...], float]:
-    entry = _table(given, "risk.interactions", ("attributes", "weight"))
+def _interaction(content: Mapping[str, Any]) -> tuple[tuple[str, ...], float]:
+    entry = _table(content, "risk.interactions", ("attributes", "weight"))
     attributes = entry.get("attributes")
     if not isinstance(attributes, list) or len(set(map(str, attributes))) < 2 or not _are_texts(attributes):
         raise InputError("the key risk.interactions.attributes must be a list of two or more attributes")
@@ -169,8 +172,8 @@ def _are_texts(values: Iterable[object]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-def _rule(given: Mapping[str, Any]) -> DisclosureRule:
-    entry = _table(given, "risk.rules", ("attribute", "level", "condition"))
+def _rule(content: Mapping[str, Any]) -> DisclosureRule:
+    entry = _table(content, "risk.rules", ("attribute", "level", "condition"))
     attribute, level, condition = (entry.get(key) for key in ("attribute", "level", "condition"))
     if not isinstance(attribute, str):
         raise InputError("the key risk.rules.attribute must name an attribute")

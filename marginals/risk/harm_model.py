@@ -1,0 +1,88 @@
+"""The harm that identification does to a person: what it weighs to disclose which value of whom (LSFB09 section 3.3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from checks.risk.loss import Harm
+from checks.risk.record import RecordSpace
+from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, harmonic_shares
+from marginals.errors import InputError
+from marginals.risk.people_table import PeopleTable
+from models.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class HarmModel:
+    """The harm to a person who is identified, and to one who is missed.
+
+    family: how the weights of what is disclosed make up the harm: their sum, or e to that power. weights: of the base
+    values of attributes, less up their hierarchies, infinite where disclosure is forbidden, 0 for an attribute that is
+    not named; None where identification itself is a harm of 1, whatever is disclosed. interactions: sets of attributes,
+    and the weight of disclosing all of a set. missed: harm to a person whom the attacker does not identify. personal:
+    weights of people's own, in columns named like the attributes; `weights` holds for whom and what it does not name.
+    Raises InputError for interactions or personal weights where `weights` is None.
+    """
+
+    family: type[Linear] | type[Multiplicative] = Linear
+    weights: Mapping[str, float] | None = None
+    interactions: tuple[tuple[tuple[str, ...], float], ...] = ()
+    missed: float = 0.0
+    personal: PeopleTable | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights is None and (self.interactions or self.personal is not None):
+            raise InputError("interactions and personal weights are added to the weights of attributes; give these too")
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that weights and interactions name."""
+        return (*(self.weights or {}), *(name for names, _ in self.interactions for name in names))
+
+    def harm(self, space: RecordSpace, people: PeopleTable) -> Harm:
+        """The harm to some people, in the order of their rows. Raises InputError as `sensitivity` does."""
+        return Harm(self.sensitivity(space, people), Constant(self.missed))
+
+    def sensitivity(self, space: RecordSpace, people: PeopleTable) -> Sensitivity:
+        """The sensitivity of what is disclosed of some people, in the order of their rows.
+
+        Raises InputError where personal weights cannot be matched with these people, or are no weights.
+        """
+        if self.weights is None:
+            return Constant(1.0)
+        attributes = space.domain.attributes
+        weights = np.array([self.weights.get(name, 0.0) for name in attributes])
+        if self.personal is not None:
+            weights = _personal_weights(self.personal, people, attributes, weights)
+        terms: list[tuple[int, ...]] = [(axis,) for axis in range(len(space))]
+        interactions = [(names, weight) for names, weight in self.interactions if set(names) <= set(attributes)]
+        terms += [tuple(space.domain.index(name) for name in names) for names, _ in interactions]
+        extra = np.broadcast_to([weight for _, weight in interactions], (*weights.shape[:-1], len(interactions)))
+        shares = tuple(map(harmonic_shares, space.taxonomies))
+        return self.family(Weights(shares, tuple(terms), np.concatenate([weights, extra], axis=-1)))
+
+
+def _personal_weights(
+    personal: PeopleTable, people: PeopleTable, attributes: Sequence[str], default: FloatArray
+) -> FloatArray:
+    """The weights of attributes for each person: shape (len(people), attributes).
+
+    default: for attributes without a column and people without a row, shape (attributes,).
+    """
+    if people.identifier is None:
+        raise InputError("risk.personal_weights needs a column with the role identifier, in dictionaries too")
+    row = personal.rows_about(people)
+    has_row = row >= 0
+    weights = np.tile(default, (len(people), 1))
+    for axis, attribute in enumerate(attributes):
+        if attribute in personal.frame.columns:
+            values = pd.to_numeric(personal.frame[attribute], errors="coerce").to_numpy(dtype=np.float64)
+            if not np.all(values >= 0):
+                at_fault = int(np.argmax(~(values >= 0))) + 1
+                raise InputError(
+                    f"column {attribute!r} of {personal.name}: the weight in row {at_fault} is no number of 0 or more"
+                )
+            weights[has_row, axis] = values[row[has_row]]
+    return weights
