@@ -276,7 +276,8 @@ def test_what_leaves_linkage_aside_says_so(tmp_path: Path) -> None:
     assert "Least risk without linkage for each" in text
     config.write_text(CONFIG)
     assert "without linkage" not in run("risk", config, "--utility", 1, "--frontier").output
-    assert "leave that linkage aside" in " ".join(run("risk", "--help").output.split())
+    said = "The linkage of [risk.linkage] is left aside by --utility, --loss, --price and --frontier."
+    assert said in " ".join(run("risk", "--help").output.split())
 
 
 @pytest.mark.parametrize("attributes", [63, 64, 70])
