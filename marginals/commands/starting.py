@@ -35,7 +35,8 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     import numpy as np
 
     from marginals.bundle.bundle_files import REPORT
-    from marginals.demo.census import CENSUS_CONFIG, census_hierarchies, simulate_census
+    from marginals.demo.census import census_hierarchies, simulate_census
+    from marginals.demo.census_config import CENSUS_CONFIG
     from marginals.files.atomic_folder import replace_folder
     from marginals.files.output import OutputFolder
 

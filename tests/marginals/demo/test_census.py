@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from marginals.demo import census as simulation
-from marginals.demo.census import CENSUS_CONFIG, MISSING, census_hierarchies, simulate_census
+from marginals.demo.census import MISSING, census_hierarchies, simulate_census
+from marginals.demo.census_config import CENSUS_CONFIG
 from models.tables.hierarchy import Hierarchy
 
 COLUMNS = ["person_id", "age", "postcode", "sex", "education", "marital_status", "occupation", "diagnosis"]

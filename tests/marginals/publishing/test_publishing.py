@@ -18,7 +18,8 @@ from checks.finding import Finding, Verdict
 from checks.maxent.maxent_diversity import maxent_diversity
 from marginals import Attribute, InputError, Policy, Release, Table
 from marginals.commands.main import main
-from marginals.demo.census import CENSUS_CONFIG, census_hierarchies, simulate_census
+from marginals.demo.census import census_hierarchies, simulate_census
+from marginals.demo.census_config import CENSUS_CONFIG
 from marginals.errors import NothingPublishableError
 from marginals.pages.release_page import report_html
 from models.graphs.collection import Collection

@@ -1,0 +1,91 @@
+"""The how-tos run as they stand, command by command; glossary and references know what the code says."""
+
+import re
+import shlex
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from marginals.commands.main import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs" / "how_to").glob("*.md"))
+
+NOT_PRIVATE = {"marginals assess release.toml", "marginals verify first second"}
+"""Commands that answer with exit status 1 here, as their pages say: a raw table, and releases that may be undecided."""
+
+
+def run(command: str) -> None:
+    """Run a line of a page: one of our commands, or a copy."""
+    program, *arguments = shlex.split(command)
+    if program == "cp":
+        *options, source, target = arguments
+        copy = shutil.copytree if options == ["-r"] else shutil.copy
+        copy(source, target)
+        return
+    assert program == "marginals", command
+    answer = CliRunner().invoke(main, arguments)
+    assert answer.exit_code in ((0, 1) if command in NOT_PRIVATE else (0,)), f"{command}: {answer.output}"
+    assert answer.exception is None or isinstance(answer.exception, SystemExit), command
+
+
+def edit(settings: str) -> None:
+    """Put the settings of a page into the file that their comment names, each in the place of what was there."""
+    named = re.search(r"# in (\S+?):", settings)
+    assert named is not None, settings
+    path = Path(named[1])
+    config = path.read_text()
+    for line in settings.splitlines():
+        if "=" in line:
+            key = line.partition("=")[0].strip()
+            config, number = re.subn(rf"(?m)^#? ?{key} = .*$", line.partition("  #")[0], config)
+            config = config if number else config.replace("[search]\n", f"[search]\n{line}\n")
+    path.write_text(config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_how_to_runs_as_it_stands(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "how_to"}
+    blocks = re.findall(r"```(sh|toml|python)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for language, block in blocks:
+        if language == "sh":
+            for line in block.splitlines():
+                run(line)
+        elif language == "toml":
+            edit(block)
+        elif "sklearn" not in block or find_spec("sklearn"):
+            exec(block, names)
+
+
+def test_the_places_of_the_glossary_are_modules_or_wings() -> None:
+    places = re.findall(r"\| `([a-z_.]+)` \|$", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.M)
+    assert len(places) > 15
+    for place in places:
+        assert find_spec(place), place
+
+
+def test_the_house_shows_every_wing() -> None:
+    shown = set(re.findall(r"^\| `([a-z_.]+)` \|", (ROOT / "docs" / "house.md").read_text(encoding="utf-8"), re.M))
+    wings = {
+        f"{floor}.{folder.name}"
+        for floor in ("models", "checks", "marginals")
+        for folder in (ROOT / floor).iterdir()
+        if (folder / "__init__.py").exists()
+    }
+    assert shown == wings
+
+
+def test_every_work_that_a_docstring_cites_is_written_out() -> None:
+    written = set(
+        re.findall(r"^\| ([A-Z]+[0-9]{2}) \|", (ROOT / "docs" / "references.md").read_text(encoding="utf-8"), re.M)
+    )
+    for floor in ("models", "checks", "marginals"):
+        for module in (ROOT / floor).rglob("*.py"):
+            cited = set(re.findall(r"\b(?:KG|MKGV|TZ|LSFB)[0-9]{2}\b", module.read_text(encoding="utf-8")))
+            assert cited <= written, module
