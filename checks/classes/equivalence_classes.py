@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from models.arrays import CodeArray, read_only, read_only_copy
 from models.errors import DomainMismatchError
 from models.tables.checked_arrays import value_codes
+from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.margin import Margin
@@ -76,6 +77,11 @@ class EquivalenceClasses:
     def attributes(self) -> tuple[str, ...]:
         """The attributes of the margin in the domain's order."""
         return tuple(attribute for attribute in self.domain.attributes if attribute in self.margin)
+
+    @property
+    def coded_cells(self) -> CodedCells:
+        """What the classes share, by codes."""
+        return CodedCells(self.domain, self.margin, dict(zip(self.attributes, self.codes)), len(self))
 
     def labels(self, position: int) -> dict[str, str]:
         """The published labels of a class."""

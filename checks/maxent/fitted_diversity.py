@@ -15,7 +15,6 @@ from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
-from models.inference.expected_counts import ExpectedCells
 from models.inference.iterative_fitting import Fit, iterative_fit
 from models.tables.domain import Mask
 
@@ -73,13 +72,9 @@ def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
 
     def classes_of(mask: Mask) -> EquivalenceClasses:
         if mask not in known:
-            cells = _without(fit.marginal(mask), least)
-            known[mask] = grouped(domain, cells.margin, cells.codes, cells.expected, sensitive)
+            cells = fit.marginal(mask)
+            kept = cells[cells.expected > least]
+            known[mask] = grouped(domain, domain.margin(mask), kept.codes, kept.expected, sensitive)
         return known[mask]
 
     return SensitiveTree.of(fit.tree, sensitive, classes_of)
-
-
-def _without(cells: ExpectedCells, least: float) -> ExpectedCells:
-    kept = np.flatnonzero(cells.expected > least)
-    return ExpectedCells(cells.margin, {a: c[kept] for a, c in cells.codes.items()}, cells.expected[kept])

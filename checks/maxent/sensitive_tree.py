@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
-from models.arrays import CodeArray, FloatArray, IndexArray
-from models.errors import ContradictionError
+from models.arrays import FloatArray, IndexArray
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain, Mask
-from models.tables.join import shared_keys
 
 _BLOCK = 1 << 14
 """Class combinations that are looked at together."""
@@ -31,21 +29,6 @@ Combine = Callable[[FloatArray, FloatArray], FloatArray]
 
 Screen = Callable[[IndexArray, FloatArray], IndexArray]
 """From partial combinations and their combined rows to the positions worth pursuing, first ones first."""
-
-
-def _positions(of: EquivalenceClasses, among: EquivalenceClasses) -> IndexArray:
-    """For each class the coarser class it belongs to. Raises ContradictionError when there is none."""
-    hierarchies = [of.domain.hierarchy(a) for a in among.attributes]
-    held = dict(zip(of.attributes, of.codes))
-    columns: list[CodeArray] = [
-        h.lift(of.margin[a], among.margin[a])[held[a]] for a, h in zip(among.attributes, hierarchies)
-    ]
-    radices = [h.size(among.margin[a]) for a, h in zip(among.attributes, hierarchies)]
-    sought, known = shared_keys(columns, list(among.codes), radices, (len(of), len(among)))
-    found = np.searchsorted(known, sought)
-    if len(sought) and (not len(known) or np.any(known[np.minimum(found, len(known) - 1)] != sought)):
-        raise ContradictionError(f"the marginals {of.margin} and {among.margin} disagree on an empty cell")
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +59,13 @@ class SensitiveTree:
         subtree = tree.containing(first_step)
         classes = tuple(map(classes_of, subtree.cliques))
         separators = tuple(classes_of(separator or first_step) for separator in subtree.separators)
-        inward = tuple(_positions(own, separator) for own, separator in zip(classes, separators))
+        inward = tuple(
+            own.coded_cells.positions_in(separator.coded_cells) for own, separator in zip(classes, separators)
+        )
         outward = tuple(
-            _positions(classes[parent], separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
+            classes[parent].coded_cells.positions_in(separator.coded_cells)
+            if parent >= 0
+            else np.zeros(0, dtype=np.intp)
             for parent, separator in zip(subtree.parents, separators)
         )
         return cls(sensitive, subtree, classes, separators, inward, outward)

@@ -25,7 +25,7 @@ from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivit
 from models.arrays import CodeArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
-from models.inference.conditional_expectation import CliqueExpectations, Factor
+from models.inference.tree_expectation import CellExpectations, Factor
 from models.programs.cell_bounds import bounds_of_cells
 
 
@@ -65,7 +65,7 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
         raise DomainMismatchError("the dictionary and the release have different attributes or hierarchies")
     if not len(dictionary):
         raise DisclosureRuleError("risk is a mean over people, and the dictionary has none")
-    expectations = CliqueExpectations.of(collection)
+    expectations = CellExpectations.of(collection)
     space = dictionary.space
     finest = np.array([expectations.levels.get(a, h.height) for a, h in space.domain.items()], dtype=np.intp)
     shown = dictionary.entries.generalized(finest)
@@ -140,7 +140,7 @@ def _coded(cells: Records, levels: IndexArray) -> tuple[dict[str, int], dict[str
     return known, codes
 
 
-def _summed_harm(expectations: CliqueExpectations, group: _Group, sensitivity: Sensitivity) -> FloatArray:
+def _summed_harm(expectations: CellExpectations, group: _Group, sensitivity: Sensitivity) -> FloatArray:
     """The sensitivities of all rows that fit each person of a group, summed: shape (people,)."""
     if isinstance(sensitivity, Constant):
         rows = expectations.expected_counts(group.levels, group.codes, group.size)
@@ -152,7 +152,7 @@ def _summed_harm(expectations: CliqueExpectations, group: _Group, sensitivity: S
     raise SensitivityError("the expected sensitivity of a release needs a constant, linear or multiplicative one")
 
 
-def _expected_sum(expectations: CliqueExpectations, group: _Group, weights: Weights) -> FloatArray:
+def _expected_sum(expectations: CellExpectations, group: _Group, weights: Weights) -> FloatArray:
     """The expected sum of Phi1 to Phi3 over the rows that fit: linear, so each term by itself."""
     total = np.zeros(len(group.rows))
     for number, term in enumerate(weights.terms):
@@ -166,7 +166,7 @@ def _expected_sum(expectations: CliqueExpectations, group: _Group, weights: Weig
 
 
 def _factors(
-    expectations: CliqueExpectations, cells: Records, weights: Weights, term: tuple[int, ...]
+    expectations: CellExpectations, cells: Records, weights: Weights, term: tuple[int, ...]
 ) -> dict[str, Factor]:
     """The share of each published value of the attributes of a term; what is not published has none."""
     factors: dict[str, Factor] = {}
@@ -179,7 +179,7 @@ def _factors(
     return factors
 
 
-def _expected_product(expectations: CliqueExpectations, group: _Group, weights: Weights) -> FloatArray:
+def _expected_product(expectations: CellExpectations, group: _Group, weights: Weights) -> FloatArray:
     """The expected sum of Phi4 over the rows that fit: its factors are those of the attributes, person by person."""
     if any(len(term) > 1 for term in weights.terms):
         raise SensitivityError("the expected sensitivity of a release has no closed form with multiplied interactions")

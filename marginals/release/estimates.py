@@ -12,9 +12,9 @@ from marginals.release.predicate import Where, interval, known_attribute, values
 from models.arrays import CodeArray, CountArray, FloatArray
 from models.errors import TooManyCellsError
 from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range
-from models.inference.expected_counts import expected_marginal
 from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
+from models.inference.sparse_margins import expected_marginal
 from models.inference.tree_margins import CELL_LIMIT
 from models.tables.margin import Margin
 

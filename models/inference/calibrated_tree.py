@@ -4,7 +4,6 @@ The published marginals of a decomposable collection are calibrated as they are;
 fitting. What follows (margins, bounds, samples) touches only the cliques between the attributes that it is about.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -12,8 +11,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray, read_only
+from models.errors import DomainMismatchError
 from models.graphs.junction_tree import JunctionTree
-from models.inference.expected_counts import ExpectedCells
+from models.inference.expected_cells import ExpectedCells
 from models.inference.iterative_fitting import Fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.domain import Domain, vertices_of
@@ -52,7 +52,8 @@ class Side(NamedTuple):
 class CalibratedTree:
     """Expected counts over the cliques of a junction tree; parts that are not connected share an empty separator.
 
-    cliques: in the tree's order, over cells that can be occupied. total: rows.
+    cliques: in the tree's order, over cells that can be occupied. total: rows. Raises DomainMismatchError where the margins
+    are not those of the tree.
     """
 
     tree: JunctionTree
@@ -61,24 +62,19 @@ class CalibratedTree:
     _holders: dict[Item, int] = field(default_factory=dict, init=False, repr=False)
     _codes: dict[tuple[int, Item], IndexArray] = field(default_factory=dict, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if [dict(cells.margin) for cells in self.cliques] != [dict(margin) for margin in self.tree.margins]:
+            raise DomainMismatchError("expected cells and cliques of a calibrated tree have different margins")
+
     @classmethod
     def of(cls, model: MaximumEntropy) -> "CalibratedTree":
         """The published clique marginals, which need no fitting."""
-        cells = (
-            ExpectedCells(table.margin, dict(zip(table.attributes, table.codes)), table.counts.astype(np.float64))
-            for table in model.clique_tables
-        )
-        return cls(model.tree, tuple(cells), float(model.cube.total))
+        return cls(model.tree, tuple(map(ExpectedCells.of, model.clique_tables)), float(model.cube.total))
 
     @classmethod
     def fitted(cls, fit: Fit, total: float) -> "CalibratedTree":
         """The cliques of a fit, without the cells that it leaves empty."""
-        occupied = [cells.expected > 0 for cells in fit.cliques]
-        cells = (
-            ExpectedCells(c.margin, {a: codes[kept] for a, codes in c.codes.items()}, c.expected[kept])
-            for c, kept in zip(fit.cliques, occupied)
-        )
-        return cls(fit.tree, tuple(cells), total)
+        return cls(fit.tree, tuple(cells[cells.expected > 0] for cells in fit.cliques), total)
 
     @property
     def domain(self) -> Domain:
@@ -102,14 +98,9 @@ class CalibratedTree:
     def _link(self, child: int) -> Link:
         parent = max(self.tree.parents[child], 0)
         margin = self.domain.margin(self.tree.separators[child])
-        shared = sorted(margin, key=self.domain.index)
-        columns = [
-            [self.domain.hierarchy(a).lift(cells.margin[a], margin[a])[cells.codes[a]] for a in shared]
-            for cells in (self.cliques[child], self.cliques[parent])
-        ]
-        sizes = (len(self.cliques[child].expected), len(self.cliques[parent].expected))
-        radices = [self.domain.hierarchy(a).size(margin[a]) for a in shared]
-        keys = np.concatenate(shared_keys(columns[0], columns[1], radices, sizes)).astype(np.int64, copy=False)
+        (inner, radices), (outer, _) = (self.cliques[clique].cells.columns(margin) for clique in (child, parent))
+        sizes = (len(self.cliques[child]), len(self.cliques[parent]))
+        keys = np.concatenate(shared_keys(inner, outer, radices, sizes)).astype(np.int64, copy=False)
         first, numbers = group(keys, int(keys.max(initial=0)) + 1)
         positions = (read_only(numbers[: sizes[0]]), read_only(numbers[sizes[0] :]))
         rows = [
@@ -121,7 +112,7 @@ class CalibratedTree:
     @cached_property
     def cell_count(self) -> int:
         """Number of cells over all published attributes at their finest levels that can be occupied."""
-        ways = [np.ones(len(cells.expected)) for cells in self.cliques]
+        ways = [np.ones(len(cells)) for cells in self.cliques]
         for link in reversed(self.links):
             child, parent = link.cliques
             ways[parent] *= np.bincount(link.positions[0], ways[child], minlength=len(link))[link.positions[1]]
@@ -168,7 +159,7 @@ class CalibratedTree:
         common = (1 << len(self.cliques)) - 1
         for item in items:
             common &= self.holders(item)
-        return min(vertices_of(common), key=lambda clique: len(self.cliques[clique].expected), default=None)
+        return min(vertices_of(common), key=lambda clique: len(self.cliques[clique]), default=None)
 
     def way(self, clique: int, item: Item) -> Side:
         """The side on which the holders of an item lie, seen from a clique that does not hold it."""
@@ -196,36 +187,3 @@ class CalibratedTree:
             lift = self.domain.hierarchies[item[0]].lift(cells.margin[attribute], item[1])
             known = self._codes[clique, item] = read_only(lift[cells.codes[attribute]].astype(np.intp))
         return known
-
-    def expectation(self, weights: Mapping[str, FloatArray]) -> float:
-        """Expected sum over the rows of prod_B w_B(x_B), in rows; the expected count of a box for 0/1 weights.
-
-        weights: for some attributes a weight for each base value, shape (size(0),). One pass over the cliques that lie
-        between these attributes, leaves to root.
-        """
-        mass: dict[int, FloatArray] = {}
-        mean = 1.0
-        for attribute, weight in weights.items():
-            index = self.domain.index(attribute)
-            hierarchy, level = self.domain.hierarchies[index], self.finest_levels[index]
-            sums = np.bincount(hierarchy.lift(0, level), weight, minlength=hierarchy.size(level))
-            means = sums / hierarchy.leaf_counts(level)
-            clique = self.home(((index, level),))
-            if clique is None or level == hierarchy.height:
-                mean *= float(means[0])
-            else:
-                mass[clique] = (
-                    mass.get(clique, self.cliques[clique].expected) * means[self.codes(clique, (index, level))]
-                )
-        if not mass:
-            return mean * self.total
-        for number in reversed(range(len(self.links))):
-            link = self.links[number]
-            child, parent = link.cliques
-            if child in mass and (len(mass) > 1 or parent in mass):
-                rows = link.rows[0]
-                message = np.bincount(link.positions[0], mass.pop(child), minlength=len(rows))
-                shares = message / np.where(rows > 0, rows, 1)
-                mass[parent] = mass.get(parent, self.cliques[parent].expected) * shares[link.positions[1]]
-        (last,) = mass.values()
-        return mean * float(last.sum())

@@ -4,21 +4,18 @@ Only tables over the cliques of the triangulated graph are kept, each with the c
 (Jirousek and Preucil 1995). A marginal is fitted in one clique, and the change is passed on along the tree.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, IndexArray
+from models.arrays import IndexArray
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.graphs.triangulation import triangulated_tree
-from models.inference.expected_counts import ExpectedCells, summed
+from models.inference.expected_cells import ExpectedCells
 from models.programs.possible_cells import possible_cells
-from models.tables.domain import Domain, Mask
-from models.tables.join import shared_keys
-from models.tables.margin import Margin
+from models.tables.domain import Mask
 
 TOLERANCE = 1e-11
 """Largest misfit of a published count, as a share of that count, at which fitting stops."""
@@ -36,21 +33,8 @@ class Fit:
         """Expected counts over a margin that one clique shows. Raises DomainMismatchError when none does."""
         for held, cells in zip(self.tree.cliques, self.cliques):
             if not mask & ~held:
-                return summed(self.tree.domain, cells, self.tree.domain.margin(mask))
+                return cells.summed(self.tree.domain.margin(mask))
         raise DomainMismatchError("no clique of the fit shows this margin")
-
-
-def _positions(
-    domain: Domain, fine: ExpectedCells, margin: Margin, coarse: Sequence[CodeArray]
-) -> tuple[IndexArray, BoolArray]:
-    """For each cell the place of the coarser cell it falls into, and whether there is one. coarse: ascending, not empty."""
-    attributes = [a for a in domain.attributes if a in margin]
-    columns = [domain.hierarchy(a).lift(fine.margin[a], margin[a])[fine.codes[a]] for a in attributes]
-    radices = [domain.hierarchy(a).size(margin[a]) for a in attributes]
-    length = len(coarse[0])
-    sought, known = shared_keys(columns, list(coarse), radices, (len(fine.expected), length))
-    place = np.searchsorted(known, sought)
-    return place, known[np.minimum(place, length - 1)] == sought
 
 
 class _Fitter:
@@ -64,20 +48,16 @@ class _Fitter:
         for clique in self.tree.cliques:
             part = Collection.of(collection.cube, [mask & clique for mask in collection.masks])
             possible = possible_cells(part, limit)
-            count = len(possible)
-            self.cells.append(
-                ExpectedCells(possible.margin, possible.codes, np.full(count, self.total / max(count, 1)))
-            )
+            evenly = np.full(len(possible), self.total / max(len(possible), 1))
+            self.cells.append(ExpectedCells(possible.coded_cells, evenly))
         self.beliefs = [cells.expected for cells in self.cells]
         self.links: list[list[tuple[int, IndexArray, IndexArray, int]]] = [[] for _ in self.cells]
         for child, (parent, separator) in enumerate(zip(self.tree.parents, self.tree.separators)):
             if parent >= 0:
-                margin = self.domain.margin(separator)
-                cells = summed(self.domain, self.cells[child], margin)
-                codes = [cells.codes[a] for a in self.domain.attributes if a in margin]
-                size = len(cells.expected)
-                inner, _ = _positions(self.domain, self.cells[child], margin, codes)
-                outer, found = _positions(self.domain, self.cells[parent], margin, codes)
+                shared = self.cells[child].summed(self.domain.margin(separator)).cells
+                size = len(shared)
+                inner = self.cells[child].cells.positions_in(shared)
+                outer, found = self.cells[parent].cells.look_up(shared)
                 # Cells of the parent beyond the child's reach cannot be occupied; they share a place of their own.
                 outer = np.where(found, outer, size)
                 self.links[child].append((parent, inner, outer, size + 1))
@@ -86,7 +66,7 @@ class _Fitter:
         for mask in collection.masks:
             table = collection.cube.table(mask)
             clique = next(i for i, held in enumerate(self.tree.cliques) if not mask & ~held)
-            place, _ = _positions(self.domain, self.cells[clique], table.margin, table.codes)
+            place = self.cells[clique].cells.positions_in(table.coded_cells)
             self.targets.append((clique, place, table.counts.astype(np.float64)))
         if self.cells:
             self._spread_from(0)
@@ -125,5 +105,5 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
         residual = fitter.sweep()
         if residual <= TOLERANCE:
             break
-    fitted = (ExpectedCells(c.margin, c.codes, belief) for c, belief in zip(fitter.cells, fitter.beliefs))
+    fitted = (ExpectedCells(held.cells, belief) for held, belief in zip(fitter.cells, fitter.beliefs))
     return Fit(fitter.tree, tuple(fitted), residual)

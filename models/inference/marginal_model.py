@@ -15,6 +15,7 @@ from models.inference.frechet_bounds import Box, FrechetBounds
 from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.sampling import Sampler
+from models.inference.tree_expectation import expectation
 from models.inference.tree_margins import TreeMargins, expected_counts, proportional
 from models.tables.domain import Domain
 
@@ -90,7 +91,7 @@ class MarginalModel:
     def expected_in(self, box: Box) -> float:
         """Expected number of rows in a box."""
         if prod(self.domain.hierarchy(a).size(level) for a, level in box.margin.items()) > _LOOKED_UP:
-            return self.tree.expectation({a: inside.astype(np.float64) for a, inside in box.inside.items()})
+            return expectation(self.tree, {a: inside.astype(np.float64) for a, inside in box.inside.items()})
         counts = self.expected(box.margin)
         for attribute, level in box.margin.items():
             counts = box.share(attribute, level) @ counts.reshape(self.domain.hierarchy(attribute).size(level), -1)

@@ -15,6 +15,7 @@ import numpy as np
 from models.arrays import CodeArray, FloatArray
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
+from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -109,11 +110,11 @@ class MaximumEntropy:
         codes: for each attribute of the domain, base codes of shape (n,).
         """
         length = len(next(iter(codes.values())))
+        cells = CodedCells(self.domain, dict.fromkeys(self.domain.attributes, 0), codes, length)
         result = np.zeros(length)
         for sign, tables in ((1, self.clique_tables), (-1, self.separator_tables)):
             for table in tables:
-                columns = [self.domain.hierarchy(a).lift(0, table.margin[a])[codes[a]] for a in table.attributes]
-                looked_up = table.counts_of(dict(zip(table.attributes, columns)) if columns else codes)
+                looked_up = table.counts_in(cells)
                 with np.errstate(divide="ignore"):
                     logs = np.log(looked_up / max(self.cube.total, 1))
                 result += np.where(np.isneginf(logs) & (sign < 0), 0.0, sign * logs)

@@ -17,6 +17,7 @@ from models.errors import ContradictionError, DomainMismatchError, TooManyCellsE
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.programs.possible_cells import PossibleCells, possible_cells
+from models.tables.coded_cells import CodedCells
 
 CELL_LIMIT = 100_000
 """Possible cells that a program may have."""
@@ -105,8 +106,7 @@ def _counts(
     table = collection.cube.table(mask).rolled_up(shared)
     if not table.attributes:
         return np.full(length, table.total)
-    lifted = {a: domain.hierarchy(a).lift(levels[a], shared[a])[codes[a]] for a in table.attributes}
-    return table.counts_of(lifted)
+    return table.counts_in(CodedCells(domain, levels, codes, length))
 
 
 def _checked(collection: Collection, attribute: str, value: Value) -> Value:

@@ -10,9 +10,10 @@ from models.arrays import CodeArray, FloatArray
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
+from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
-from models.tables.join import match, match_size, shared_keys
+from models.tables.join import match, match_size
 from models.tables.margin import Margin
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class PossibleCells:
         """Number of cells."""
         return self.constraints.shape[1]
 
+    @property
+    def coded_cells(self) -> CodedCells:
+        """The cells by their codes."""
+        return CodedCells(self.domain, self.margin, self.codes, len(self))
+
 
 def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     """The natural join of all marginals. Raises TooManyCellsError when it, or a step towards it, exceeds `limit`."""
@@ -51,12 +57,7 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
         # The table that shares most with what is joined already keeps the steps small.
         table = max(waiting, key=lambda t: (sum(a in levels for a in t.attributes), -len(t)))
         waiting.remove(table)
-        shared = [a for a in table.attributes if a in levels]
-        coarse = {a: max(levels[a], table.margin[a]) for a in shared}
-        left = [domain.hierarchy(a).lift(levels[a], coarse[a])[codes[a]] for a in shared]
-        right = [table.column(a, coarse[a]) for a in shared]
-        radices = [domain.hierarchy(a).size(coarse[a]) for a in shared]
-        keys = shared_keys(left, right, radices, (length, len(table)))
+        keys = CodedCells(domain, levels, codes, length).keys_with(table.coded_cells)
         if match_size(*keys) > limit:
             raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
         first, second = match(*keys)
@@ -67,11 +68,9 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
                 levels[attribute], codes[attribute] = table.margin[attribute], column[second]
         length = len(first)
     rows, counts, offset = [], [], 0
+    joined = CodedCells(domain, levels, codes, length)
     for table in tables:
-        columns = [domain.hierarchy(a).lift(levels[a], table.margin[a])[codes[a]] for a in table.attributes]
-        radices = [domain.hierarchy(a).size(table.margin[a]) for a in table.attributes]
-        sought, known = shared_keys(columns, list(table.codes), radices, (length, len(table)))
-        rows.append(offset + np.searchsorted(known, sought))
+        rows.append(offset + joined.positions_in(table.coded_cells))
         counts.append(table.counts)
         offset += len(table)
     places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from models.arrays import CodeArray, CountArray, IndexArray, read_only, read_only_copy, smallest_code_dtype
-from models.errors import ContradictionError, DomainMismatchError
+from models.errors import DomainMismatchError
 from models.tables.checked_arrays import value_codes, whole_counts
+from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain, Mask
-from models.tables.join import shared_keys
 from models.tables.margin import Margin
 from models.tables.mixed_radix import pack, tally
 
@@ -131,24 +131,21 @@ class ContingencyTable:
         """Whether every cell has one row, so that counting rows is counting cells."""
         return bool((self.counts == 1).all())
 
+    @cached_property
+    def coded_cells(self) -> CodedCells:
+        """The cells by their codes."""
+        return CodedCells(self.domain, self.margin, dict(zip(self.attributes, self.codes)), len(self))
+
     def column(self, attribute: str, level: int) -> CodeArray:
         """The codes of one attribute at a level not below the margin's, shape (cells,)."""
-        own = self.margin[attribute]
-        codes = self.codes[self.attributes.index(attribute)]
-        return codes if own == level else self.domain.hierarchy(attribute).lift(own, level)[codes]
+        return self.coded_cells.column(attribute, level)
 
     def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
         """The columns of a coarser margin in the domain's order, and the number of values of each.
 
         Raises DomainMismatchError when the margin asks for more than this table shows.
         """
-        wanted = sorted(margin, key=self.domain.index)
-        for attribute in wanted:
-            if attribute not in self.margin or self.margin[attribute] > margin[attribute]:
-                level = margin[attribute]
-                raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at level {level}")
-        radices = [self.domain.hierarchy(attribute).size(margin[attribute]) for attribute in wanted]
-        return [self.column(attribute, margin[attribute]) for attribute in wanted], radices
+        return self.coded_cells.columns(margin)
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """The coarser table: attributes dropped, values generalized, counts summed."""
@@ -163,23 +160,20 @@ class ContingencyTable:
 
         Raises ContradictionError when the coarser table lacks such a cell.
         """
-        columns, radices = self.columns(coarse.margin)
-        sought, known = shared_keys(columns, list(coarse.codes), radices, (len(self), len(coarse)))
-        found = np.searchsorted(known, sought)
-        if len(self) and (not len(known) or np.any(known[np.minimum(found, len(known) - 1)] != sought)):
-            raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
-        return found
+        return self.coded_cells.positions_in(coarse.coded_cells)
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
         """The counts of arbitrary cells, 0 where the table has none. codes: for each attribute, shape (n,)."""
-        columns = [codes[attribute] for attribute in self.attributes]
-        length = len(columns[0]) if columns else len(next(iter(codes.values()), np.zeros(1)))
-        radices = [self.domain.hierarchy(a).size(self.margin[a]) for a in self.attributes]
-        sought, known = shared_keys(columns, list(self.codes), radices, (length, len(self)))
-        if not len(self):
-            return np.zeros(length, dtype=np.int64)
-        place = np.minimum(np.searchsorted(known, sought), len(self) - 1)
-        return np.where(known[place] == sought, self.counts[place], 0)
+        length = len(next(iter(codes.values()), np.zeros(1)))
+        return self.counts_in(CodedCells(self.domain, self.margin, codes, length))
+
+    def counts_in(self, cells: CodedCells) -> CountArray:
+        """For each of some cells, none coarser, the count of the table's cell that it falls into: shape (len(cells),).
+
+        0 where the table has no such cell.
+        """
+        places, found = cells.look_up(self.coded_cells)
+        return np.where(found, self.counts[places], 0) if len(self) else np.zeros(len(cells), dtype=np.int64)
 
     def labels(self, cell: int) -> dict[str, str]:
         """The published labels of one cell."""

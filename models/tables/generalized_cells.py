@@ -11,13 +11,13 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
-from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only_copy, smallest_code_dtype
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only_copy
 from models.errors import DomainMismatchError
 from models.tables.checked_arrays import whole_counts
+from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.information import information
-from models.tables.join import shared_keys
 from models.tables.mixed_radix import pack, tally
 from models.tables.taxonomy import Taxonomy, taxonomy_nodes
 
@@ -115,6 +115,15 @@ class GeneralizedCells:
         for row, cells in zip(first, np.split(order, np.searchsorted(keys[order], keys[first])[1:])):
             yield self.levels[row], cells
 
+    def _at_levels(self, levels: IndexArray, cells: IndexArray) -> CodedCells:
+        """Some of the cells, which have these levels, by their codes there."""
+        margin = dict(zip(self.domain.attributes, levels.tolist()))
+        codes = {
+            attribute: nodes[cells] - taxonomy.offsets[margin[attribute]]
+            for attribute, taxonomy, nodes in zip(self.domain.attributes, self.taxonomies, self.nodes.T)
+        }
+        return CodedCells(self.domain, margin, codes, len(cells))
+
     def probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
         """The probability of base cells when each cell spreads its rows evenly over the base cells that it covers.
 
@@ -124,17 +133,10 @@ class GeneralizedCells:
         length = len(codes[self.domain.attributes[0]])
         density = self.counts / self.leaf_counts.prod(axis=1, dtype=np.float64) / max(self.total, 1)
         probability = np.zeros(length)
+        base = CodedCells(self.domain, dict.fromkeys(self.domain.attributes, 0), codes, length)
         for levels, cells in self._recodings():
-            sought, known, radices = [], [], []
-            for axis, (attribute, hierarchy) in enumerate(self.domain.items()):
-                level = int(levels[axis])
-                codes_here = self.nodes[cells, axis] - self.taxonomies[axis].offsets[level]
-                sought.append(hierarchy.lift(0, level)[codes[attribute]])
-                known.append(codes_here.astype(smallest_code_dtype(hierarchy.size(level))))
-                radices.append(hierarchy.size(level))
-            wanted, held = shared_keys(sought, known, radices, (length, len(cells)))
-            place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
-            probability += np.where(held[place] == wanted, density[cells[place]], 0.0)
+            places, found = base.look_up(self._at_levels(levels, cells))
+            probability += np.where(found, density[cells[places]], 0.0)
         return probability
 
     def random_base_rows(self, rng: np.random.Generator) -> IndexArray:

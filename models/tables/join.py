@@ -1,8 +1,10 @@
-"""Natural joins of coded rows: which rows of two tables agree on what they share."""
+"""Keys of coded rows: which rows of two tables agree on what they share, and where a row stands among others."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from models.arrays import CodeArray, IndexArray
+from models.arrays import BoolArray, CodeArray, IndexArray
 from models.tables.mixed_radix import pack
 
 
@@ -15,6 +17,21 @@ def shared_keys(
     return keys[: sizes[0]], keys[sizes[0] :]
 
 
+class Lookup(NamedTuple):
+    """places: where a sought key stands among the known ones; any place where it is not found. found: whether it is."""
+
+    places: IndexArray
+    found: BoolArray
+
+
+def look_up(sought: CodeArray, known: CodeArray) -> Lookup:
+    """Where each sought key stands among known ones, which are distinct and ascend: arrays of the shape of `sought`."""
+    if not len(known):
+        return Lookup(np.zeros(len(sought), dtype=np.intp), np.zeros(len(sought), dtype=bool))
+    places = np.minimum(np.searchsorted(known, sought), len(known) - 1)
+    return Lookup(places, np.equal(known[places], sought))
+
+
 def match(left: CodeArray, right: CodeArray) -> tuple[IndexArray, IndexArray]:
     """All pairs of positions with equal keys, grouped by the left one in order: arrays of equal length.
 
@@ -23,14 +40,14 @@ def match(left: CodeArray, right: CodeArray) -> tuple[IndexArray, IndexArray]:
     order = np.argsort(right, kind="stable")
     ordered = right[order]
     low = np.searchsorted(ordered, left, side="left")
-    found = np.searchsorted(ordered, left, side="right") - low
-    left_index = np.repeat(np.arange(len(left)), found)
-    within = np.arange(len(left_index)) - np.repeat(np.cumsum(found) - found, found)
-    return left_index, order[np.repeat(low, found) + within]
+    counts = np.searchsorted(ordered, left, side="right") - low
+    left_index = np.repeat(np.arange(len(left)), counts)
+    within = np.arange(len(left_index)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return left_index, order[np.repeat(low, counts) + within]
 
 
 def match_size(left: CodeArray, right: CodeArray) -> int:
     """How many pairs `match` would return."""
     ordered = np.sort(right)
-    found = np.searchsorted(ordered, left, side="right") - np.searchsorted(ordered, left, side="left")
-    return int(found.sum())
+    counts = np.searchsorted(ordered, left, side="right") - np.searchsorted(ordered, left, side="left")
+    return int(counts.sum())

@@ -11,7 +11,6 @@ from brute_force import Array, dense_marginal, iterative_proportional_fitting, j
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
-from models.inference.expected_counts import expectation
 from models.inference.frechet_bounds import FrechetBounds
 from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
@@ -64,16 +63,6 @@ def test_every_margin_of_every_shape_equals_enumeration(shape: str) -> None:
         found = expected_counts(kept, margin)
         np.testing.assert_allclose(found.ravel(), dense.ravel(), atol=1e-7)
         assert found is expected_counts(kept, margin)
-
-
-@settings(max_examples=150)
-@given(decomposable_collections(), st.data())
-def test_expectations_are_those_of_the_whole_pass(collection: Collection, data: st.DataObject) -> None:
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    chosen = data.draw(st.sets(st.sampled_from(collection.domain.attributes)))
-    weights = {a: rng.normal(size=collection.domain.hierarchy(a).size(0)) for a in sorted(chosen)}
-    expected = expectation(MaximumEntropy(collection), weights)
-    assert tree_of(collection).expectation(weights) == pytest.approx(expected, abs=1e-9)
 
 
 @given(decomposable_collections())

@@ -11,8 +11,10 @@ from hypothesis.extra.numpy import arrays
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
-from models.inference.expected_counts import expectation, expected_marginal
+from models.inference.calibrated_tree import CalibratedTree
 from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.sparse_margins import expected_marginal
+from models.inference.tree_expectation import expectation
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -67,7 +69,7 @@ def base_weights(draw, domain, elements):
 def test_expectations_of_random_weights_equal_enumeration(collection, data):
     weights = data.draw(base_weights(collection.domain, WEIGHTS))
     enumerated = _weighted_sum(_expected_counts(collection), collection.domain, weights)
-    assert expectation(MaximumEntropy(collection), weights) == pytest.approx(enumerated, abs=1e-7)
+    assert expectation(CalibratedTree.of(MaximumEntropy(collection)), weights) == pytest.approx(enumerated, abs=1e-7)
 
 
 @given(decomposable_collections(), st.data())
@@ -78,7 +80,7 @@ def test_the_expected_count_of_a_box_is_the_sum_of_its_cells(collection, data):
     for axis, attribute in enumerate(collection.domain.attributes):
         if attribute in box:
             counts = counts.compress(box[attribute] == 1, axis)
-    expected = expectation(MaximumEntropy(collection), box)
+    expected = expectation(CalibratedTree.of(MaximumEntropy(collection)), box)
     assert expected == pytest.approx(counts.sum(), abs=1e-8)
     assert -1e-9 <= expected <= collection.cube.total + 1e-9
 
@@ -104,7 +106,7 @@ def test_weights_on_every_attribute_of_every_decomposable_shape_equal_enumeratio
     rng = np.random.default_rng(0)
     weights = {a: rng.normal(size=hierarchy.size(0)) for a, hierarchy in SHAPE_DOMAIN.items()}
     enumerated = _weighted_sum(_expected_counts(collection), SHAPE_DOMAIN, weights)
-    assert expectation(MaximumEntropy(collection), weights) == pytest.approx(enumerated, abs=1e-9)
+    assert expectation(CalibratedTree.of(MaximumEntropy(collection)), weights) == pytest.approx(enumerated, abs=1e-9)
 
 
 @given(decomposable_collections())
@@ -120,7 +122,7 @@ def test_a_published_margin_is_expected_as_it_was_counted(collection):
 @given(decomposable_collections())
 def test_all_rows_are_expected_when_nothing_is_asked(collection):
     model = MaximumEntropy(collection)
-    assert expectation(model, {}) == pytest.approx(collection.cube.total, rel=1e-12)
+    assert expectation(CalibratedTree.of(model), {}) == pytest.approx(collection.cube.total, rel=1e-12)
     assert expected_marginal(model, {}).expected == pytest.approx([collection.cube.total], rel=1e-12)
     assert expected_marginal(model, {}).codes == {}
 
@@ -132,7 +134,9 @@ def test_the_published_marginals_alone_answer_as_the_base_table_does(collection,
     margin, weights = data.draw(margins(collection.domain)), data.draw(base_weights(collection.domain, WEIGHTS))
     ours, theirs = (expected_marginal(model, margin) for model in (MaximumEntropy(collection), analyst))
     np.testing.assert_array_equal(ours.expected, theirs.expected)
-    assert expectation(analyst, weights) == expectation(MaximumEntropy(collection), weights)
+    assert expectation(CalibratedTree.of(analyst), weights) == expectation(
+        CalibratedTree.of(MaximumEntropy(collection)), weights
+    )
 
 
 @given(decomposable_collections(), st.data())
@@ -142,7 +146,7 @@ def test_an_expected_margin_sums_to_its_boxes(collection, data):
     cells = expected_marginal(model, data.draw(margins(domain)))
     cell = data.draw(st.integers(0, len(cells.expected) - 1))
     box = {a: (domain.hierarchy(a).lift(0, cells.margin[a]) == codes[cell]) * 1.0 for a, codes in cells.codes.items()}
-    assert expectation(model, box) == pytest.approx(cells.expected[cell], abs=1e-9)
+    assert expectation(CalibratedTree.of(model), box) == pytest.approx(cells.expected[cell], abs=1e-9)
 
 
 @pytest.mark.parametrize("masks", [[], [0b1], [0b1, 0b10]])
@@ -151,14 +155,14 @@ def test_nothing_is_expected_of_a_table_without_rows(masks):
     none = np.array([], dtype=np.int64)
     empty = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, {"a": none, "b": none}, none)
     model = MaximumEntropy(Collection.of(DataCube([empty]), masks))
-    assert expectation(model, {"a": np.array([1.0, 0.0])}) == 0
+    assert expectation(CalibratedTree.of(model), {"a": np.array([1.0, 0.0])}) == 0
     assert expected_marginal(model, {"a": 0}).expected.tolist() == [], "cells of expected count 0 are left out"
 
 
 def test_weights_are_left_as_they_were():
     weights = {"c": np.array([1.0, 2.0, 3.0, 4.0])}
     collection = Collection.of(shape_cube(), [SHAPE_DOMAIN.mask({"c": 1})])
-    expectation(MaximumEntropy(collection), weights)
+    expectation(CalibratedTree.of(MaximumEntropy(collection)), weights)
     assert weights["c"].tolist() == [1, 2, 3, 4]
 
 
@@ -167,7 +171,7 @@ def test_weights_are_left_as_they_were():
 def test_weights_of_another_shape_than_the_base_values_are_refused_with_their_attribute(shape, weight):
     model = MaximumEntropy(Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape])))
     with pytest.raises(DomainMismatchError, match="weights of 'a' must have one entry for each base value"):
-        expectation(model, {"a": np.array(weight)})
+        expectation(CalibratedTree.of(model), {"a": np.array(weight)})
 
 
 @pytest.mark.parametrize(("margin", "message"), [({"hat": 0}, "'hat'"), ({"a": 3}, "'a' has the levels 0 to 2")])
@@ -176,7 +180,7 @@ def test_questions_outside_the_domain_are_refused_by_name(margin, message):
     with pytest.raises(DomainMismatchError, match=message):
         expected_marginal(model, margin)
     with pytest.raises(DomainMismatchError, match="'hat'"):
-        expectation(model, {"hat": np.ones(2)})
+        expectation(CalibratedTree.of(model), {"hat": np.ones(2)})
 
 
 def test_a_margin_over_the_ends_of_a_long_chain_needs_no_joint():
@@ -198,7 +202,7 @@ def test_a_margin_over_the_ends_of_a_long_chain_needs_no_joint():
     laid_out[cells.codes["q00"], cells.codes["q29"]] = cells.expected
     np.testing.assert_allclose(laid_out, joint, atol=1e-9)
     ends = {"q00": rng.normal(size=20), "q29": rng.normal(size=20)}
-    assert expectation(model, ends) == pytest.approx(ends["q00"] @ joint @ ends["q29"], abs=1e-8)
+    assert expectation(CalibratedTree.of(model), ends) == pytest.approx(ends["q00"] @ joint @ ends["q29"], abs=1e-8)
 
 
 @pytest.mark.data

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from brute_force import base_cells, iterative_proportional_fitting, joint_array
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
-from models.inference.conditional_expectation import CliqueExpectations
 from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.tree_expectation import CellExpectations
 from models.programs.cell_bounds import Value, bounds_of_cells, cell_bounds
 from strategies import NOT_DECOMPOSABLE, SHAPES, decomposable_collections, shape_cube
 
@@ -34,7 +34,7 @@ def agreeing(collection: Collection, levels: dict[str, int], codes: dict[str, np
 
 def check(collection: Collection, levels: dict[str, int], rng: np.random.Generator) -> None:
     length = 6
-    expectations = CliqueExpectations.of(collection)
+    expectations = CellExpectations.of(collection)
     known = {a: level for a, level in levels.items() if level >= expectations.levels.get(a, 99)}
     codes = {a: rng.integers(0, collection.domain.hierarchy(a).size(level), length) for a, level in known.items()}
     tables = {
@@ -88,6 +88,6 @@ def test_bounds_are_sharp_where_the_cells_fix_all_separators() -> None:
 
 def test_a_value_finer_than_published_is_refused() -> None:
     cube = shape_cube()
-    expectations = CliqueExpectations.of(Collection.of(cube, [cube.domain.mask({"a": 1})]))
+    expectations = CellExpectations.of(Collection.of(cube, [cube.domain.mask({"a": 1})]))
     with pytest.raises(DomainMismatchError, match="not published"):
         expectations.expected_counts({"a": 0}, {"a": np.array([0])}, 1)
