@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import CodeArray, read_only, read_only_copy
+from models.checked_arrays import value_codes
 from models.errors import DomainMismatchError
-from models.tables.checked_arrays import value_codes
 from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain

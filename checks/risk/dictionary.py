@@ -13,8 +13,8 @@ import numpy as np
 
 from checks.risk.record import Records, RecordSpace
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
+from models.checked_arrays import whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.checked_arrays import whole_numbers
 from models.tables.mixed_radix import pack, tally
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import CodeArray, FloatArray, IndexArray, read_only
+from models.checked_arrays import whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.checked_arrays import whole_numbers
 from models.tables.domain import Domain
 from models.tables.mixed_radix import group, pack
 from models.tables.taxonomy import Taxonomy

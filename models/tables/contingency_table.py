@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from models.arrays import CodeArray, CountArray, IndexArray, read_only, read_only_copy, smallest_code_dtype
+from models.checked_arrays import value_codes, whole_counts
 from models.errors import DomainMismatchError
-from models.tables.checked_arrays import value_codes, whole_counts
 from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain, Mask
 from models.tables.margin import Margin

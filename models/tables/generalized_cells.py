@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only_copy
+from models.checked_arrays import whole_counts
 from models.errors import DomainMismatchError
-from models.tables.checked_arrays import whole_counts
 from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain

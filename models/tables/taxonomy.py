@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
+from models.checked_arrays import whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.checked_arrays import whole_numbers
 from models.tables.hierarchy import Hierarchy
 
 
