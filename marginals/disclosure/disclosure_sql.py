@@ -7,29 +7,34 @@ original row; its label is looked up in the hierarchy by a join.
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeGuard
 
 import pandas as pd
 
-from marginals.disclosure.condition import (
-    NUMBER,
+from marginals.conditions.formula import (
     Atom,
+    Choice,
     Column,
     Comparison,
     Conjunction,
     Disjunction,
     Formula,
-    Kind,
     Membership,
     Negation,
     Operand,
-    check_columns,
-    check_formula,
     columns_of,
-    kind_of,
-    parsed,
 )
-from marginals.disclosure.rules import DisclosureRule
+from marginals.conditions.grammar import Where, formula_of
+from marginals.conditions.row_values import (
+    NUMBER,
+    ColumnValues,
+    Kind,
+    check_columns,
+    chosen_columns,
+    executable,
+    kind_of,
+)
+from marginals.disclosure.rules import Condition, DisclosureRule, is_where
 from marginals.errors import InputError
 from marginals.files.atomic_file import fresh_file
 from marginals.files.output import OutputFile
@@ -37,6 +42,7 @@ from marginals.tables.source import TableSource
 from marginals.tables.sources.engine_files import connected, refusal_of, require_duckdb, sql_name, sql_text, texts_query
 from marginals.tables.sources.files import CsvFiles, ParquetFiles
 from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import duckdb
@@ -78,9 +84,13 @@ def _disclose(
     rules: Sequence[DisclosureRule],
     missing: Sequence[str],
 ) -> int:
-    formulas = {rule.condition: parsed(rule.condition) for rule in rules if isinstance(rule.condition, str)}
-    named = list(dict.fromkeys(name for formula in formulas.values() for name in columns_of(formula)))
-    for condition, formula in formulas.items():
+    formulas = {
+        number: (rule.condition, formula_of(rule.condition, files.columns))
+        for number, rule in enumerate(rules)
+        if is_text(rule.condition)
+    }
+    named = list(dict.fromkeys(name for _, formula in formulas.values() for name in columns_of(formula)))
+    for condition, formula in formulas.values():
         check_columns(condition, formula, files.columns)
     columns = list(dict.fromkeys([*domain.attributes, *named]))
     files.check(columns)
@@ -90,12 +100,19 @@ def _disclose(
     texts = f"SELECT {shown} FROM ({texts_query(connection, files, columns)})"
     connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {kept}")
     kinds = _kinds(connection, named)
-    for condition, formula in formulas.items():
-        check_formula(condition, formula, kinds, missing)
+    hierarchies = dict(domain.items())
+    for name in dict.fromkeys(name for _, formula in formulas.values() for name in chosen_columns(formula)):
+        if name not in hierarchies and kinds[name] is Kind.TEXTS:
+            hierarchies[name] = _occurring(connection, name)
+    values = ColumnValues(kinds, hierarchies, frozenset(missing))
+    texts_of_rules = {
+        number: formula_sql(executable(condition, formula, values), kinds)
+        for number, (condition, formula) in formulas.items()
+    }
     for number, hierarchy in enumerate(domain.hierarchies):
         labels = [f"level{level}" for level in range(hierarchy.height + 1)]
         connection.register(f"hierarchy{number}", pd.DataFrame(hierarchy.rows(), columns=labels))
-    connection.execute(f"CREATE VIEW disclosed AS {disclosure_query(domain, rules, kinds)}")
+    connection.execute(f"CREATE VIEW disclosed AS {disclosure_query(domain, rules, texts_of_rules)}")
     unknown = " + ".join(f"count(*) FILTER ({sql_name(a)} IS NULL)" for a in domain.attributes)
     [(total, lost)] = connection.execute(f"SELECT count(*), {unknown} FROM disclosed").fetchall()
     if lost:
@@ -117,19 +134,26 @@ def _kinds(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> d
     return {column: Kind.of(*found[2 * i : 2 * i + 2]) for i, column in enumerate(columns)}
 
 
-def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], kinds: Mapping[str, Kind]) -> str:
+def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> Hierarchy:
+    """The texts of a column of `original`."""
+    name = sql_name(column)
+    rows = connection.execute(f"SELECT DISTINCT {name} FROM original WHERE {name} IS NOT NULL ORDER BY 1").fetchall()
+    return Hierarchy.flat([text for (text,) in rows])
+
+
+def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], conditions: Mapping[int, str]) -> str:
     """The disclosed table as one query on `original` and, for the n-th attribute, `hierarchy<n>` (level0, level1, ...).
 
-    kinds: of the columns that conditions are about. Raises InputError for a rule that is no formula or has a level
-    that does not exist, DomainMismatchError for an unknown attribute.
+    conditions: as SQL, by the numbers of the rules, from 0; a rule without one is about all rows. Raises InputError for a
+    level that does not exist, DomainMismatchError for an unknown attribute.
     """
     levels: dict[str, list[str]] = {attribute: [] for attribute in domain.attributes}
-    for rule in rules:
+    for number, rule in enumerate(rules):
         height = domain.hierarchy(rule.attribute).height
         level = height if rule.level is None else rule.level
         if not 0 <= level <= height:
             raise InputError(f"{rule.attribute!r} has the levels 0 to {height}, not {level}")
-        levels[rule.attribute].append(f"CASE WHEN {condition_sql(rule.condition, kinds)} THEN {level} ELSE 0 END")
+        levels[rule.attribute].append(f"CASE WHEN {conditions.get(number, 'TRUE')} THEN {level} ELSE 0 END")
     shown, joins = [], []
     for number, (attribute, hierarchy) in enumerate(domain.items()):
         cases = " ".join(f"WHEN {level} THEN h{number}.level{level}" for level in range(hierarchy.height + 1))
@@ -139,27 +163,29 @@ def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], kinds: Map
     return f"SELECT {', '.join(shown)} FROM original {' '.join(joins)}"
 
 
-def condition_sql(condition: Any, kinds: Mapping[str, Kind]) -> str:
-    """A condition as SQL that is true or false, never null. Raises InputError for anything but a formula in text.
+def is_text(condition: Condition) -> TypeGuard[Where]:
+    """Whether a condition is in text; there is none for all rows. Raises InputError for what DuckDB cannot execute."""
+    if condition is not None and not is_where(condition):
+        raise InputError("a rule for DuckDB needs a condition in text")
+    return condition is not None
 
-    >>> print(condition_sql("age not in [1]", {"age": Kind.NUMBERS}))
+
+def formula_sql(formula: Formula, kinds: Mapping[str, Kind]) -> str:
+    """A formula without choices as SQL that is true or false, never null.
+
+    >>> from marginals.conditions.grammar import parsed
+    >>> print(formula_sql(parsed("age not in [1]"), {"age": Kind.NUMBERS}))
     (NOT coalesce(TRY_CAST(trim(original."age") AS DOUBLE) IN (CAST('1' AS DOUBLE)), FALSE))
     """
-    if condition is None:
-        return "TRUE"
-    if not isinstance(condition, str):
-        raise InputError("a rule for DuckDB needs a condition in text")
-    return _sql(parsed(condition), kinds)
-
-
-def _sql(formula: Formula, kinds: Mapping[str, Kind]) -> str:
     match formula:
         case Negation(term=term):
-            return f"(NOT {_sql(term, kinds)})"
+            return f"(NOT {formula_sql(term, kinds)})"
         case Conjunction(terms=terms):
-            return "(" + " AND ".join(_sql(term, kinds) for term in terms) + ")"
+            return "(" + " AND ".join(formula_sql(term, kinds) for term in terms) + ")"
         case Disjunction(terms=terms):
-            return "(" + " OR ".join(_sql(term, kinds) for term in terms) + ")"
+            return "(" + " OR ".join(formula_sql(term, kinds) for term in terms) + ")"
+        case Choice():
+            raise TypeError("choices must be bound before")
         case Membership(values=()):
             return "FALSE"
         case Membership(column=column, values=values):

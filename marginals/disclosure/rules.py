@@ -1,14 +1,14 @@
 """Disclosing a table under rules: hide or generalize an attribute of the rows that a condition holds for (LSFB09 7.1).
 
-A condition is a formula over the original columns (`"age > 80 and sex == 'Female'"`, the grammar of
-`marginals.disclosure.condition`), a predicate of the original table, or one truth value a row. Since it is always about the
+A condition is a formula over the original columns (`"age > 80 and sex == 'Female'"` or `"age in 81-120"`, the grammar of
+`marginals.conditions.grammar`), a predicate of the original table, or one truth value a row. Since it is always about the
 originals, rules may be given in any order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -16,21 +16,25 @@ import pandas as pd
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
 from checks.risk.record import Records, RecordSpace
-from marginals.disclosure.condition import (
+from marginals.conditions.formula import columns_of
+from marginals.conditions.grammar import Where, formula_of
+from marginals.conditions.row_values import (
     CodedColumn,
+    ColumnValues,
+    Kind,
     check_columns,
-    check_formula,
-    columns_of,
+    chosen_columns,
+    executable,
     holds,
     kind_of_texts,
-    parsed,
 )
 from marginals.errors import InputError
 from marginals.tables.rows import Rows
 from marginals.tables.sources.pandas_frame import factorized
 from models.arrays import BoolArray
+from models.tables.hierarchy import Hierarchy
 
-Condition: TypeAlias = "str | Callable[[pd.DataFrame], Any] | Sequence[bool] | pd.Series[Any] | BoolArray | None"
+Condition: TypeAlias = "Where | Callable[[pd.DataFrame], Any] | Sequence[bool] | pd.Series[Any] | BoolArray | None"
 """Which rows a rule is about; None: all."""
 
 
@@ -128,7 +132,7 @@ def selected(table: DisclosedTable, condition: Condition) -> BoolArray:
     rows = len(table.rows)
     if condition is None:
         return np.ones(rows, dtype=bool)
-    if isinstance(condition, str):
+    if is_where(condition):
         return _formula_holds(table.rows, condition)
     truth = np.asarray(condition(table.originals) if callable(condition) else condition)
     if truth.dtype != np.bool_ or truth.shape != (rows,):
@@ -136,17 +140,29 @@ def selected(table: DisclosedTable, condition: Condition) -> BoolArray:
     return truth
 
 
-def _formula_holds(rows: Rows, condition: str) -> BoolArray:
-    formula = parsed(condition)
+def is_where(condition: Condition) -> TypeGuard[Where]:
+    """Whether a condition is a text, several texts or a mapping, which every engine can execute."""
+    if isinstance(condition, str):
+        return True
+    if not isinstance(condition, Mapping | list | tuple):
+        return False
+    return len(condition) > 0 and all(isinstance(name_or_text, str) for name_or_text in condition)
+
+
+def _formula_holds(rows: Rows, condition: Where) -> BoolArray:
     names = [str(name) for name in rows.frame.columns]
+    formula = formula_of(condition, names)
     check_columns(condition, formula, names)
     columns = {}
     for name in columns_of(formula):
         codes, texts = factorized(rows.frame.iloc[:, names.index(name)].rename(name), rows.no_value)
         columns[name] = CodedColumn(codes, tuple(texts))
     kinds = {name: kind_of_texts(column.texts) for name, column in columns.items()}
-    check_formula(condition, formula, kinds, rows.no_value)
-    return holds(formula, columns, kinds)
+    labels = dict(rows.domain.items())
+    for name in chosen_columns(formula):
+        if name not in labels and kinds[name] is Kind.TEXTS:
+            labels[name] = Hierarchy.flat(columns[name].texts)
+    return holds(executable(condition, formula, ColumnValues(kinds, labels, rows.no_value)), columns, kinds)
 
 
 def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -7,8 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from marginals.conditions.grammar import Where
+from marginals.conditions.labels import interval
+from marginals.conditions.published_values import known_attribute, values_meant
 from marginals.errors import InputError
-from marginals.release.predicate import Where, interval, known_attribute, values_meant
 from models.arrays import CodeArray, CountArray, FloatArray
 from models.errors import TooManyCellsError
 from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range

@@ -15,6 +15,7 @@ from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.bundle_files import put_report, read_bundle, write_bundle
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
+from marginals.conditions.grammar import Where
 from marginals.errors import InputError
 from marginals.files.output import OutputFile
 from marginals.pages.release_page import report_html
@@ -34,7 +35,6 @@ from marginals.release.estimates import (
     odds,
     rows_frame,
 )
-from marginals.release.predicate import Where
 from models.arrays import CodeArray
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel

@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals.commands.main import main
-from marginals.disclosure.condition import NUMBER, Kind, number_of
-from marginals.disclosure.disclosure_sql import condition_sql, disclose_file
+from marginals.conditions.grammar import parsed
+from marginals.conditions.row_values import NUMBER, Kind, number_of
+from marginals.disclosure.disclosure_sql import disclose_file, disclosure_query, formula_sql
 from marginals.disclosure.rules import DisclosureRule, disclose
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 pytest.importorskip("duckdb")
 
@@ -272,9 +275,10 @@ def test_bad_input_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_conditions_quote_what_they_name() -> None:
-    sql = condition_sql('`a"b` == "it\'s"', {'a"b': Kind.TEXTS})
+    sql = formula_sql(parsed('`a"b` == "it\'s"'), {'a"b': Kind.TEXTS})
     assert sql == "coalesce(original.\"a\"\"b\" = 'it''s', FALSE)"
-    assert condition_sql(None, {}) == "TRUE"
+    domain = Domain.of({"sex": Hierarchy.flat(["f", "m"])})
+    assert "CASE WHEN TRUE THEN 1 ELSE 0 END" in disclosure_query(domain, [DisclosureRule("sex")], {})
 
 
 CONFIG = """

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marginals.disclosure.condition import CodedColumn as Coded
-from marginals.disclosure.condition import Column, Comparison, Kind, columns_of, holds, kind_of_texts, parsed
+from marginals.conditions.formula import Column, Comparison, columns_of
+from marginals.conditions.grammar import parsed
+from marginals.conditions.row_values import CodedColumn as Coded
+from marginals.conditions.row_values import Kind, holds, kind_of_texts
 from marginals.errors import InputError
 
 Row = dict[str, float | str | None]
@@ -89,11 +91,11 @@ def test_a_formula_holds_for_the_rows_of_brute_force(said: Said) -> None:
 @given(st.lists(CONDITIONS, min_size=5, max_size=5))
 def test_its_sql_holds_for_the_rows_of_brute_force(conditions: list[Said]) -> None:
     duckdb = pytest.importorskip("duckdb")
-    from marginals.disclosure.disclosure_sql import condition_sql
+    from marginals.disclosure.disclosure_sql import formula_sql
 
     kinds = {"a": Kind.NUMBERS, "b c": Kind.NUMBERS, "t": Kind.TEXTS}
     values = ", ".join("(" + ", ".join(["?::VARCHAR"] * 3) + ")" for _ in ROWS)
-    shown = ", ".join(condition_sql(text, kinds) for text, _ in conditions)
+    shown = ", ".join(formula_sql(parsed(text), kinds) for text, _ in conditions)
     with duckdb.connect() as connection:
         texts = [None if value is None else str(value) for row in ROWS for value in row.values()]
         found = connection.execute(f'SELECT {shown} FROM (VALUES {values}) original("a", "b c", "t")', texts).fetchall()
