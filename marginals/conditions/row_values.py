@@ -162,7 +162,7 @@ class _Binding:
         if (exact := unquoted(text)) is not None:
             return Membership(column, (self._constant(exact, kind),))
         if kind is Kind.NUMBERS:
-            return self._compared(column, text)
+            return self._compared(column, text, labels)
         if labels is None:  # it has no value
             return Membership(column, (text,))
         try:
@@ -182,9 +182,11 @@ class _Binding:
         kept = texts if len(texts) == 1 else [text for text in texts if text not in self.values.missing]
         return Membership(column, tuple(self._constant(text, self.values.kinds[column.name]) for text in kept))
 
-    def _compared(self, column: Column, text: str) -> Formula:
-        """A number, or a range of them, in a column of numbers."""
+    def _compared(self, column: Column, text: str, labels: Labels | None) -> Formula:
+        """A number that the column may have, or a range of numbers, which may hold for nobody."""
         if re.fullmatch(NUMBER, text):
+            if labels is not None and number_of(text) not in map(number_of, labels.hierarchy.labels[0]):
+                raise self._refusal(column, "that it does not have")
             return Comparison(column, "==", self._constant(text, Kind.NUMBERS))
         numbers = Range.of(text)
         if numbers is None or numbers.low > numbers.high:

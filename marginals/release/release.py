@@ -210,7 +210,7 @@ class Release:
         return counts(self.model, attributes)
 
     def count(self, where: Where, seconds: float = 0.0) -> Estimate:
-        """Rows that a predicate means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
+        """Rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
 
         The bounds hold for certain, and `sharp` says whether they are proven to be the best. Where they are not, integer
         programming may improve them for so many seconds; for sets of values it may then leave out the expected count,
