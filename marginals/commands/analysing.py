@@ -25,8 +25,8 @@ def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" means one label or the other; NAME=20-39 and "NAME>=65" are
     ranges of numbers. All conditions must hold. If a label means different things at different levels, the finest
     published level counts; NAME=LABEL@LEVEL chooses another. Formulas such as "age > 40 and sex != 'Male'" are read, too,
-    as far as they say of each attribute by itself which values are meant. The estimate is that of maximum entropy; the bounds hold for
-    certain.
+    as far as they say of each attribute by itself which values are meant. The estimate is that of maximum entropy; the
+    bounds hold for certain.
 
     \b
     Examples:

@@ -120,7 +120,7 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue = no_v
     except InputError as error:
         plain_error = error
     scanned = scanner.scanned()
-    if scanned.choices or set(scanned.columns.values()) - set(BACKTICKS.findall(condition)):
+    if scanned.choices or len(scanned.columns) > len(BACKTICKS.findall(condition)):
         return _formula(condition, scanned)
     raise plain_error
 
