@@ -24,7 +24,7 @@ def no_value_is_known(_column: str, _text: str) -> bool:
     return False
 
 
-def shown(condition: object) -> str:
+def in_message(condition: object) -> str:
     """A condition in a message."""
     text = condition if isinstance(condition, str) else str(condition)
     return repr(text if len(text) <= 200 else text[:200] + "...")
@@ -81,8 +81,8 @@ class Scanner:
         place, term, operand = 0, True, True
         column_stem, choice_stem = (unused_word(self._condition, stem) for stem in ("_column", "_choice"))
         while place < len(self._text):
-            if term and (found := self._choice(place)) is not None:
-                formula, place = found
+            if term and (begun := self._choice(place)) is not None:
+                formula, place = begun
                 word = f"{choice_stem}_{len(self._choices)}"
                 self._choices[word] = formula
                 written.append(f" {word} ")
@@ -101,7 +101,7 @@ class Scanner:
             written.append(token[0])
             if token[0] == "#":
                 raise InputError(
-                    f"the condition {shown(self._condition)} has a # outside quotes; quote a column by backticks"
+                    f"the condition {in_message(self._condition)} has a # outside quotes; quote a column by backticks"
                 )
             if not token[0].isspace():
                 term = token[0] in ("and", "or", "not", "&", "|", "~") or (term and token[0] == "(")

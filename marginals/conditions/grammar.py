@@ -41,8 +41,8 @@ from marginals.conditions.choices import (
     IsValue,
     Scanned,
     Scanner,
+    in_message,
     no_value_is_known,
-    shown,
     unused_word,
 )
 from marginals.conditions.formula import (
@@ -136,7 +136,7 @@ def _formula(condition: str, scanned: Scanned) -> Formula:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError, Warning):
         raise InputError(
-            f"the condition {shown(condition)} cannot be read; it compares columns with constants, such as "
+            f"the condition {in_message(condition)} cannot be read; it compares columns with constants, such as "
             "\"age > 80 and sex == 'Female'\""
         ) from None
 
@@ -151,7 +151,9 @@ def _plain(condition: str) -> tuple[str, dict[str, str]]:
 
     def word(match: re.Match[str]) -> str:
         if match[0] == "#":  # Python would take what follows for a comment
-            raise InputError(f"the condition {shown(condition)} has a # outside quotes; quote a column by backticks")
+            raise InputError(
+                f"the condition {in_message(condition)} has a # outside quotes; quote a column by backticks"
+            )
         if match[1] is None:
             return match[0]
         name = f"{stem}_{len(columns)}"
@@ -245,7 +247,7 @@ class _Reader:
         return value
 
     def _refusal(self, problem: str) -> InputError:
-        return InputError(f"the condition {shown(self._condition)} {problem}")
+        return InputError(f"the condition {in_message(self._condition)} {problem}")
 
 
 def _chain(node: ast.expr, op: type[ast.operator]) -> list[ast.expr]:

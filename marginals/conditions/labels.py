@@ -155,8 +155,8 @@ class Labels:
     def no_value(self, text: str) -> InputError:
         """What is said of a text that means none of the values."""
         published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
-        known = list(dict.fromkeys(published or self.hierarchy.labels[0]))
-        suggestion = suggested(text, known, "its published values are")
+        labels = list(dict.fromkeys(published or self.hierarchy.labels[0]))
+        suggestion = suggested(text, labels, "its published values are")
         return InputError(f"{self.attribute!r} has no value {text!r} at any level; {suggestion}")
 
     @property

@@ -15,7 +15,7 @@ from enum import Enum
 
 import numpy as np
 
-from marginals.conditions.choices import shown
+from marginals.conditions.choices import in_message
 from marginals.conditions.formula import (
     Atom,
     Choice,
@@ -62,7 +62,7 @@ def check_columns(condition: Where, formula: Formula, columns: Sequence[str]) ->
     for name in columns_of(formula):
         if columns.count(name) != 1:
             problem = "two columns of the table have" if name in columns else "no column of the table has"
-            raise InputError(f"the condition {shown(condition)} names {name!r}, a name that {problem}")
+            raise InputError(f"the condition {in_message(condition)} names {name!r}, a name that {problem}")
 
 
 def kind_of(atom: Atom, kinds: Mapping[str, Kind]) -> Kind:
@@ -77,7 +77,7 @@ def check_formula(condition: Where, formula: Formula, kinds: Mapping[str, Kind],
     kinds: of the columns. missing: texts that stand for no value.
     """
     absent = frozenset(missing)
-    rule = f"the condition {shown(condition)}"
+    rule = f"the condition {in_message(condition)}"
     for atom in atoms(formula):
         parts = operands(atom)
         of_columns = {o.name: kinds[o.name] for o in parts if isinstance(o, Column)}
@@ -204,14 +204,15 @@ class _Binding:
     def _exact(self, number: float) -> int | float:
         if not abs(number) < EXACT:
             raise InputError(
-                f"the condition {shown(self.condition)} has a number of 2**53 or more, beyond which not all are told apart"
+                f"the condition {in_message(self.condition)} has a number of 2**53 or more, beyond which not all are told "
+                "apart"
             )
         return int(number) if number.is_integer() else number
 
     def _refusal(self, column: Column, problem: str) -> InputError:
         return InputError(
-            f"the condition {shown(self.condition)} asks column {column.name!r} for a value {problem}; a text that rows may "
-            f"have stands between quotes, `{column.name}` == 'TEXT'"
+            f"the condition {in_message(self.condition)} asks column {column.name!r} for a value {problem}; a text that "
+            f"rows may have stands between quotes, `{column.name}` == 'TEXT'"
         )
 
 

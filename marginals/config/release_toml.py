@@ -1,4 +1,4 @@
-"""The config file of a release, `release.toml` (design 5.1): read strictly, every complaint naming file and key."""
+"""The config file of a release, `release.toml`: read strictly; every refusal names the file and the key."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ from marginals.errors import InputError
 from marginals.publishing.policy import Policy
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.rows import Rows
-from marginals.tables.source import TableSource
+from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
 from marginals.tables.sources.files import SEPARATORS
 from marginals.tables.table import Table
@@ -28,6 +28,9 @@ _SIZE = re.compile(r"([1-9][0-9]*) ?([MG]B)")
 _LONGEST_TITLE = 200
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
+_DATA = ("path", "separator", "missing", "domain", "engine", "memory")
+_ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes")
+_PRIVACY = ("k_link", "k_combinatorial", "diversity")
 _SEARCH = (
     "strategy",
     "seed",
@@ -110,101 +113,107 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
-    _known(content, _SECTIONS, "")
-    data = _section(content, "data", ("path", "separator", "missing", "domain", "engine", "memory"))
-    if not isinstance(data.get("path"), str):
-        raise InputError("the key data.path must name the table")
-    if data.get("separator", ",") not in SEPARATORS:
-        raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
-    missing = data.get("missing", [""])
-    if not isinstance(missing, list) or not all(isinstance(value, str) for value in missing):
-        raise InputError("the key data.missing must be a list of texts")
-    if data.get("domain", "declared") not in ("declared", "observed"):
-        raise InputError('the key data.domain must be "declared" or "observed"')
-    if data.get("engine", "auto") not in ENGINES:
-        raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
-    title = _section(content, "release", ("title",)).get("title", TITLE)
-    if not isinstance(title, str) or not title.strip() or not title.isprintable() or len(title) > _LONGEST_TITLE:
-        raise InputError(f"the key release.title must be one line of text of at most {_LONGEST_TITLE} characters")
-    privacy = _section(content, "privacy", ("k_link", "k_combinatorial", "diversity"))
+    _check_keys(content, _SECTIONS, "")
+    settings = _data_settings(path.parent, _section(content, "data", _DATA))
+    title = _title(_section(content, "release", ("title",)))
+    privacy = _section(content, "privacy", _PRIVACY)
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
     table = base.get("table", "best")
     if not isinstance(table, str | dict):
         raise InputError('the key base.table must be "best", "none" or a table of levels')
-    attributes = content.get("attributes", {})
-    if not isinstance(attributes, dict) or not attributes:
+    sections = content.get("attributes", {})
+    if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
-    files = [given["hierarchy"] for given in attributes.values() if isinstance(given, dict) and "hierarchy" in given]
-    described = {name: _attribute(path.parent, name, given) for name, given in attributes.items()}
-    if "diversity" in privacy and not any(attribute.role is Role.SENSITIVE for attribute in described.values()):
+    attributes = {name: _attribute(path.parent, name, section) for name, section in sections.items()}
+    if "diversity" in privacy and not any(attribute.role is Role.SENSITIVE for attribute in attributes.values()):
         raise InputError(
             'privacy.diversity needs an attribute whose role is "sensitive"; give it to one, or leave out the key'
         )
-    source = TableSource(
-        origin=path.parent / data["path"],
-        attributes=described,
-        missing=tuple(missing),
-        domain=data.get("domain", "declared"),
-        engine=data.get("engine", "auto"),
-        memory=_bytes(data["memory"]) if "memory" in data else None,
-        separator=data.get("separator", ","),
-    )
     return Config(
-        path,
-        source,
+        path=path,
+        source=TableSource(attributes=attributes, **settings),
         policy=Policy(**privacy, base=table, **search),
         risk=risk_section(path.parent, content.get("risk", {})),
-        title=title.strip(),
-        hierarchies=tuple(path.parent / file for file in files),
+        title=title,
+        hierarchies=tuple(
+            path.parent / section["hierarchy"] for section in sections.values() if "hierarchy" in section
+        ),
     )
+
+
+def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the section [data] says of a TableSource."""
+    if not isinstance(data.get("path"), str):
+        raise InputError("the key data.path must name the table")
+    if data.get("separator", ",") not in SEPARATORS:
+        raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
+    missing = data.get("missing", [""])
+    if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
+        raise InputError("the key data.missing must be a list of texts")
+    if data.get("domain", "declared") not in DOMAINS:
+        raise InputError(f"the key data.domain must be {' or '.join(map(json.dumps, DOMAINS))}")
+    if data.get("engine", "auto") not in ENGINES:
+        raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
+    settings = {key: data[key] for key in ("domain", "engine", "separator") if key in data}
+    if "memory" in data:
+        settings["memory"] = _bytes(data["memory"])
+    return settings | {"origin": folder / data["path"], "missing": tuple(missing)}
+
+
+def _title(release: Mapping[str, Any]) -> str:
+    title = release.get("title", TITLE)
+    if not isinstance(title, str) or not title.strip() or not title.isprintable() or len(title) > _LONGEST_TITLE:
+        raise InputError(f"the key release.title must be one line of text of at most {_LONGEST_TITLE} characters")
+    return title.strip()
 
 
 def _bytes(text: object) -> int:
     """Bytes from text such as "3 GB". Raises InputError."""
-    found = _SIZE.fullmatch(text) if isinstance(text, str) else None
-    if not found:
+    size = _SIZE.fullmatch(text) if isinstance(text, str) else None
+    if not size:
         raise InputError('the key data.memory must be a size such as "500 MB" or "3 GB"')
-    return int(found[1]) * {"MB": 10**6, "GB": 10**9}[found[2]]
-
-
-def _known(given: Mapping[str, Any], known: Iterable[str], section: str) -> None:
-    for key in given:
-        if key not in known:
-            raise InputError(f"unknown key {section}{key}; known are {', '.join(section + k for k in known)}")
+    return int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
 
 
 def _section(content: Mapping[str, Any], name: str, keys: Iterable[str]) -> Mapping[str, Any]:
     section = content.get(name, {})
     if not isinstance(section, dict):
         raise InputError(f"{name} must be a section [{name}]")
-    _known(section, keys, f"{name}.")
+    _check_keys(section, keys, f"{name}.")
     return section
 
 
-def _attribute(folder: Path, name: str, given: object) -> Attribute:
+def _check_keys(section: Mapping[str, Any], keys: Iterable[str], prefix: str) -> None:
+    """Raise InputError for a key of a section that is none of these. prefix: of the keys' names in the message."""
+    for key in section:
+        if key not in keys:
+            raise InputError(f"unknown key {prefix}{key}; known are {', '.join(prefix + k for k in keys)}")
+
+
+def _attribute(folder: Path, name: str, section: object) -> Attribute:
     where = f"attributes.{name}"
-    if not isinstance(given, dict):
+    if not isinstance(section, dict):
         raise InputError(f"{where} must be a section [{where}]")
-    _known(given, ("role", "hierarchy", "intervals", "start", "prefixes"), f"{where}.")
-    if "role" not in given:
+    _check_keys(section, _ATTRIBUTE, f"{where}.")
+    if "role" not in section:
         raise InputError(f"the key {where}.role is missing")
     for key in ("intervals", "prefixes"):
-        if not _is_whole_numbers(given.get(key, [])):
+        if not _is_whole_numbers(section.get(key, [])):
             raise InputError(f"the key {where}.{key} must be a list of whole numbers")
     for key, check in (("intervals", check_widths), ("prefixes", check_lengths)):
         try:
-            check(given.get(key, []))
+            check(section.get(key, []))
         except HierarchyError as error:
             raise InputError(f"{where}.{key}: {error}") from None
-    if not _is_whole_numbers([given.get("start", 0)]):
+    if not _is_whole_numbers([section.get("start", 0)]):
         raise InputError(f"the key {where}.start must be a whole number")
-    file = given.get("hierarchy")
+    file = section.get("hierarchy")
     if file is not None and not isinstance(file, str):
         raise InputError(f"the key {where}.hierarchy must name a file")
     try:
         hierarchy = None if file is None else read_hierarchy(folder / file)
-        return Attribute(**{**given, "hierarchy": hierarchy})
+        return Attribute(**{**section, "hierarchy": hierarchy})
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 

@@ -57,12 +57,12 @@ class Attribute:
         prefixes: Iterable[int] = (),
     ) -> None:
         try:
-            known = Role(role)
+            part = Role(role)
         except ValueError:
             raise InputError(f"the role {role!r} is none of {', '.join(r.value for r in Role)}") from None
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
             raise InputError("an attribute takes a hierarchy, not its file; marginals.read_hierarchy(file) reads one")
-        for name, value in (("role", known), ("hierarchy", hierarchy), ("start", start)):
+        for name, value in (("role", part), ("hierarchy", hierarchy), ("start", start)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "intervals", tuple(intervals))
         object.__setattr__(self, "prefixes", tuple(prefixes))

@@ -1,8 +1,8 @@
 """Tables that do not fit into memory: counted where the rows are, only as finely as a release can use it.
 
 A level at which k-link fails for a quasi-identifier alone can be in no margin that is published, so it is generalized
-away before the rows are counted. Where the distinct rows do not fit even so, margins are counted when they are asked
-for, each together with as much as surely fits, so that the next ones need not be.
+away before the rows are counted. Where the distinct rows do not fit even so, each margin is counted when it is first
+needed, together with as much as surely fits, so that the next ones need not be.
 """
 
 from collections.abc import Mapping

@@ -69,27 +69,29 @@ def calendar_rows(values: Sequence[str]) -> tuple[tuple[str, ...], ...] | str:
         return f"dates with two digits for the year; {rewrite}"
     fields = [(int(a), int(b), int(year)) for a, _, b, year in (_fields(value) for value in values)]
     signs = {_fields(value)[1] for value in values}
-    found = [
+    calendars = [
         calendar
         for calendar in (Calendar(day, sign, padded) for day in (0, 1) for sign in signs for padded in (True, False))
         if _agrees(calendar, values, fields)
     ]
     if "." in signs:
-        found = [calendar for calendar in found if calendar.day == 0]  # nobody writes the month first with points
-    if {calendar.day for calendar in found} == {0, 1}:
+        calendars = [
+            calendar for calendar in calendars if calendar.day == 0
+        ]  # nobody writes the month first with points
+    if {calendar.day for calendar in calendars} == {0, 1}:
         return f"dates of which the day and the month cannot be told apart; {rewrite}"
-    if not found:
+    if not calendars:
         return f"dates, but some are spelled in another way or are no days of the calendar; {rewrite}"
     years = [year for _, _, year in fields]
     first, last = min(years) // 10 * 10, max(years) // 10 * 10 + 9
     if last - first >= _MOST_YEARS or first < 1:
         return "dates that lie too far apart; leave those empty in the table that stand for unknown ones"
-    return tuple(found[0].rows(first, last))
+    return tuple(calendars[0].rows(first, last))
 
 
 def _fields(value: str) -> tuple[str, ...]:
-    found = _SPELLED.fullmatch(value)
-    return found.groups() if found else ()
+    match = _SPELLED.fullmatch(value)
+    return match.groups() if match else ()
 
 
 def _agrees(calendar: Calendar, values: Sequence[str], fields: Sequence[tuple[int, int, int]]) -> bool:

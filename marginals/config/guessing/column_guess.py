@@ -232,17 +232,17 @@ def settled(guesses: Mapping[str, Guess], most: int) -> dict[str, Guess]:
 
     What looks sensitive too is left out rather than published.
     """
-    candidates = [name for name, found in guesses.items() if found.likely_sensitive is not None]
+    candidates = [name for name, guessed in guesses.items() if guessed.likely_sensitive is not None]
     chosen = min(candidates, key=lambda name: guesses[name].likely_sensitive or 0, default=None)
     result, public = {}, 0
-    for name, found in guesses.items():
-        if found.role is Role.SENSITIVE and name != chosen:
-            found = Guess(Role.IGNORED, f"{found.why}, but another column was taken as the sensitive one")
-        if found.role is Role.QUASI_IDENTIFIER:
+    for name, guessed in guesses.items():
+        if guessed.role is Role.SENSITIVE and name != chosen:
+            guessed = Guess(Role.IGNORED, f"{guessed.why}, but another column was taken as the sensitive one")
+        if guessed.role is Role.QUASI_IDENTIFIER:
             public += 1
             if public > most:
-                found = Guess(
-                    Role.IGNORED, f"{found.why}; left out, as {most} quasi-identifiers make long work already"
+                guessed = Guess(
+                    Role.IGNORED, f"{guessed.why}; left out, as {most} quasi-identifiers make long work already"
                 )
-        result[name] = found
+        result[name] = guessed
     return result

@@ -80,14 +80,14 @@ class InitialConfig:
 
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
-        return {name: _as_json(found) for name, found in self.guesses.items()}
+        return {name: _as_json(guessed) for name, guessed in self.guesses.items()}
 
 
-def _as_json(found: Guess) -> dict[str, Any]:
-    plain: dict[str, Any] = {"role": found.role.value, "why": found.why}
-    plain |= {"intervals": list(found.intervals)} if found.intervals else {}
-    plain |= {"prefixes": list(found.prefixes)} if found.prefixes else {}
-    return plain | ({"hierarchy": True} if found.hierarchy else {})
+def _as_json(guessed: Guess) -> dict[str, Any]:
+    plain: dict[str, Any] = {"role": guessed.role.value, "why": guessed.why}
+    plain |= {"intervals": list(guessed.intervals)} if guessed.intervals else {}
+    plain |= {"prefixes": list(guessed.prefixes)} if guessed.prefixes else {}
+    return plain | ({"hierarchy": True} if guessed.hierarchy else {})
 
 
 def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfig:
@@ -112,7 +112,7 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
         _HEAD.format(name=_comment(source.name)),
         _data(source, beside, separator, missing, table, len(frame)),
         _ROLES,
-        *(_section(name, found, written[name][0] if name in written else None) for name, found in guesses.items()),
+        *(_section(name, guessed, written[name][0] if name in written else None) for name, guessed in guesses.items()),
         _privacy(table),
         _base(table),
         _SEARCH,
@@ -138,9 +138,9 @@ def _without(column: Column, missing: Sequence[str]) -> Column:
     return Column(column.name, tuple(column.values[i] for i in kept), counts, column.missing + gone)
 
 
-def _attribute(found: Guess) -> Attribute:
-    hierarchy = Hierarchy.from_rows(found.hierarchy) if found.hierarchy else None
-    return Attribute(found.role, hierarchy, found.intervals, 0, found.prefixes)
+def _attribute(guessed: Guess) -> Attribute:
+    hierarchy = Hierarchy.from_rows(guessed.hierarchy) if guessed.hierarchy else None
+    return Attribute(guessed.role, hierarchy, intervals=guessed.intervals, prefixes=guessed.prefixes)
 
 
 def _readable(
@@ -151,10 +151,10 @@ def _readable(
     While fewer than half the rows have a value in every column that is used, the emptiest such column is left out.
     """
     gaps = {column.name: column.missing for column in columns}
-    while used := [column for column, found in guesses.items() if found.role.is_used]:
+    while used := [column for column, guessed in guesses.items() if guessed.role.is_used]:
         emptiest = max(used, key=lambda column: gaps[column])
         try:
-            table = read_table(frame, {column: _attribute(found) for column, found in guesses.items()}, missing)
+            table = read_table(frame, {column: _attribute(guessed) for column, guessed in guesses.items()}, missing)
         except InputError:
             if not gaps[emptiest]:
                 raise
@@ -163,7 +163,7 @@ def _readable(
                 return guesses, table
         why = "too many rows lack a value in one column or another, most often in this one"
         guesses = guesses | {emptiest: Guess(Role.IGNORED, why)}
-    reasons = "; ".join(f"{column}: {found.why}" for column, found in guesses.items())
+    reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
     raise InputError(f"no column of {name} can be published as it is ({reasons})")
 
 
@@ -171,25 +171,25 @@ def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes
     """For each column with a guessed hierarchy the path of its file and the file."""
     files: dict[str, tuple[str, bytes]] = {}
     taken: set[str] = set()
-    for name, found in guesses.items():
-        if found.hierarchy:
+    for name, guessed in guesses.items():
+        if guessed.hierarchy:
             slug = stem = re.sub(r"[^a-z0-9._-]+", "_", name.lower()).strip("._-")[:80] or "column"
             number = 2
             while slug in taken:
                 slug, number = f"{stem}_{number}", number + 1
             taken.add(slug)
             content = io.StringIO()
-            csv.writer(content, delimiter=";", lineterminator="\n").writerows(found.hierarchy)
+            csv.writer(content, delimiter=";", lineterminator="\n").writerows(guessed.hierarchy)
             files[name] = (f"hierarchies/{slug}.csv", content.getvalue().encode())
     return files
 
 
 def _data(source: Path, beside: Path, separator: str, missing: Sequence[str], table: Table, rows: int) -> str:
     path = _from(beside.absolute().parent, source)
-    said = "" if separator == "," else f"separator = {_quoted(separator)}\n"
+    separator_line = "" if separator == "," else f"separator = {_quoted(separator)}\n"
     kept = f"{table.rows} of {rows} rows have a value in every column"
     return (
-        f"[data]\npath = {_quoted(path)}\n{said}"
+        f"[data]\npath = {_quoted(path)}\n{separator_line}"
         f"# Rows with one of these in a used column are left out; {kept}\n# that is used below.\n"
         f"missing = [{', '.join(map(_quoted, missing))}]\n"
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
@@ -206,14 +206,14 @@ def _from(folder: Path, file: Path) -> str:
     return (path if (folder / path).resolve() == file.resolve() else file.absolute()).as_posix()
 
 
-def _section(name: str, found: Guess, file: str | None) -> str:
+def _section(name: str, guessed: Guess, file: str | None) -> str:
     key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-    why = wrap(f"Guessed: {_comment(found.why)}.", 118, initial_indent="# ", subsequent_indent="# ")
-    lines = [f"[attributes.{key}]", *why, f'role = "{found.role.value}"']
-    if found.intervals:
-        lines.append(f"intervals = {list(found.intervals)}")
-    if found.prefixes:
-        lines.append(f"prefixes = {list(found.prefixes)}")
+    why = wrap(f"Guessed: {_comment(guessed.why)}.", 118, initial_indent="# ", subsequent_indent="# ")
+    lines = [f"[attributes.{key}]", *why, f'role = "{guessed.role.value}"']
+    if guessed.intervals:
+        lines.append(f"intervals = {list(guessed.intervals)}")
+    if guessed.prefixes:
+        lines.append(f"prefixes = {list(guessed.prefixes)}")
     if file is not None:
         lines.append(f"# Review {file}: it would be published with the release.")
         lines.append(f"hierarchy = {_quoted(file)}")

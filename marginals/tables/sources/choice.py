@@ -34,15 +34,15 @@ def frame_source(frame: object) -> Source:
     import narwhals as nw
 
     try:
-        known: Any = nw.from_native(frame)
+        opened: Any = nw.from_native(frame)
     except TypeError:
         raise InputError(
             f"a {type(frame).__name__} is no table; give a path, or a frame of pandas, polars, pyarrow, DuckDB, Spark "
             "or Ibis"
         ) from None
-    library = str(known.implementation.value)
+    library = str(opened.implementation.value)
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
-    return LazyFrame(known) if isinstance(known, nw.LazyFrame) else EagerFrame(known)
+    return LazyFrame(opened) if isinstance(opened, nw.LazyFrame) else EagerFrame(opened)
 
 
 _EXTRAS = ("duckdb", "polars", "ibis")

@@ -20,7 +20,7 @@ Recoding = IndexArray
 def text_of(value: Any) -> str | None:
     """The text that a value of any type is taken as, the same from every source; None for null and NaN.
 
-    Floats that are whole numbers look as such, times with a zone are told in UTC, and midnight is a day.
+    Floats that are whole numbers look as such, times with a zone are written in UTC, and midnight as its day.
 
     >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
     ['37', '37', '0.5', 'True', ' 037', None]

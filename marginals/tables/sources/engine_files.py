@@ -122,7 +122,7 @@ def texts_query(connection: "duckdb.DuckDBPyConnection", files: CsvFiles | Parqu
     """
     rows = rows_query(files, columns)
     relation = connection.sql(rows)
-    shown = []
+    selected = []
     for number, (column, kind) in enumerate(zip(columns, relation.types)):
         if kind.id in ("list", "array", "struct", "map", "union"):
             raise InputError(f"column {column!r} of {files.name} holds lists or the like, not single values")
@@ -133,8 +133,8 @@ def texts_query(connection: "duckdb.DuckDBPyConnection", files: CsvFiles | Parqu
             spell = lambda values: _spelled(values)  # noqa: E731
             connection.create_function(function, spell, [kind], "VARCHAR", type="arrow", null_handling="special")
             spelled = f"{function}({sql_name(column)})"
-        shown.append(f"{spelled} AS {sql_name(column)}")
-    return f"SELECT {', '.join(shown)} FROM ({rows})"
+        selected.append(f"{spelled} AS {sql_name(column)}")
+    return f"SELECT {', '.join(selected)} FROM ({rows})"
 
 
 _SPELLED_ALIKE = (
@@ -165,9 +165,9 @@ def sql_name(column: str) -> str:
 
 
 def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:
-    shown = ", ".join(map(sql_name, columns))
+    selected = ", ".join(map(sql_name, columns))
     files = ", ".join(map(sql_text, paths))
-    return f"SELECT {shown} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+    return f"SELECT {selected} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
 
 
 def _csv_query(files: CsvFiles, columns: Sequence[str]) -> str:
@@ -181,11 +181,11 @@ def _csv_query(files: CsvFiles, columns: Sequence[str]) -> str:
 
 
 def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], separator: str) -> str:
-    shown = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
+    selected = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
     form = f"header = true, delim = {sql_text(separator)}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
     files = ", ".join(map(sql_text, paths))
-    return f"SELECT {shown} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+    return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
@@ -194,11 +194,11 @@ def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputEr
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return too_little_memory(files.name)
-    said = str(error)
-    name = next((path.name for path in files.paths if str(path) in said), files.name)
-    if "unicode" in said or "utf-8" in said:
+    complaint = str(error)
+    name = next((path.name for path in files.paths if str(path) in complaint), files.name)
+    if "unicode" in complaint or "utf-8" in complaint:
         return InputError(f"{name} is not in UTF-8; convert it first")
-    line = re.search(r"Line: (\d+)", said)
+    line = re.search(r"Line: (\d+)", complaint)
     where = f"line {line[1]} of {name}" if line else name
     return InputError(
         f"{where} cannot be read as a table ({type(error).__name__}); it must be CSV with a header, or Parquet, and all "
@@ -224,8 +224,8 @@ def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> LazyFr
     with engine_refusals(files.name):
         paths = [str(path.absolute()) for path in files.paths]
         rows = _spark_csv(session, files, columns) if isinstance(files, CsvFiles) else session.read.parquet(*paths)
-        shown = rows.select(*(f"`{column.replace('`', '``')}`" for column in columns))
-        return LazyFrame(nw.from_native(shown), files.name, files)
+        selected = rows.select(*(f"`{column.replace('`', '``')}`" for column in columns))
+        return LazyFrame(nw.from_native(selected), files.name, files)
 
 
 def _spark_csv(session: "SparkSession", files: CsvFiles, columns: Sequence[str]) -> "DataFrame":

@@ -174,10 +174,10 @@ class ParquetFiles:
             for column in columns:
                 _check_column(path, column, schema.names, first)
                 kind = _kind(schema.field(column).type)
-                before, known = kinds.setdefault(column, (path, kind)) if kind != "null" else (path, kind)
-                if known != kind:
+                before, other = kinds.setdefault(column, (path, kind)) if kind != "null" else (path, kind)
+                if other != kind:
                     raise InputError(
-                        f"column {column!r} is {kind} in {path.name} and {known} in {before.name}; "
+                        f"column {column!r} is {kind} in {path.name} and {other} in {before.name}; "
                         "make it the same in all files"
                     )
 
@@ -207,9 +207,9 @@ def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["
     for path in paths:
         begin = 0
         for chunk in chunks(path):
-            found = np.flatnonzero((chunk == text).to_numpy())
-            if len(found):
-                return f"row {begin + int(found[0]) + 1}" + (f" of {path.name}" if len(paths) > 1 else "")
+            rows = np.flatnonzero((chunk == text).to_numpy())
+            if len(rows):
+                return f"row {begin + int(rows[0]) + 1}" + (f" of {path.name}" if len(paths) > 1 else "")
             begin += len(chunk)
     return None
 
@@ -305,15 +305,15 @@ def _texts(batch: "pa.Table") -> list[str | None]:
 
 def _kind(kind: "pa.DataType") -> str:
     """What a type is called where files are compared: widths and dictionaries make no difference."""
-    import pyarrow.types as known
+    import pyarrow.types as types
 
-    if known.is_dictionary(kind):
+    if types.is_dictionary(kind):
         return _kind(kind.value_type)
     kinds = (
-        (known.is_integer, "whole numbers"),
-        (known.is_floating, "numbers with decimals"),
-        (lambda t: known.is_string(t) or known.is_large_string(t) or known.is_string_view(t), "text"),
-        (known.is_timestamp, "times"),
+        (types.is_integer, "whole numbers"),
+        (types.is_floating, "numbers with decimals"),
+        (lambda t: types.is_string(t) or types.is_large_string(t) or types.is_string_view(t), "text"),
+        (types.is_timestamp, "times"),
     )
     return next((name for holds, name in kinds if holds(kind)), str(kind))
 

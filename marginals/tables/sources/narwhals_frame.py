@@ -78,10 +78,10 @@ class LazyFrame:
         return self.files.place(column, text) if self.files else None
 
     def _distinct_keys(self, columns: Sequence[str]) -> DistinctRows:
-        found = self.values(columns)
-        codes, counts = self.count({column: complete(texts) for column, (texts, _) in found.items()})
-        rows = int(found[columns[0]][1].sum())
-        values = {column: texts for column, (texts, _) in found.items()}
+        distinct = self.values(columns)
+        codes, counts = self.count({column: complete(texts) for column, (texts, _) in distinct.items()})
+        rows = int(distinct[columns[0]][1].sum())
+        values = {column: texts for column, (texts, _) in distinct.items()}
         return DistinctRows.of(values, {column: codes[column] for column in columns}, counts, rows - int(counts.sum()))
 
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:

@@ -40,9 +40,9 @@ class PandasFrame:
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value."""
         codes, texts = self._coded(column)
-        sought = [i for i, known in enumerate(texts) if known == text]
-        found = np.flatnonzero(np.isin(codes, sought))
-        return f"row {found[0] + 1}" if len(found) else None
+        sought = [i for i, other in enumerate(texts) if other == text]
+        rows = np.flatnonzero(np.isin(codes, sought))
+        return f"row {rows[0] + 1}" if len(rows) else None
 
     def _coded(self, column: str) -> tuple[CodeArray, Values]:
         try:
