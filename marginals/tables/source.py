@@ -161,8 +161,8 @@ def read_table(
     are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
 
-    It has a parameter for each setting of the section [data] of a config, so that a notebook names those that it needs;
-    `TableSource` holds them as one value.
+    Its parameters are as many as the settings of the section [data] of a config, so that a notebook names those that it
+    needs; `TableSource` holds them as one value.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [23, 34, 41, None], "diagnosis": ["flu", "gout", "flu", ""]})
