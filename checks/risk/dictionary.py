@@ -60,7 +60,7 @@ class Dictionary:
 
 @dataclass(frozen=True, eq=False)
 class DictionaryPart:
-    """The entries of one level vector, alike ones merged. columns: nodes by attribute, shape (cells,) each."""
+    """The entries of one level vector, equal ones merged. columns: nodes by attribute, shape (cells,) each."""
 
     levels: IndexArray
     columns: tuple[CodeArray, ...]
@@ -97,8 +97,8 @@ def identification_probability(counts: CountArray) -> FloatArray:
 
 
 def _looked_up(sought: Records, part: DictionaryPart) -> CountArray:
-    """How often each of some distinct records occurs in a part, generalized alike: shape (records,)."""
-    found = np.zeros(len(sought), dtype=np.int64)
+    """How often each of some distinct records occurs in a part, generalized to the same levels: shape (records,)."""
+    occurrences = np.zeros(len(sought), dtype=np.int64)
     # What has most values tells most entries apart: after it few are left, or they merge.
     axes = np.argsort([-h.size(0) for h in sought.space.domain.hierarchies], kind="stable").tolist()
     rank, held_rank = np.zeros(len(sought), dtype=np.intp), np.zeros(len(part.counts), dtype=np.intp)
@@ -106,10 +106,10 @@ def _looked_up(sought: Records, part: DictionaryPart) -> CountArray:
     while waiting:
         search, left = waiting.pop()
         if not left:
-            found[search.rows] = np.bincount(search.held_rank, search.counts, search.ranks)[search.rank]
+            occurrences[search.rows] = np.bincount(search.held_rank, search.counts, search.ranks)[search.rank]
             continue
         waiting.extend((narrowed, left[1:]) for narrowed in search.narrowed(sought, left[0], left[1:]))
-    return found
+    return occurrences
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,20 +134,20 @@ class _Search:
         for level in np.unique(levels).tolist():
             chosen = np.flatnonzero(levels == level)
             keys, rank = np.unique(self.rank[chosen] * size + nodes[chosen], return_inverse=True)
-            held = sought.space.ancestors[axis][level].astype(np.int32)[self.columns[axis]]
-            place = _places(keys, self.ranks * size, self.held_rank * size + held)
+            generalized = sought.space.ancestors[axis][level].astype(np.int32)[self.columns[axis]]
+            place = _places(keys, self.ranks * size, self.held_rank * size + generalized)
             kept = np.flatnonzero(place >= 0)
             columns = tuple(c[kept] if a in left else c for a, c in enumerate(self.columns))
             search = _Search(self.rows[chosen], rank, len(keys), columns, self.counts[kept], place[kept])
             yield search._merged(sought.space, left)
 
     def _merged(self, space: RecordSpace, left: Sequence[int]) -> "_Search":
-        """The same with alike cells merged, where there are certainly some."""
+        """The same with equal cells merged, where there are certainly some."""
         sizes = [self.ranks, *(space.taxonomies[axis].size for axis in left)]
         if not left or float(np.prod(sizes, dtype=float)) > len(self.counts):
             return self
-        held: list[CodeArray] = [self.held_rank, *(self.columns[axis] for axis in left)]
-        first, counts = tally(*pack(held, sizes, len(self.counts)), self.counts)
+        columns_so_far: list[CodeArray] = [self.held_rank, *(self.columns[axis] for axis in left)]
+        first, counts = tally(*pack(columns_so_far, sizes, len(self.counts)), self.counts)
         columns = tuple(c[first] if a in left else c for a, c in enumerate(self.columns))
         return _Search(self.rows, self.rank, self.ranks, columns, counts, self.held_rank[first])
 

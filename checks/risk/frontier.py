@@ -36,22 +36,22 @@ class Frontier:
         return float(np.interp(utility, self.utility, self.risk))
 
     def thinned(self, points: int) -> "Frontier":
-        """At most so many of its points (2 or more), both ends among them, evenly spread over utility."""
+        """Some of its points, evenly spread over utility, with both ends. points: their largest number, 2 or more."""
         if len(self) <= points:
             return self
-        wanted = np.searchsorted(self.utility, np.linspace(self.utility[0], self.utility[-1], points))
-        kept = np.unique(np.minimum(wanted, len(self) - 1))
+        nearest = np.searchsorted(self.utility, np.linspace(self.utility[0], self.utility[-1], points))
+        kept = np.unique(np.minimum(nearest, len(self) - 1))
         return Frontier(self.utility[kept], self.risk[kept], self.price[kept])
 
     def outlined(self, points: int) -> "Frontier":
-        """A line of at most so many points (3 or more) with the same ends, which nowhere lies above this one.
+        """A line with the same ends that nowhere lies above this one. points: their largest number, 3 or more.
 
         The frontier is convex, so that it lies above the lines through any of its edges; where these meet are the points.
         """
         if len(self) <= points:
             return self
-        wanted = np.linspace(self.utility[0], self.utility[-1], points - 1)
-        edges = np.searchsorted(self.utility, wanted, side="right") - 1
+        spread = np.linspace(self.utility[0], self.utility[-1], points - 1)
+        edges = np.searchsorted(self.utility, spread, side="right") - 1
         edges = np.unique(np.clip(edges, 0, len(self) - 2))
         slope = self.price[edges]
         left, right = edges[:-1] + 1, edges[1:]
@@ -97,12 +97,12 @@ def _best_by_utility(problem: DecisionProblem) -> tuple[FloatArray, FloatArray]:
     rows = np.arange(len(problem.originals))
     vectors = problem.originals.space.level_vectors()
     # Rounded, since sums of the same step weights in another order are the same utility.
-    known = np.unique(np.concatenate([np.unique(problem.utility(rows, levels).round(9)) for levels in vectors]))
-    loss = np.full((len(rows), len(known)), np.inf)
+    utilities = np.unique(np.concatenate([np.unique(problem.utility(rows, levels).round(9)) for levels in vectors]))
+    loss = np.full((len(rows), len(utilities)), np.inf)
     for levels in vectors:
-        place = np.searchsorted(known, problem.utility(rows, levels).round(9))
+        place = np.searchsorted(utilities, problem.utility(rows, levels).round(9))
         loss[rows, place] = np.minimum(loss[rows, place], problem.loss(rows, levels))
-    return known, loss
+    return utilities, loss
 
 
 def _cheapest(loss: FloatArray) -> IndexArray:

@@ -19,8 +19,8 @@ from models.arrays import BoolArray, CountArray, FloatArray
 def attribute_counts(records: Records, dictionary: Dictionary) -> CountArray:
     """How many entries agree with each value of each record: shape (records, attributes). O(N m + n m)."""
     columns = []
-    for taxonomy, known, sought in zip(records.space.taxonomies, dictionary.entries.nodes.T, records.nodes.T):
-        below = np.bincount(known, minlength=taxonomy.size)
+    for taxonomy, entered, sought in zip(records.space.taxonomies, dictionary.entries.nodes.T, records.nodes.T):
+        below = np.bincount(entered, minlength=taxonomy.size)
         above = np.zeros_like(below)
         own = below.copy()
         for node, parent in enumerate(taxonomy.parents[:-1].tolist()):
@@ -32,10 +32,11 @@ def attribute_counts(records: Records, dictionary: Dictionary) -> CountArray:
 
 
 def select_independent(records: Records, dictionary: Dictionary, weights: FloatArray, disclosed: int) -> BoolArray:
-    """The attributes to disclose of each record, so many of them, for the least Phi4 loss: shape (records, attributes).
+    """The attributes to disclose of each record for the least Phi4 loss: shape (records, attributes).
 
-    weights: the exponents w_j, shape (attributes,) or (records, attributes). Of equals the first ones are taken.
-    Raises DisclosureRuleError for more attributes than there are.
+    disclosed: how many attributes each record shows. weights: the exponents w_j, shape (attributes,) or (records,
+    attributes). Of attributes that are equally good the first ones are taken. Raises DisclosureRuleError for more
+    attributes than there are.
     """
     counts = attribute_counts(records, dictionary)
     _check(disclosed, len(records.space))
@@ -59,13 +60,13 @@ def select_clustered(
     exponents = np.broadcast_to(weights, records.nodes.shape)
     best = np.full((len(records), disclosed + 1), np.inf)
     best[:, 0] = 0.0
-    found = np.zeros((len(records), disclosed + 1, len(records.space)), dtype=bool)
+    selected = np.zeros((len(records), disclosed + 1, len(records.space)), dtype=bool)
     reachable = 0
     for cluster in clusters:
         options = _cluster_options(records, dictionary, exponents, cluster)
-        best, found = _combined(best, found, options, reachable, disclosed)
+        best, selected = _combined(best, selected, options, reachable, disclosed)
         reachable += len(cluster)
-    return found[:, disclosed]
+    return selected[:, disclosed]
 
 
 Option = tuple[tuple[int, ...], FloatArray]
@@ -86,10 +87,10 @@ def _cluster_options(
 
 
 def _combined(
-    best: FloatArray, found: BoolArray, options: Sequence[Option], reachable: int, disclosed: int
+    best: FloatArray, selected: BoolArray, options: Sequence[Option], reachable: int, disclosed: int
 ) -> tuple[FloatArray, BoolArray]:
     """The best of each number of attributes once one more cluster may contribute."""
-    combined, chosen = np.full_like(best, np.inf), np.zeros_like(found)
+    combined, chosen = np.full_like(best, np.inf), np.zeros_like(selected)
     settled = np.zeros(best.shape, dtype=bool)
     for subset, score in options:
         for number in range(min(reachable, disclosed - len(subset)) + 1):
@@ -99,7 +100,7 @@ def _combined(
             sums = np.where(impossible, -np.inf, best[:, number] + np.where(impossible, 0.0, score))
             better = (sums < combined[:, total]) | ~settled[:, total]
             combined[better, total] = sums[better]
-            chosen[better, total] = found[better, number]
+            chosen[better, total] = selected[better, number]
             for axis in subset:
                 chosen[better, total, axis] = True
             settled[:, total] = True

@@ -48,7 +48,7 @@ class Links:
 
 
 def uniform_links(disclosed: Records, public: Records) -> Links:
-    """Each disclosed record linked with each consistent public one, all as likely.
+    """Each disclosed record linked with each consistent public one, all equally likely.
 
     Raises DisclosureRuleError for more than MAX_LINKS pairs.
     """
@@ -99,9 +99,9 @@ def linkage_losses(
     """
     people = np.arange(len(disclosed))
     joined = enlarged(disclosed[links.disclosed], public[links.public])
-    found = harm.loss(joined, links.disclosed, approximate_counts(joined, dictionary, alike))
+    of_right_links = harm.loss(joined, links.disclosed, approximate_counts(joined, dictionary, alike))
     missed = harm.missed(disclosed, people)[links.disclosed]
-    of_links = product(links.probability, np.where(links.right, found, missed))
+    of_links = product(links.probability, np.where(links.right, of_right_links, missed))
     linked = np.bincount(links.disclosed, links.probability, minlength=len(disclosed))
     unlinked = np.where(np.isclose(linked, 1.0), 0.0, 1.0 - linked)
     alone = harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike))

@@ -16,25 +16,25 @@ from checks.risk.sensitivity import Constant, Sensitivity, product
 from models.arrays import CountArray, FloatArray, IndexArray
 
 HARMLESS = Constant(0.0)
-"""Psi where nobody is harmed by an attacker who guesses wrong."""
+"""Psi of an attacker whose wrong guesses harm nobody."""
 
 
 @dataclass(frozen=True)
 class Harm:
     """Phi, when the attacker finds the person, and Psi, when not."""
 
-    found: Sensitivity
+    identified: Sensitivity
     missed: Sensitivity = HARMLESS
 
     def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
-        """The loss of each record that so many entries are consistent with: shape (records,), in [0, inf]."""
-        return expected_harm(self.found(records, people), self.missed(records, people), counts)
+        """The loss of each record. counts: of the entries that are consistent with it; shape (records,), in [0, inf]."""
+        return expected_harm(self.identified(records, people), self.missed(records, people), counts)
 
 
-def expected_harm(found: FloatArray, missed: FloatArray, counts: CountArray) -> FloatArray:
-    """The harm of a guess among so many entries; missed for certain where there are none: shape (records,)."""
+def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray) -> FloatArray:
+    """The expected harm of a guess among `counts` entries; certainly missed where there are none: shape (records,)."""
     # Divided, not multiplied by a rounded reciprocal: c / k must be exactly what k entries make of c.
-    shared = np.divide(found, counts, out=np.zeros(len(counts)), where=counts > 0)
+    shared = np.divide(identified, counts, out=np.zeros(len(counts)), where=counts > 0)
     return shared + product(1.0 - identification_probability(counts), missed)
 
 
@@ -44,7 +44,7 @@ def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray
 
 
 def risk(disclosed: Records, dictionary: Dictionary, harm: Harm, probability: FloatArray | None = None) -> float:
-    """R(delta, theta): the expected loss (Definition 3). probability: of each record; all alike where nothing is said."""
+    """R(delta, theta): the expected loss (Definition 3). probability: of each record; equal without it."""
     return expected(losses(disclosed, dictionary, harm), probability)
 
 
@@ -72,7 +72,7 @@ def worst_case_risk(disclosed: Records, dictionaries: Sequence[Dictionary], harm
 
 
 def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArray:
-    """The probabilities, if they are one for each of so many things and sum to 1. Raises DisclosureRuleError."""
+    """The probabilities, if there are `length` of them, which sum to 1. Raises DisclosureRuleError otherwise."""
     if probabilities.shape != (length,) or not length or not np.all(probabilities >= 0):
         raise DisclosureRuleError(f"{length} probabilities were expected, one for each {of}, none negative")
     if not np.isclose(probabilities.sum(), 1.0):

@@ -56,16 +56,16 @@ class DecisionProblem:
     def _counts(self, rows: IndexArray, levels: IndexArray) -> Iterator[CountArray]:
         """By dictionary, how many entries are consistent with some records at a level vector: shape (rows,)."""
         cells, cell_of = self._cells
-        asked, place = np.unique(cell_of[rows], return_inverse=True)
-        generalized = cells[asked].generalized(levels)
+        needed, place = np.unique(cell_of[rows], return_inverse=True)
+        generalized = cells[needed].generalized(levels)
         for dictionary in self.dictionaries:
             yield consistent_counts(generalized, dictionary)[place]
 
     def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The utility of some records at a level vector: shape (rows,)."""
         worth = np.ones(len(self.originals.space)) if self.steps is None else np.array(self.steps)
-        shown = np.maximum(self.originals.levels[rows], levels)
-        return np.asarray((self.originals.space.heights - shown) @ worth, dtype=np.float64)
+        disclosed = np.maximum(self.originals.levels[rows], levels)
+        return np.asarray((self.originals.space.heights - disclosed) @ worth, dtype=np.float64)
 
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The loss of some records at a level vector, expected over the dictionaries: shape (rows,)."""
@@ -79,14 +79,14 @@ class DecisionProblem:
         Finer values are no less sensitive and no less telling, but may rule out every entry, which identifies nobody.
         """
         disclosed = self.originals[rows].generalized(levels)
-        found, missed = self.harm.found(disclosed, rows), self.harm.missed(disclosed, rows)
+        identified, missed = self.harm.identified(disclosed, rows), self.harm.missed(disclosed, rows)
         exact, lower = [], []
         for counts, finest in zip(self._counts(rows, levels), self._finest_counts):
-            exact.append(expected_harm(found, missed, counts))
+            exact.append(expected_harm(identified, missed, counts))
             # The loss is linear in the probability of identification, so that one of its ends is the least.
             least = np.where(finest[rows] > 0, 1.0 / np.maximum(counts, 1), 0.0)
             most = 1.0 / np.maximum(finest[rows], 1)
-            ends = [product(p, found) + product(1.0 - p, missed) for p in (least, most)]
+            ends = [product(p, identified) + product(1.0 - p, missed) for p in (least, most)]
             lower.append(np.minimum(np.minimum(*ends), exact[-1]))
         return self._averaged(exact), self._averaged(lower)
 

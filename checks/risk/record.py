@@ -119,8 +119,8 @@ class Records:
 
         levels: one level vector, or one for each record, shape (records, attributes).
         """
-        wanted = np.broadcast_to(np.asarray(levels, dtype=np.intp), self.nodes.shape)
-        columns = [a[level, node] for a, level, node in zip(self.space.ancestors, wanted.T, self.nodes.T)]
+        of_record = np.broadcast_to(np.asarray(levels, dtype=np.intp), self.nodes.shape)
+        columns = [a[level, node] for a, level, node in zip(self.space.ancestors, of_record.T, self.nodes.T)]
         return Records(self.space, np.stack(columns, axis=1))
 
     def labels(self) -> dict[str, NDArray[np.object_]]:

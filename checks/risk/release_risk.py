@@ -68,13 +68,13 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
     expectations = CellExpectations.of(collection)
     space = dictionary.space
     finest = np.array([expectations.levels.get(a, h.height) for a, h in space.domain.items()], dtype=np.intp)
-    shown = dictionary.entries.generalized(finest)
-    alike = consistent_counts(shown, Dictionary(shown))
+    published = dictionary.entries.generalized(finest)
+    alike = consistent_counts(published, Dictionary(published))
     length = len(dictionary)
     fitting, lower, upper = np.zeros(length), np.zeros(length), np.zeros(length)
     harm, guessed_harm, guessed = np.zeros(length), np.zeros(length), np.zeros(length)
     squares = replace(expectations, power=2)
-    for group in _groups(shown):
+    for group in _groups(published):
         rows = group.rows
         fitting[rows] = group.of_rows(expectations.expected_counts(group.levels, group.codes, group.size))
         bounds = bounds_of_cells(collection, group.levels, group.codes, group.size)
@@ -104,7 +104,7 @@ def _per_row(sums: FloatArray, rows: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """The people of one level vector, alike ones asked once.
+    """The people of one level vector, equal ones looked up once.
 
     rows: their numbers. cell_of: for each of them its cell. levels, codes: of the cells' attributes, codes of shape
     (size,) each. records: the cells.
@@ -132,12 +132,12 @@ def _groups(people: Records) -> Iterator[_Group]:
 
 
 def _coded(cells: Records, levels: IndexArray) -> tuple[dict[str, int], dict[str, CodeArray]]:
-    known, codes = {}, {}
+    finer, codes = {}, {}
     for axis, (attribute, hierarchy) in enumerate(cells.space.domain.items()):
         if levels[axis] < hierarchy.height:
-            known[attribute] = int(levels[axis])
+            finer[attribute] = int(levels[axis])
             codes[attribute] = cells.nodes[:, axis] - cells.space.taxonomies[axis].offsets[levels[axis]]
-    return known, codes
+    return finer, codes
 
 
 def _summed_harm(expectations: CellExpectations, group: _Group, sensitivity: Sensitivity) -> FloatArray:

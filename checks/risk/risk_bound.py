@@ -45,7 +45,7 @@ def require_bound(
     """Nothing where the risk under an estimated dictionary is an upper bound of that under any which it precedes.
 
     disclosed: generalizations of the originals, which are about the people with these identifiers. The proposition
-    needs each of them in the estimated dictionary, and that being found is no less harmful than not being found, as with
+    needs each of them in the estimated dictionary, and that being identified is no less harmful than being missed, as with
     Psi = 0. Raises IncomparableError where one of these is not so.
     """
     if not bool(originals.is_below(disclosed).all()):
@@ -53,14 +53,14 @@ def require_bound(
     if not contains(estimated, originals, identifiers):
         raise IncomparableError("the estimated dictionary lacks the person of an original record")
     people = np.arange(len(disclosed))
-    if np.any(harm.missed(disclosed, people) > harm.found(disclosed, people)):
+    if np.any(harm.missed(disclosed, people) > harm.identified(disclosed, people)):
         raise IncomparableError("a record does more harm when its person is not found, so no risk is an upper bound")
 
 
-def _rows_of(sought: CountArray, known: CountArray) -> IndexArray:
+def _rows_of(sought: CountArray, identifiers: CountArray) -> IndexArray:
     """For each identifier the row of its entry, -1 where it has none."""
-    order = np.argsort(known, kind="stable")
-    if not len(known):
+    order = np.argsort(identifiers, kind="stable")
+    if not len(identifiers):
         return np.full(len(sought), -1, dtype=np.intp)
-    place = np.minimum(np.searchsorted(known[order], sought), len(known) - 1)
-    return np.where(known[order[place]] == sought, order[place], -1)
+    place = np.minimum(np.searchsorted(identifiers[order], sought), len(identifiers) - 1)
+    return np.where(identifiers[order[place]] == sought, order[place], -1)

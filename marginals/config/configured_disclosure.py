@@ -52,8 +52,8 @@ def _attackers(config: Config, rows: Rows) -> Attackers:
     linkage = None
     if section.linkage is not None:
         linkage = Linkage(_people_table(config, section.linkage.table), section.linkage.columns)
-    known = dictionaries or (PeopleTable.of_quasi_identifiers(rows),)
-    return Attackers(known, section.prior, linkage, section.similarity)
+    assumed = dictionaries or (PeopleTable.of_quasi_identifiers(rows),)
+    return Attackers(assumed, section.prior, linkage, section.similarity)
 
 
 def _people_table(config: Config, path: Path) -> PeopleTable:

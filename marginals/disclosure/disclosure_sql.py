@@ -95,9 +95,9 @@ def _disclose(
     columns = list(dict.fromkeys([*domain.attributes, *named]))
     files.check(columns)
     absent = f"IN ({', '.join(map(sql_text, missing))})" if missing else "IS NULL"
-    shown = ", ".join(f"CASE WHEN {n} {absent} THEN NULL ELSE {n} END AS {n}" for n in map(sql_name, columns))
+    without_missing = ", ".join(f"CASE WHEN {n} {absent} THEN NULL ELSE {n} END AS {n}" for n in map(sql_name, columns))
     kept = " AND ".join(f"{sql_name(attribute)} IS NOT NULL" for attribute in domain.attributes)
-    texts = f"SELECT {shown} FROM ({texts_query(connection, files, columns)})"
+    texts = f"SELECT {without_missing} FROM ({texts_query(connection, files, columns)})"
     connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {kept}")
     kinds = _kinds(connection, named)
     hierarchies = dict(domain.items())
@@ -130,8 +130,8 @@ def _kinds(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> d
     for name in map(sql_name, columns):
         number = f"regexp_full_match({name}, {sql_text(NUMBER)}) AND isfinite({_number(name)})"
         counts += [f"count(*) FILTER ({name} <> '')", f"count(*) FILTER ({name} <> '' AND {number})"]
-    [found] = connection.execute(f"SELECT {', '.join(counts)} FROM original").fetchall()
-    return {column: Kind.of(*found[2 * i : 2 * i + 2]) for i, column in enumerate(columns)}
+    [numbers] = connection.execute(f"SELECT {', '.join(counts)} FROM original").fetchall()
+    return {column: Kind.of(*numbers[2 * i : 2 * i + 2]) for i, column in enumerate(columns)}
 
 
 def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> Hierarchy:
@@ -154,13 +154,13 @@ def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], conditions
         if not 0 <= level <= height:
             raise InputError(f"{rule.attribute!r} has the levels 0 to {height}, not {level}")
         levels[rule.attribute].append(f"CASE WHEN {conditions.get(number, 'TRUE')} THEN {level} ELSE 0 END")
-    shown, joins = [], []
+    labels, joins = [], []
     for number, (attribute, hierarchy) in enumerate(domain.items()):
         cases = " ".join(f"WHEN {level} THEN h{number}.level{level}" for level in range(hierarchy.height + 1))
         chosen = f"greatest(0, {', '.join(levels[attribute])})" if levels[attribute] else "0"
-        shown.append(f"CASE {chosen} {cases} END AS {sql_name(attribute)}")
+        labels.append(f"CASE {chosen} {cases} END AS {sql_name(attribute)}")
         joins.append(f"LEFT JOIN hierarchy{number} AS h{number} ON original.{sql_name(attribute)} = h{number}.level0")
-    return f"SELECT {', '.join(shown)} FROM original {' '.join(joins)}"
+    return f"SELECT {', '.join(labels)} FROM original {' '.join(joins)}"
 
 
 def is_text(condition: Condition) -> TypeGuard[Where]:

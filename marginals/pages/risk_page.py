@@ -33,7 +33,7 @@ class DictionaryRow:
     probability: float
     risk: float
     largest: float
-    found: float
+    identified: float
     single: int
     right: int | None
     fewest: int
@@ -190,7 +190,7 @@ def _rules(assessment: RiskAssessment) -> Iterator[RuleRow]:
 
 
 def _quantiles(losses: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[tuple[str, float | None]]:
-    """Losses that so many people do not exceed."""
+    """For some shares of the people, the loss that they do not exceed."""
     ordered = np.sort(losses)
     shares = ((0.5, "half of the people"), (0.9, "90 %"), (0.99, "99 %"), (1.0, "everybody"))
     return [(name, finite_or_none(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]

@@ -53,7 +53,7 @@ class Column:
     y: float
     width: float
     height: float
-    told: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -119,27 +119,31 @@ def loss_histogram(losses: FloatArray) -> Plot | None:
         for low, high, count in zip(edges, edges[1:], counts.tolist())
         if count
     )
-    told = (
+    description = (
         f"{len(finite):,} people by their loss, from 0 to {top:.3g}; half of them have {np.median(finite):.3g} or less"
     )
     y_ticks = tuple(tick for tick in y.ticks() if float(tick.text).is_integer())
-    return Plot("People by loss", told, "loss (harm expected over guesses)", "people", x.ticks(), y_ticks, columns)
+    return Plot(
+        "People by loss", description, "loss (harm expected over guesses)", "people", x.ticks(), y_ticks, columns
+    )
 
 
 def frontier_picture(edge: Frontier, points: Sequence[tuple[str, float, float]]) -> Plot | None:
     """The frontier, and points of a name, a utility and a risk beside it; None where no risk is finite."""
     kept = _finite(edge)
-    shown = [(name, u, r) for name, u, r in points if isfinite(r)]
+    finite = [(name, u, r) for name, u, r in points if isfinite(r)]
     if not kept:
         return None
-    x = Axis(*_ends([u for u, _ in kept] + [u for _, u, _ in shown]), _LEFT, _RIGHT)
-    y = Axis(0.0, _top([r for _, r in kept] + [r for _, _, r in shown]), _BOTTOM, _TOP)
-    dots = _dots(shown, x, y)
-    told = "least risk by mean utility: " + "; ".join(f"{u:.3g} with {r:.3g}" for u, r in kept[:: len(kept) // 8 + 1])
-    told += "".join(f"; {name}: utility {u:.3g}, risk {r:.3g}" for name, u, r in shown)
+    x = Axis(*_ends([u for u, _ in kept] + [u for _, u, _ in finite]), _LEFT, _RIGHT)
+    y = Axis(0.0, _top([r for _, r in kept] + [r for _, _, r in finite]), _BOTTOM, _TOP)
+    dots = _dots(finite, x, y)
+    description = "least risk by mean utility: " + "; ".join(
+        f"{u:.3g} with {r:.3g}" for u, r in kept[:: len(kept) // 8 + 1]
+    )
+    description += "".join(f"; {name}: utility {u:.3g}, risk {r:.3g}" for name, u, r in finite)
     line = tuple((x.place(u), y.place(r)) for u, r in _finite(edge.outlined(_VERTICES)))
     titles = "mean utility (steps down from *)", "risk (mean loss)"
-    return Plot("Frontier of risk against utility", told, *titles, x.ticks(), y.ticks(), line=line, dots=dots)
+    return Plot("Frontier of risk against utility", description, *titles, x.ticks(), y.ticks(), line=line, dots=dots)
 
 
 def _finite(edge: Frontier) -> list[tuple[float, float]]:
@@ -151,24 +155,26 @@ def releases_picture(releases: Sequence[BundleRisk]) -> Plot | None:
 
     None where fewer than two say how useful they are, or where they say it over different base values.
     """
-    shown = [
+    comparable = [
         (str(number), release.kl_divergence, release.risk)
         for number, release in enumerate(releases, 1)
         if release.kl_divergence is not None and isfinite(release.kl_divergence) and isfinite(release.risk)
     ]
-    if len(shown) < 2 or not are_comparable(releases):
+    if len(comparable) < 2 or not are_comparable(releases):
         return None
-    low, high = _around([kl for _, kl, _ in shown])
-    x, y = Axis(high, low, _LEFT, _RIGHT), Axis(*_around([r for _, _, r in shown]), _BOTTOM, _TOP)
-    told = "; ".join(f"release {name}: {kl:.3g} nats, risk {r:.3g}" for name, kl, r in shown)
+    low, high = _around([kl for _, kl, _ in comparable])
+    x, y = Axis(high, low, _LEFT, _RIGHT), Axis(*_around([r for _, _, r in comparable]), _BOTTOM, _TOP)
+    description = "; ".join(f"release {name}: {kl:.3g} nats, risk {r:.3g}" for name, kl, r in comparable)
     titles = "KL divergence to the data (nats); right: more useful", "risk (mean loss)"
-    return Plot("Releases by risk and utility", told, *titles, x.ticks(), y.ticks(), dots=_dots(shown, x, y))
+    return Plot(
+        "Releases by risk and utility", description, *titles, x.ticks(), y.ticks(), dots=_dots(comparable, x, y)
+    )
 
 
-def _dots(shown: Sequence[tuple[str, float, float]], x: Axis, y: Axis) -> tuple[Dot, ...]:
+def _dots(points: Sequence[tuple[str, float, float]], x: Axis, y: Axis) -> tuple[Dot, ...]:
     """Points with their names beside them, inside the picture and not on each other."""
     dots: list[Dot] = []
-    for number, (name, across, up) in enumerate(shown):
+    for number, (name, across, up) in enumerate(points):
         place = x.place(across), y.place(up)
         fits = place[0] + 12 + text_width(name) < _RIGHT
         name_y = place[1] - 6
@@ -180,8 +186,8 @@ def _dots(shown: Sequence[tuple[str, float, float]], x: Axis, y: Axis) -> tuple[
 
 
 def _ends(values: Iterable[float]) -> tuple[float, float]:
-    held = list(values)
-    low, high = min(held), max(held)
+    numbers = list(values)
+    low, high = min(numbers), max(numbers)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 

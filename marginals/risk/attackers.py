@@ -51,7 +51,7 @@ class Linkage:
         return RecordSpace(Domain.of(hierarchies))
 
     def links(self, disclosed: Records, public: Records, people: PeopleTable) -> Links:
-        """Links of each disclosed record with all public ones that fit it, each as likely.
+        """Links of each disclosed record with all public ones that fit it, all equally likely.
 
         people: whom the disclosed records are about, row by row. A link is right where identifiers say so; without
         identifiers every link is taken to be right. Raises InputError for identifiers that name a person twice,

@@ -41,9 +41,9 @@ class PeopleTable:
     @classmethod
     def of_quasi_identifiers(cls, rows: Rows) -> "PeopleTable":
         """What somebody knows who knows the quasi-identifiers of everybody in the table that is disclosed."""
-        known = [name for name, role in rows.roles.items() if role in (Role.QUASI_IDENTIFIER, Role.IDENTIFIER)]
+        columns = [name for name, role in rows.roles.items() if role in (Role.QUASI_IDENTIFIER, Role.IDENTIFIER)]
         whole = cls.of_rows(rows)
-        return cls("the table's quasi-identifiers", rows.frame[known], whole.identifier, rows.no_value, True)
+        return cls("the table's quasi-identifiers", rows.frame[columns], whole.identifier, rows.no_value, True)
 
     def __len__(self) -> int:
         """Number of rows."""

@@ -82,3 +82,14 @@ def test_rules_that_do_not_fit_are_refused() -> None:
             generalize(start, "a", np.array([True, True]), level)
     with pytest.raises(DisclosureRuleError):
         Disclosure(start.originals, np.array([[2], [0]]))
+
+
+@given(st.data())
+def test_levels_are_counted_by_attribute(data: st.DataObject) -> None:
+    originals = data.draw(records(data.draw(spaces())))
+    disclosure = disclosed(originals, data.draw(st.lists(rules(originals), max_size=4)))
+    counts = disclosure.level_counts()
+    assert list(counts) == list(originals.space.domain.attributes)
+    for axis, (name, hierarchy) in enumerate(originals.space.domain.items()):
+        levels = disclosure.levels[:, axis].tolist()
+        assert counts[name] == [levels.count(level) for level in range(hierarchy.height + 1)]

@@ -28,11 +28,11 @@ def test_the_loss_is_the_expected_harm_of_the_guess(data: st.DataObject) -> None
     disclosed, dictionary = data.draw(records(space)), data.draw(dictionaries(space))
     harm = Harm(*(data.draw(sensitivities(space, len(disclosed))) for _ in range(2)))
     people = np.arange(len(disclosed))
-    found, missed = harm.found(disclosed, people), harm.missed(disclosed, people)
+    identified, missed = harm.identified(disclosed, people), harm.missed(disclosed, people)
     for row, loss in enumerate(losses(disclosed, dictionary, harm)):
         entries = len(dictionary.consistent_with(disclosed[np.array([row])]))
         p = 1 / entries if entries else 0.0
-        assert loss == pytest.approx((p * found[row] if p else 0) + ((1 - p) * missed[row] if p < 1 else 0))
+        assert loss == pytest.approx((p * identified[row] if p else 0) + ((1 - p) * missed[row] if p < 1 else 0))
 
 
 def test_never_disclose_counts_only_where_somebody_can_be_found() -> None:

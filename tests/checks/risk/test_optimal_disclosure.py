@@ -30,7 +30,7 @@ def problems(draw: st.DrawFn) -> DecisionProblem:
     known = draw(st.lists(dictionaries(space) | st.just(Dictionary(originals)), min_size=1, max_size=2))
     harm = Harm(draw(sensitivities(space, len(originals))))
     if draw(st.booleans()):
-        harm = Harm(harm.found, draw(sensitivities(space, len(originals))))
+        harm = Harm(harm.identified, draw(sensitivities(space, len(originals))))
     steps = draw(st.none() | st.just(tuple(0.5 * (axis + 1) for axis in range(len(space)))))
     return DecisionProblem(originals, tuple(known), harm, (1.0,) if len(known) == 1 else (0.25, 0.75), steps)
 

@@ -382,7 +382,7 @@ def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) ->
     assert (plot is None) is not any(loss > 0 for loss in finite)
     if plot is not None:
         assert inside(plot)
-        assert sum(int(column.told.split()[0].replace(",", "")) for column in plot.columns) == len(finite)
+        assert sum(int(column.description.split()[0].replace(",", "")) for column in plot.columns) == len(finite)
 
 
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))

@@ -1,0 +1,63 @@
+"""The harm that a steward describes is the sensitivity that is computed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from checks.risk.record import Records, RecordSpace
+from checks.risk.sensitivity import Linear, Multiplicative
+from marginals.risk.harm_model import HarmModel
+from marginals.risk.people_table import PeopleTable
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+
+SPACE = RecordSpace(Domain.of({"town": Hierarchy.flat(["A", "B"]), "ill": Hierarchy.flat(["f", "g", "h"])}))
+RECORDS = Records(SPACE, np.array([[0, 0], [2, 1], [1, 3]]))
+"""A and f; * and g; B and *."""
+
+PEOPLE = PeopleTable("the table", pd.DataFrame({"id": ["p", "q", "r"]}), "id")
+
+
+def sensitivities(model: HarmModel, people: PeopleTable = PEOPLE) -> list[float]:
+    return [float(value) for value in model.sensitivity(SPACE, people)(RECORDS, np.arange(3))]
+
+
+def test_without_weights_identification_itself_costs_one() -> None:
+    assert sensitivities(HarmModel()) == [1, 1, 1]
+    assert HarmModel().attributes == ()
+
+
+def test_weights_and_interactions_add_up_or_multiply() -> None:
+    model = HarmModel(Linear, {"ill": 2.0, "town": 1.0}, ((("ill", "town"), 4.0),))
+    assert sensitivities(model) == [7, 2, 1]
+    product = HarmModel(Multiplicative, model.weights, model.interactions)
+    assert sensitivities(product) == pytest.approx(np.exp([7, 2, 1]))
+    assert set(model.attributes) == {"ill", "town"}
+
+
+def test_weights_of_attributes_that_are_not_disclosed_do_not_count() -> None:
+    assert sensitivities(HarmModel(Linear, {"ill": 2.0, "car": 5.0}, ((("ill", "car"), 4.0),))) == [2, 2, 0]
+
+
+def test_people_may_have_weights_of_their_own() -> None:
+    own = PeopleTable("w.csv", pd.DataFrame({"id": ["r", "p", "stranger"], "town": ["3", "inf", "9"]}))
+    assert sensitivities(HarmModel(Linear, {"town": 1.0, "ill": 0.5}, personal=own)) == [np.inf, 0.5, 3]
+    with pytest.raises(marginals.InputError, match="the role identifier"):
+        sensitivities(HarmModel(Linear, {}, personal=own), PeopleTable("the table", PEOPLE.frame))
+
+
+def test_a_weight_that_is_none_is_named_by_its_row() -> None:
+    own = PeopleTable("w.csv", pd.DataFrame({"id": ["p", "q"], "town": ["1", "-1"]}))
+    with pytest.raises(marginals.InputError, match=r"column 'town' of w.csv: the weight in row 2"):
+        sensitivities(HarmModel(Linear, {"town": 1.0}, personal=own))
+
+
+def test_interactions_need_weights_to_be_added_to() -> None:
+    with pytest.raises(marginals.InputError, match="give these too"):
+        HarmModel(interactions=((("ill", "town"), 1.0),))
+
+
+def test_the_harm_to_who_is_missed() -> None:
+    harm = HarmModel(missed=0.25).harm(SPACE, PEOPLE)
+    assert harm.missed(RECORDS, np.arange(3)).tolist() == [0.25] * 3
