@@ -72,7 +72,7 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
 
 
 def box_of(model: MarginalModel, where: Where) -> Box:
-    """The rows that a predicate means."""
+    """The rows that a condition means."""
     return model.box(values_meant(model.domain, model.finest_levels, where))
 
 
@@ -132,7 +132,7 @@ def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
 
 
 def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
-    """The number of rows that a predicate means."""
+    """The number of rows that a condition means."""
     box = box_of(model, where)
     bounds = box.bounds(seconds)
     expected = float(bounds.lower) if bounds.lower == bounds.upper else model.expected_in(box)
@@ -140,7 +140,7 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
 
 
 def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where: Where) -> pd.DataFrame:
-    """Expected counts of all combinations, empty ones included, of the rows that a predicate means."""
+    """Expected counts of all combinations, empty ones included, of the rows that a condition means."""
     down, across = as_margin(model, rows), as_margin(model, columns)
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")

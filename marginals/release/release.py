@@ -225,7 +225,7 @@ class Release:
         return count(self.model, where, seconds)
 
     def expected_count(self, where: Where) -> float:
-        """Expected number of rows that a predicate means; labels may be of any level: `{"age": "30-34"}`.
+        """Expected number of rows that a condition means; labels may be of any level: `{"age": "30-34"}`.
 
         >>> from marginals.example import release
         >>> release.expected_count({"age": "20-39", "diagnosis": "Gout"})
@@ -259,7 +259,7 @@ class Release:
         return table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
 
     def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> float:
-        """Expected value among the rows that a predicate means. values: the number of each label, if labels are none.
+        """Expected value among the rows that a condition means. values: the number of each label, if labels are none.
 
         >>> from marginals.example import release
         >>> round(release.mean("age", where="diagnosis=Gout"), 2)
