@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
     from marginals.errors import BundleError, IncompatibleReleasesError, InputError, NothingPublishableError
     from marginals.publishing.assessing import assess
+    from marginals.publishing.opening import open_release
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import anonymize, publish
-    from marginals.release.release import Release, open_release
+    from marginals.release.release import Release
     from marginals.risk.assessment import RiskAssessment
     from marginals.tables.attribute import Attribute, Role
     from marginals.tables.rows import Rows
@@ -129,7 +130,7 @@ _HOMES = {
     "generalize": "marginals.disclosure.rules",
     "hide": "marginals.disclosure.rules",
     "hilbert": "marginals.anonymizers.hilbert_mapping",
-    "open_release": "marginals.release.release",
+    "open_release": "marginals.publishing.opening",
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",
     "read_hierarchy": "marginals.config.release_toml",

@@ -13,9 +13,9 @@ from checks.attacks.minimality import Refinement, refinements
 from checks.classes.equivalence_classes import equivalence_classes
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import Concluded, Threshold, conclusions
-from marginals.bundle.bundle_files import read_bundle
+from marginals.bundle.agreement import recoded, union
 from marginals.bundle.content import BundleContent
-from marginals.bundle.verification import recoded, union
+from marginals.bundle.reading import read_bundle
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.tables.table import Table
 from models.errors import MarginalsError

@@ -7,8 +7,8 @@ from typing import Any
 from checks.attacks.class_table import class_table, sensitive_levels
 from checks.attacks.reconstruction import Reconstruction, reconstruction, smallest_class
 from checks.attacks.skewness import skewness
+from marginals.bundle.agreement import recoded
 from marginals.bundle.content import BundleContent
-from marginals.bundle.verification import recoded
 from models.errors import MarginalsError
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel

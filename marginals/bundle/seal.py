@@ -5,8 +5,8 @@ changes a bundle on purpose can seal it anew, unless the descriptor is signed.
 """
 
 import hashlib
-from pathlib import Path
 
+from marginals.bundle.format import DESCRIPTOR
 from marginals.errors import BundleError
 
 SEAL = "datapackage.json.sha256"
@@ -14,20 +14,11 @@ SEAL = "datapackage.json.sha256"
 
 def seal_of(descriptor: bytes) -> bytes:
     """The content of the seal of a descriptor."""
-    return f"{hashlib.sha256(descriptor).hexdigest()}  datapackage.json\n".encode()
+    return f"{hashlib.sha256(descriptor).hexdigest()}  {DESCRIPTOR}\n".encode()
 
 
-def is_sealed(folder: Path) -> bool:
-    """Whether a bundle has a seal, which must be right; bundles of other programs may have none. Raises BundleError."""
-    file = folder / SEAL
-    if not file.exists() and not file.is_symlink():
-        return False
-    if not file.is_file() or file.is_symlink():
-        raise BundleError(SEAL, "it is not a file")
-    expected = seal_of((folder / "datapackage.json").read_bytes())
-    with file.open("rb") as stream:
-        stated = stream.read(len(expected) + 1)
-    if stated != expected:
-        problem = "datapackage.json is not what was sealed; it or its seal was changed"
-        raise BundleError(SEAL, f"{problem} (sha256sum datapackage.json > {SEAL} seals what you changed on purpose)")
-    return True
+def check_seal(seal: bytes, descriptor: bytes) -> None:
+    """Raise BundleError unless a seal is that of the descriptor."""
+    if seal != seal_of(descriptor):
+        problem = f"{DESCRIPTOR} is not what was sealed; it or its seal was changed"
+        raise BundleError(SEAL, f"{problem} (sha256sum {DESCRIPTOR} > {SEAL} seals what you changed on purpose)")

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from marginals.bundle.format import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError
 from marginals.files.leftovers import prefix, remove_leftovers
+from marginals.files.links import resolved
 from marginals.printable import printable
 
 SIGNATURE = "datapackage.json.minisig"
 
 _COMMENT = "anonymized marginals"
 _UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
-_MAX_BYTES = 1 << 14
-"""Of signatures and keys."""
 _SECONDS = 60.0
 """For the program, where no person at a terminal keeps it waiting."""
 
@@ -78,13 +78,16 @@ def secret_key(path: str | Path) -> SecretKey:
     there is no terminal to ask at.
     """
     _program()
-    path = Path(path).resolve()
+    try:
+        path = resolved(Path(path))
+    except OSError as error:
+        raise InputError(printable(f"{path} cannot be read: {error.strerror}")) from None
     key = _decoded(_second_line(path))
     if len(key) != 158 or key[:2] != b"Ed":
         raise InputError(printable(f"{path} is no secret key of minisign; minisign -G makes one"))
-    found = SecretKey(path, key[2:4] != b"\0\0")
-    _can_be_asked(found)
-    return found
+    secret = SecretKey(path, key[2:4] != b"\0\0")
+    _can_be_asked(secret)
+    return secret
 
 
 def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
@@ -94,11 +97,11 @@ def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
     there. Raises InputError where minisign does not sign, OSError where nothing can be written.
     """
     _can_be_asked(key)
-    target = target.resolve()
+    target = resolved(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(target)
     with TemporaryDirectory(prefix=prefix(target), dir=target.parent) as folder:
-        signed, signature = Path(folder) / "datapackage.json", Path(folder) / SIGNATURE
+        signed, signature = Path(folder) / DESCRIPTOR, Path(folder) / SIGNATURE
         signed.write_bytes(descriptor)
         comments = ["-c", _COMMENT, "-t", _COMMENT]
         status = _run(["-S", "-s", str(key.path), *comments, "-x", str(signature), "-m", str(signed)], key.has_password)
@@ -108,53 +111,15 @@ def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
             raise InputError(printable(f"{problem}: {why}the key cannot be used") + "; nothing was written")
         content = signature.read_bytes()
     try:
-        _signer(content)
+        signer_of(content)
     except BundleError:
         raise InputError("what minisign wrote is not a signature as it is written since version 0.8") from None
     return content
 
 
-def is_signed(folder: Path) -> bool:
-    """Whether a bundle has a signature, whosever it is. Raises BundleError for a file that cannot be one."""
-    content = _content(folder)
-    if content is not None:
-        _signer(content)
-    return content is not None
-
-
-def check_signature(folder: Path, key: PublicKey) -> None:
-    """Raise BundleError unless the descriptor of a bundle is signed with the key; InputError without minisign."""
-    content = _content(folder)
-    if content is None:
-        raise BundleError(SIGNATURE, "it is missing: the bundle is not signed")
-    if _signer(content) != key.number:
-        raise BundleError(SIGNATURE, "it was made with another key than the one given")
-    place = folder.resolve()
-    status = _run(
-        ["-V", "-q", "-P", key.text, "-x", str(place / SIGNATURE), "-m", str(place / "datapackage.json")], False
-    )
-    if status in (1, 2):
-        raise BundleError(SIGNATURE, "it is not the signature of this datapackage.json; one of them was changed")
-    if status:
-        raise InputError(f"minisign ended with exit status {status}, so the signature was not checked")
-
-
-def _content(folder: Path) -> bytes | None:
-    file = folder / SIGNATURE
-    if not file.exists() and not file.is_symlink():
-        return None
-    if not file.is_file() or file.is_symlink():
-        raise BundleError(SIGNATURE, "it is not a file")
-    try:
-        with file.open("rb") as stream:
-            return stream.read(_MAX_BYTES)
-    except OSError as error:
-        raise BundleError(SIGNATURE, f"it cannot be read: {error.strerror or type(error).__name__}") from None
-
-
-def _signer(content: bytes) -> bytes:
+def signer_of(signature: bytes) -> bytes:
     """The number of the key that a signature names. Raises BundleError where it is not spelt as minisign spells it."""
-    lines = content.decode("utf-8", "replace").split("\n")
+    lines = signature.decode("utf-8", "replace").split("\n")
     if len(lines) != 5 or lines[4] or not lines[0].startswith(_UNTRUSTED) or not lines[2].startswith(_TRUSTED):
         raise BundleError(SIGNATURE, "it is no signature of minisign: these have four lines, two of them comments")
     of_file, of_comment = _decoded(lines[1]), _decoded(lines[3])
@@ -166,6 +131,28 @@ def _signer(content: bytes) -> bytes:
     return of_file[2:10]
 
 
+def check_signature(descriptor: bytes, signature: bytes, key: PublicKey) -> None:
+    """Raise BundleError unless this is the signature of a descriptor with the key; InputError without minisign.
+
+    minisign reads copies of these bytes, which lie in a folder of their own meanwhile.
+    """
+    if signer_of(signature) != key.number:
+        raise BundleError(SIGNATURE, "it was made with another key than the one given")
+    try:
+        with TemporaryDirectory(prefix="marginals-") as folder:
+            signed, signing = Path(folder) / DESCRIPTOR, Path(folder) / SIGNATURE
+            signed.write_bytes(descriptor)
+            signing.write_bytes(signature)
+            status = _run(["-V", "-q", "-P", key.text, "-x", str(signing), "-m", str(signed)], False)
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+        raise InputError(f"no temporary file can be written to check the signature: {problem}") from None
+    if status in (1, 2):
+        raise BundleError(SIGNATURE, f"it is not the signature of this {DESCRIPTOR}; one of them was changed")
+    if status:
+        raise InputError(f"minisign ended with exit status {status}, so the signature was not checked")
+
+
 def _second_line(path: Path) -> str:
     """The line of a key's file that holds the key; the one before it is a comment."""
     shown = printable(str(path))
@@ -173,7 +160,7 @@ def _second_line(path: Path) -> str:
         raise InputError(f"there is no file {shown}")
     try:
         with path.open("rb") as stream:
-            lines = stream.read(_MAX_BYTES).decode("utf-8", "replace").split("\n")
+            lines = stream.read(MAX_SIGNATURE_BYTES).decode("utf-8", "replace").split("\n")
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {error.strerror or type(error).__name__}") from None
     return lines[1].strip() if len(lines) > 1 else ""
@@ -189,13 +176,13 @@ def _decoded(text: str) -> bytes:
 
 
 def _program() -> str:
-    found = shutil.which("minisign")
-    if found is None:
+    program = shutil.which("minisign")
+    if program is None:
         raise InputError(
             "signatures need the program minisign, which is not installed: apt install minisign, brew install minisign, "
             "or see https://jedisct1.github.io/minisign"
         )
-    return found
+    return program
 
 
 def _can_be_asked(key: SecretKey) -> None:

@@ -1,27 +1,18 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from checks.claims.claim import Claim, MaxentDiversity
 from checks.finding import Finding, Verdict
+from marginals.bundle.agreement import union
 from marginals.bundle.asked_claims import asked_claims
-from marginals.bundle.bundle_files import check_agreement, check_report, check_undeclared, read_bundle
 from marginals.bundle.content import BundleContent, Verification
-from marginals.bundle.seal import is_sealed
-from marginals.bundle.signature import PublicKey, check_signature, is_signed, public_key
-from marginals.errors import BundleError, IncompatibleReleasesError
-from marginals.tables.attribute import Role
-from models.arrays import CodeArray
-from models.graphs.collection import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from marginals.bundle.reading import content_of
+from marginals.bundle.signature import PublicKey, public_key
+from marginals.bundle.snapshot import Snapshot
+from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
 _UNCHECKED = (
@@ -57,17 +48,20 @@ def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | 
     ...     verify(f"{folder}/release").ok, verify(f"{folder}/release", claims=["k-link=20"]).ok
     (True, False)
     """
+    if not folders:
+        raise InputError("name the folder of a release to verify")
     signer = None if key is None else public_key(key)
     try:
-        bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
-        for folder in folders:
-            check_report(Path(folder))
-            check_undeclared(Path(folder))
-        seals = [is_sealed(Path(folder)) for folder in folders]
-        signatures = [is_signed(Path(folder)) for folder in folders]
+        snapshots = [Snapshot.of(Path(folder)) for folder in folders]
+        bundles = [(str(folder), content_of(snapshot)) for folder, snapshot in zip(folders, snapshots)]
+        for snapshot in snapshots:
+            snapshot.check_report()
+            snapshot.check_undeclared()
+        seals = [snapshot.is_sealed for snapshot in snapshots]
+        signatures = [snapshot.is_signed for snapshot in snapshots]
         if signer is not None:
-            for folder in folders:
-                check_signature(Path(folder), signer)
+            for snapshot in snapshots:
+                snapshot.check_signature(signer)
         findings = tuple(_findings(bundles, claims))
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),))
@@ -97,59 +91,3 @@ def _asked_of(published: BundleContent, asked: Sequence[str | Claim], sensitive:
         return None
     claims = asked_claims(asked, sensitive)
     return [c for c in claims if not isinstance(c, MaxentDiversity) or c.sensitive in published.sensitive]
-
-
-def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
-    """All marginals of several bundles as one collection, with all their claims.
-
-    Raises IncompatibleReleasesError naming both bundles when they generalize an attribute differently or give it
-    different roles, BundleError when they count different numbers of rows, or contradict each other.
-    """
-    hierarchies: dict[str, tuple[str, Hierarchy, int]] = {}
-    roles: dict[str, Role] = {}
-    tables: dict[str, ContingencyTable] = {}
-    for name, published in bundles:
-        for attribute, hierarchy in published.domain.items():
-            finest = published.collection.finest_level(attribute)
-            first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
-            if not _agree(known, hierarchy, max(shown, finest)):
-                raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
-            if finest < shown:
-                hierarchies[attribute] = (name, hierarchy, finest)
-            if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
-                # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
-                raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
-    domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy, _) in hierarchies.items()})
-    for name, published in bundles:
-        for table in published.collection.tables:
-            tables[f"{name}: the marginal ({table.margin})"] = recoded(table, domain)
-    rows = next(iter(tables.values())).total
-    for place, table in tables.items():
-        if table.total != rows:
-            raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
-    check_agreement(tables)
-    claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
-    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    return BundleContent(collection, roles, claims)
-
-
-def _agree(one: Hierarchy, other: Hierarchy, level: int) -> bool:
-    """Whether two hierarchies are the same from a level on, each value with as many base values.
-
-    What lies below the levels that a release publishes may be hidden in it.
-    """
-    if one.height != other.height:
-        return False
-    paths = (Counter(row[level:] for row in hierarchy.rows()) for hierarchy in (one, other))
-    return next(paths) == next(paths)
-
-
-def recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
-    """The same table in a domain whose hierarchies may number their values otherwise."""
-    codes: dict[str, CodeArray] = {}
-    for attribute, column in zip(table.attributes, table.codes):
-        level = table.margin[attribute]
-        places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[level])}
-        labels = table.domain.hierarchy(attribute).labels[level]
-        codes[attribute] = np.array([places[label] for label in labels], dtype=np.int64)[column]
-    return ContingencyTable.from_cells(domain, table.margin, codes, table.counts)

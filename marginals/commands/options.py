@@ -42,9 +42,9 @@ class Target:
         """
         if self.path is None:
             return None
-        from marginals.files.output import OutputFile
+        from marginals.bundle.target import output_file
 
-        file = OutputFile(self.path, reads)
+        file = output_file(self.path, reads)
         if not self.force:
             file.refuse_to_replace()
         return file

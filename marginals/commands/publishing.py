@@ -32,7 +32,8 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign minisign.key
     """
-    from marginals.bundle.bundle_files import REPORT, require_replaceable
+    from marginals.bundle.format import REPORT
+    from marginals.bundle.target import require_replaceable
 
     if sign is not None:
         from marginals.bundle.signature import secret_key
@@ -70,7 +71,7 @@ def report(folder: Path, target: Target, sign: Path | None, as_json: bool) -> No
       marginals report release --out report.html
       marginals report release --sign minisign.key
     """
-    from marginals.bundle.bundle_files import REPORT
+    from marginals.bundle.format import REPORT
 
     target.opened()
     release = marginals.open_release(folder)

@@ -34,11 +34,11 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
-    from marginals.bundle.bundle_files import REPORT
+    from marginals.bundle.format import REPORT
+    from marginals.bundle.target import OutputFolder
     from marginals.demo.census import census_hierarchies, simulate_census
     from marginals.demo.census_config import CENSUS_CONFIG
     from marginals.files.atomic_folder import replace_folder
-    from marginals.files.output import OutputFolder
 
     _ = OutputFolder(folder)
     with ProgressBars(not as_json) as progress:

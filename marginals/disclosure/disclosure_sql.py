@@ -59,7 +59,7 @@ def disclose_file(
     source: files, of which DuckDB takes the memory to make do with, and puts more on disk. domain: the attributes to
     disclose, columns of the source. Rows with a missing value in one of them are left out, as `read_table` does; the order
     of rows is not kept. Conditions must be formulas in text. Raises InputError without duckdb, for a target that belongs
-    to the source or to a bundle, or for a file, condition or value that cannot be used; then nothing is written.
+    to the source, or for a file, condition or value that cannot be used; then nothing is written.
     """
     OutputFile(target, () if source.path is None else (source.path,))
     files = source.files()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from marginals.errors import InputError
 from marginals.files.leftovers import prefix, remove_leftovers
+from marginals.files.links import resolved
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -34,7 +35,7 @@ def fresh_file(path: Path) -> Iterator[Path]:
                 with fresh.open("rb") as whole, path.open("wb") as device:
                     shutil.copyfileobj(whole, device)
             return
-        with _beside(path.resolve()) as fresh:
+        with _beside(resolved(path)) as fresh:
             yield fresh
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None

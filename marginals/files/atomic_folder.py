@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from marginals.files.leftovers import prefix, remove_leftovers
+from marginals.files.links import resolved
 
 
 def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
@@ -17,7 +18,7 @@ def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
     a link, beside what it links to. A crash leaves the old folder, none, or the new one, and what it leaves beside them
     the next writing removes. Raises OSError, leaving no trace, where something cannot be written.
     """
-    target = target.resolve()
+    target = resolved(target)
     if target.is_dir() and target.samefile(Path.cwd()):
         # It would be replaced under the feet of whoever stands in it.
         raise OSError(errno.EBUSY, "it is the current folder; name one of its own")

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from marginals.bundle.target import output_file
 from marginals.errors import InputError
-from marginals.files.output import OutputFile
 from marginals.installing import installing
 from marginals.printable import printable
 from marginals.release.release import Release
@@ -32,7 +32,7 @@ def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
         return _print_csv
     if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
-    file = OutputFile(path)
+    file = output_file(path)
     if path.suffix == ".csv":
         return lambda frame: file.write(_csv(frame).encode())
     if find_spec("pyarrow") is None:

@@ -9,6 +9,7 @@ from checks.classes.assessment import table_findings
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.bundle.content import TITLE, BundleContent, Utility
 from marginals.errors import InputError, NothingPublishableError
+from marginals.pages.release_page import report_html
 from marginals.publishing.policy import Policy
 from marginals.release.release import Release
 from marginals.tables.table import Table
@@ -177,4 +178,4 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
             raise NothingPublishableError(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
             )
-    return Release(published, search=found)
+    return Release(published, report_html, search=found)

@@ -1,6 +1,6 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +12,12 @@ import pandas as pd
 
 from checks.claims.claim import Claim
 from marginals.bundle.asked_claims import asked_claims
-from marginals.bundle.bundle_files import put_report, read_bundle, write_bundle
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
+from marginals.bundle.target import output_file
+from marginals.bundle.writing import put_report, write_bundle
 from marginals.conditions.grammar import Where
 from marginals.errors import InputError
-from marginals.files.output import OutputFile
-from marginals.pages.release_page import report_html
 from marginals.release.estimates import (
     Attributes,
     Estimate,
@@ -44,12 +43,16 @@ from models.search import SearchResult
 from models.tables.domain import Domain, InducedAttribute
 from models.tables.margin import Margin
 
+PageMaker = Callable[[BundleContent], bytes]
+"""What makes the report of a release: a page of HTML."""
+
 
 @dataclass(frozen=True, eq=False)
 class Release:
     """Marginals that are published together, ready to be analysed.
 
-    published: the content. path: the folder it was read from or written to. search: how it was found, when just made.
+    published: the content. page: what makes its report. path: the folder it was read from or written to. search: how it
+    was found, when just made.
 
     >>> import marginals
     >>> import pandas as pd
@@ -65,6 +68,7 @@ class Release:
     """
 
     published: BundleContent
+    page: PageMaker
     path: Path | None = None
     search: SearchResult | None = None
 
@@ -394,7 +398,7 @@ class Release:
         return self.published.verify(None if claims is None else asked_claims(claims, self.published.sensitive))
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
-        """Write the release as a bundle (design 5.3): all of it or nothing. Returns the release with its folder.
+        """Write the release as a bundle : all of it or nothing. Returns the release with its folder.
 
         sign: file of a secret key of minisign, which then signs the bundle. Raises InputError where that is not
         installed, or does not sign; a key with a password needs a terminal to ask for it.
@@ -407,7 +411,8 @@ class Release:
         ['datapackage.json', 'datapackage.json.sha256', 'hierarchies', 'marginals', 'report.html']
         """
         folder = Path(path)
-        write_bundle(self.published, folder, None if sign is None else secret_key(sign))
+        key = None if sign is None else secret_key(sign)
+        write_bundle(self.published, folder, self.page(self.published), key)
         return replace(self, path=folder)
 
     def write_report(self, path: str | Path | None = None, sign: str | Path | None = None) -> None:
@@ -426,25 +431,11 @@ class Release:
         """
         if path is not None and sign is not None:
             raise InputError("a report in a file of its own is not signed; what is signed is the bundle")
-        file = None if path is None else OutputFile(Path(path))
-        page = report_html(self.published)
+        file = None if path is None else output_file(Path(path))
+        page = self.page(self.published)
         if file is None:
             if self.path is None:
                 raise InputError("the release is in no folder yet; write it, or name a file for its report")
             put_report(self.path, page, None if sign is None else secret_key(sign))
             return
         file.write(page)
-
-
-def open_release(path: str | Path) -> Release:
-    """The release in a bundle. Raises InputError where there is none, BundleError where it cannot be trusted.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> import marginals.example
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = marginals.example.release.write(f"{folder}/release")
-    ...     open_release(f"{folder}/release").rows
-    48
-    """
-    folder = Path(path)
-    return Release(read_bundle(folder), folder)

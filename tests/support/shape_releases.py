@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import marginals
-from marginals.bundle.bundle_files import write_bundle
 from marginals.bundle.content import BundleContent
 from marginals.tables.attribute import Role
 from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
 from strategies import SHAPE_DOMAIN, SHAPES, shape_cube
+from written_bundles import write_bundle
 
 ROLES = {a: Role.SENSITIVE if a == "d" else Role.QUASI_IDENTIFIER for a in SHAPE_DOMAIN.attributes}
 

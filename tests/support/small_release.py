@@ -1,6 +1,7 @@
 """A small table with its config, and the command line run on it as a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -48,6 +49,11 @@ def marginals_command(
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     given: Sequence[str] = [*COMMAND, *map(str, arguments)]
     return subprocess.run(given, capture_output=True, text=True, timeout=timeout, env=environment, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def interruptible() -> None:
+    """Before a command starts: Ctrl-C ends it, which a run that was started in the background else passes on ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

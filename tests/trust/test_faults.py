@@ -20,7 +20,7 @@ import pytest
 import marginals
 from marginals.files.atomic_file import replace_file
 from marginals.files.atomic_folder import replace_folder
-from small_release import COMMAND, contents, marginals_command, write_config
+from small_release import COMMAND, contents, interruptible, marginals_command, write_config
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "30"))
 SEED = 20260101
@@ -317,7 +317,9 @@ def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], t
     interrupted = 0
     for moment in range(5):
         command = [*COMMAND, "publish", str(configs[1]), "--out", str(place / "release")]
-        with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=environment) as process:
+        with subprocess.Popen(
+            command, stdout=-1, stderr=-1, text=True, env=environment, preexec_fn=interruptible
+        ) as process:
             assert process.stderr is not None
             assert process.stderr.readline().startswith("Read 600 rows")
             time.sleep(0.004 * moment)

@@ -20,7 +20,7 @@ import pytest
 
 import marginals
 from marginals import Attribute, Policy
-from marginals.bundle.bundle_files import read_bundle
+from marginals.bundle.reading import read_bundle
 from marginals.publishing.publishing import publish
 from models.errors import MarginalsError
 from small_release import contents, marginals_command

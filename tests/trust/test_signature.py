@@ -26,7 +26,7 @@ from marginals import BundleError, InputError, Release
 from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key
 from marginals.commands.main import main
 from minisign_programs import Keys, make_keys, write_keys, write_stub
-from small_release import COMMAND, contents, marginals_command, write_config
+from small_release import COMMAND, contents, interruptible, marginals_command, write_config
 
 SEED = 20260103
 MISSING = "minisign is not installed, or older than 0.10"
@@ -117,6 +117,7 @@ def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: Ke
     ours, rng = keys("ours"), random.Random(SEED)
     release.write(tmp_path / "release", sign=ours.secret)
     file, key = tmp_path / "release" / SIGNATURE, public_key(ours.public)
+    descriptor = (tmp_path / "release" / "datapackage.json").read_bytes()
     whole = file.read_bytes()
     changes = [(place, change) for place in range(len(whole)) for change in (1, 2, 32, 128, rng.randrange(1, 256))]
     contents = [whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :] for place, change in changes]
@@ -124,11 +125,14 @@ def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: Ke
     contents += [whole + b"\n", whole + b" ", whole[:-1] + b"\r\n", whole * 2, b"\n" + whole, whole.replace(b"=", b"")]
     slow = (tmp_path / "bin").exists()  # the stub, which Python runs
     for content in contents[:: 29 if slow else 1]:
-        file.write_bytes(content)
         with pytest.raises(BundleError, match=SIGNATURE):
-            check_signature(file.parent, key)
-    file.write_bytes(whole)
-    check_signature(file.parent, key)
+            check_signature(descriptor, content, key)
+    check_signature(descriptor, whole, key)
+    with pytest.raises(BundleError, match=r"it is not the signature of this datapackage\.json"):
+        check_signature(descriptor + b" ", whole, key)
+    for content in contents[:2]:
+        file.write_bytes(content)
+        assert not marginals.verify(file.parent, key=ours.public).ok
 
 
 def test_a_bundle_that_was_changed_and_sealed_anew_is_refused(release: Release, keys: KeysOf, tmp_path: Path) -> None:
@@ -229,12 +233,15 @@ def test_minisign_is_called_with_these_arguments_only(release: Release, stub: Pa
     release.write(tmp_path / "release", sign=ours.secret)
     marginals.verify(tmp_path / "release", key=ours.text)
     signing, checking = map(literal_eval, stub.read_text().splitlines())
-    beside, folder, comment = Path(signing[-1]).parent, tmp_path / "release", "anonymized marginals"
+    beside, apart, comment = Path(signing[-1]).parent, Path(checking[-1]).parent, "anonymized marginals"
     assert beside.parent == tmp_path
     files = ["-x", str(beside / SIGNATURE), "-m", str(beside / "datapackage.json")]
     assert signing == ["-S", "-s", str(ours.secret), "-c", comment, "-t", comment, *files]
-    files = ["-x", str(folder / SIGNATURE), "-m", str(folder / "datapackage.json")]
+    assert not apart.is_relative_to(tmp_path / "release"), "it checks what was read, not what lies there by now"
+    files = ["-x", str(apart / SIGNATURE), "-m", str(apart / "datapackage.json")]
     assert checking == ["-V", "-q", "-P", ours.text, *files]
+    assert not beside.exists()
+    assert not apart.exists()
 
 
 @pytest.mark.parametrize(("mode", "told"), [("1", "exit status 1"), ("2", "status 2"), ("rubbish", "not a signature")])
@@ -277,7 +284,8 @@ def test_a_program_that_does_not_end_is_ended(
     release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("marginals.bundle.signature._SECONDS", 0.5)
-    monkeypatch.setenv("STUB", "hang")
+    # A shell is there at once, however busy the machine is.
+    (stub.parent / "minisign").write_text(f"#!/bin/sh\necho called > {stub}\nexec /bin/sleep 60\n")
     with pytest.raises(InputError, match="did not end within"):
         release.write(tmp_path / "release", sign=write_keys(tmp_path, "ours").secret)
     assert stub.exists()
@@ -297,7 +305,7 @@ def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     command = [*COMMAND, "publish", str(config), "--out", str(place / "release"), "--sign", str(ours.secret)]
     for number in (signal.SIGKILL, signal.SIGINT):
-        with subprocess.Popen(command, stdout=-1, stderr=-1, env=environment) as process:
+        with subprocess.Popen(command, stdout=-1, stderr=-1, env=environment, preexec_fn=interruptible) as process:
             latest = time.monotonic() + 60
             while not stub.exists() and time.monotonic() < latest:
                 time.sleep(0.01)

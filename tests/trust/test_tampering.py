@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import marginals
-from marginals.bundle.bundle_files import read_bundle
+from marginals.bundle.reading import read_bundle
 from marginals.bundle.seal import SEAL
 from small_release import write_config
 

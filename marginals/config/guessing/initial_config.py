@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from checks.diversity.l_diversity import parse_diversity
+from marginals.bundle.target import release_at
 from marginals.config.guessing.column_guess import Guess, guess, settled
 from marginals.config.guessing.rarity import RARE
 from marginals.errors import InputError
@@ -62,7 +63,7 @@ class InitialConfig:
     def keep_apart(self, path: Path, source: Path) -> None:
         """Raise InputError where writing to `path` would replace the table, add to it, or change a bundle."""
         for file in self.files(path):
-            keep_apart(file, (source,))
+            keep_apart(file, (source,), release_at)
 
     def write(self, path: Path) -> list[Path]:
         """Write the config to `path` and the hierarchies beside it; returns all files, the config last.

@@ -19,9 +19,8 @@ from html_pages import Page
 from marginals import Attribute, Table
 from marginals.attacks import composition as composition_module
 from marginals.attacks.disclosure_measures import Threshold, conclusions
-from marginals.bundle.bundle_files import write_bundle
+from marginals.bundle.agreement import union
 from marginals.bundle.content import BundleContent
-from marginals.bundle.verification import union
 from marginals.commands.main import main
 from marginals.pages import release_page as report
 from marginals.pages.release_page import report_html
@@ -32,6 +31,7 @@ from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
 from models.tables.margin import Margin
+from written_bundles import write_bundle
 
 
 def run(*arguments: object) -> Result:

@@ -15,11 +15,11 @@ from checks.claims.claim import KCombinatorial, KLink, MaxentDiversity
 from checks.diversity.l_diversity import parse_diversity
 from checks.finding import Verdict
 from marginals import Attribute, InputError, Table
-from marginals.bundle.bundle_files import write_bundle
 from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
 from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
+from written_bundles import write_bundle
 
 
 def people(rows: int = 400, seed: int = 1) -> pd.DataFrame:

@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from marginals.bundle.target import OutputFolder
 from marginals.commands.main import main
 from marginals.errors import InputError
 from marginals.example import frame, release
-from marginals.files.output import OutputFile, OutputFolder
+from marginals.files.output import OutputFile
 
 CONFIG = """
 data.path = "people.csv"
@@ -291,7 +292,9 @@ def test_init_takes_a_folder_and_leaves_it_alone(folder: Path) -> None:
     shutil.copy(folder / "people.csv", folder / "parts" / "b.csv")
     result = run("init", "parts", "-o", "new.toml")
     assert result.exit_code == 0, result.output
-    assert marginals.read_config("new.toml").data.resolve() == folder / "parts"
+    path = marginals.read_config("new.toml").source.path
+    assert path is not None
+    assert path.resolve() == folder / "parts"
     for out in ("parts/a.csv", "rel/new.toml"):
         before = contents(folder)
         assert run("init", "parts", "-o", out, "--force").exit_code == 2

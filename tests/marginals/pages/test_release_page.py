@@ -20,8 +20,8 @@ from checks.claims.claim import KLink
 from checks.finding import Finding, Verdict
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role
-from marginals.bundle.bundle_files import read_bundle, write_bundle
 from marginals.bundle.content import BundleContent, Utility
+from marginals.bundle.reading import read_bundle
 from marginals.commands.main import main
 from marginals.pages.pictures import finest_pairs, interaction_picture, tree_picture
 from marginals.pages.release_page import report_html
@@ -32,6 +32,7 @@ from models.tables.hierarchy import Hierarchy
 from models.tables.margin import Margin
 from small_release import write_config
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
+from written_bundles import write_bundle
 
 SCRIPT = "<script>alert(1)</script>"
 NASTY = (SCRIPT, "</title><img src=x onerror=alert(1)>", 'a "b" & c', "{{ 7 * 7 }}", "' onload='alert(1)")

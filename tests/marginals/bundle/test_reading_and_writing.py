@@ -17,9 +17,10 @@ import pytest
 
 import marginals
 from marginals import Attribute, BundleError, InputError, Policy, Release
-from marginals.bundle.bundle_files import read_bundle, write_bundle
 from marginals.bundle.content import BundleContent
+from marginals.bundle.reading import read_bundle
 from models.graphs.collection import Collection
+from written_bundles import write_bundle
 
 
 def people(rows: int = 600) -> pd.DataFrame:

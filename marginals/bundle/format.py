@@ -1,0 +1,20 @@
+"""The format of a bundle: how its files are called, and the most that is read of them."""
+
+DESCRIPTOR = "datapackage.json"
+REPORT = "report.html"
+FORMAT = 1
+"""Version of the format."""
+
+MAX_DESCRIPTOR_BYTES = 16 << 20
+MAX_SIGNATURE_BYTES = 1 << 14
+"""Of a seal, a signature or a key."""
+MAX_FILE_BYTES = 128 << 20
+MAX_BYTES = 256 << 20
+"""Of all resources."""
+MAX_RESOURCES = 1000
+MAX_ATTRIBUTES = 200
+MAX_LEVELS = 100
+MAX_LABELS = 10_000_000
+"""Of all hierarchies, each base value's generalizations counted."""
+MAX_CLAIMS = 100
+MAX_ROWS = 10**15

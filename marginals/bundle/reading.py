@@ -1,0 +1,228 @@
+"""Reading a bundle: from its bytes to what it publishes. Nothing is trusted that its files say."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checks.claims.claim import Claim, MaxentDiversity, parse_claim
+from marginals.bundle.agreement import check_agreement
+from marginals.bundle.content import TITLE, BundleContent, Utility
+from marginals.bundle.descriptor import has_hash, is_number, is_table
+from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LABELS, MAX_LEVELS, MAX_ROWS
+from marginals.bundle.snapshot import Snapshot
+from marginals.errors import BundleError
+from marginals.printable import printable
+from marginals.tables.attribute import COUNT, Role
+from models.arrays import CodeArray, CountArray, smallest_code_dtype
+from models.errors import DomainMismatchError, HierarchyError, MarginalsError
+from models.graphs.collection import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+
+_BATCH = 1 << 16
+"""Rows of a CSV file that are held as text at a time."""
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")
+"""Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
+
+
+def read_bundle(folder: Path) -> BundleContent:
+    """What the bundle in a folder publishes.
+
+    Raises InputError where the folder holds no bundle, and BundleError, naming the file, where it holds a bad one.
+    """
+    return content_of(Snapshot.of(folder))
+
+
+def content_of(snapshot: Snapshot) -> BundleContent:
+    """What a bundle publishes, after looking at everything in it that can be wrong, its report aside.
+
+    Raises BundleError, naming the file.
+    """
+    descriptor = snapshot.descriptor
+    roles = _roles(descriptor.release)
+    hierarchies = _hierarchies(snapshot, roles)
+    domain = Domain.of({name: hierarchies[name] for name in roles})
+    tables: dict[str, ContingencyTable] = {}
+    for resource in descriptor.resources:
+        if "marginal" in resource:
+            tables[resource["path"]] = _marginal(snapshot, resource, domain)
+        elif not is_table(resource) and has_hash(resource):
+            snapshot.listed_content(resource)
+    if not tables:
+        raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
+    _agree(tables, descriptor.release)
+    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
+    claims, utility = _claims(descriptor.release, roles), _utility(descriptor.release)
+    return BundleContent(collection, roles, claims, utility, _title(descriptor.package))
+
+
+def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The header and rows of a CSV resource, one after the other, all as wide as the header."""
+    path: str = resource["path"]
+    content = snapshot.listed_content(resource)
+    if not content:
+        raise BundleError(path, "it is empty")
+    width = None
+    try:
+        lines = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+        for number, row in enumerate(csv.reader(lines, strict=True), 1):
+            if width is not None and len(row) != width:
+                raise BundleError(path, f"row {number} has {len(row)} fields where the header has {width}")
+            width = len(row)
+            yield row
+    except (UnicodeDecodeError, csv.Error):
+        raise BundleError(path, "it is not valid CSV in UTF-8") from None
+
+
+def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
+    attributes = release.get("attributes")
+    if not isinstance(attributes, dict) or not attributes:
+        raise BundleError(DESCRIPTOR, "release.attributes must name the attributes")
+    if len(attributes) > MAX_ATTRIBUTES:
+        raise BundleError(DESCRIPTOR, f"there are more than the {MAX_ATTRIBUTES} attributes that are read")
+    if COUNT in attributes:
+        raise BundleError(DESCRIPTOR, f"an attribute {COUNT!r} would give marginals two columns of this name")
+    roles = {}
+    for name, described in attributes.items():
+        role = described.get("role") if isinstance(described, dict) else None
+        if role not in (Role.QUASI_IDENTIFIER.value, Role.SENSITIVE.value):
+            raise BundleError(DESCRIPTOR, f"release.attributes.{name}.role must be quasi-identifier or sensitive")
+        roles[name] = Role(role)
+    return roles
+
+
+def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hierarchy]:
+    hierarchies: dict[str, Hierarchy] = {}
+    left = MAX_LABELS
+    for resource in snapshot.descriptor.resources:
+        if "hierarchy" not in resource:
+            continue
+        path, described = resource["path"], resource["hierarchy"]
+        attribute = described.get("attribute") if isinstance(described, dict) else None
+        if not isinstance(attribute, str) or attribute not in roles or attribute in hierarchies:
+            raise BundleError(path, "it must be the one hierarchy of an attribute of the release")
+        rows = _rows(snapshot, resource)
+        header = next(rows)
+        if len(header) > MAX_LEVELS or header != [f"level{level}" for level in range(len(header))]:
+            raise BundleError(path, f"its header must be level0,level1,..., and not more than {MAX_LEVELS} of them")
+        paths = list(islice(map(tuple, rows), left // len(header) + 1))
+        left -= len(paths) * len(header)
+        if left < 0:
+            raise BundleError(path, f"the hierarchies have more than the {MAX_LABELS} labels that are read")
+        try:
+            hierarchies[attribute] = Hierarchy.from_rows(paths)
+        except HierarchyError as error:
+            raise BundleError(path, f"{error} (the header not counted)") from None
+    for attribute in roles:
+        if attribute not in hierarchies:
+            raise BundleError(DESCRIPTOR, f"the attribute {attribute!r} has no hierarchy among the resources")
+    return hierarchies
+
+
+def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -> ContingencyTable:
+    path, described = resource["path"], resource["marginal"]
+    levels = described.get("levels") if isinstance(described, dict) else None
+    if not isinstance(levels, dict) or not levels:
+        raise BundleError(path, "marginal.levels must give a level for each attribute")
+    try:
+        margin = domain.margin(domain.mask(levels))
+    except DomainMismatchError as error:
+        raise BundleError(path, f"marginal.levels: {error}") from None
+    rows = _rows(snapshot, resource)
+    header = next(rows)
+    if sorted(header[:-1]) != sorted(levels) or header[-1:] != [COUNT]:
+        raise BundleError(path, "its header must be the attributes of marginal.levels, then count")
+    batches: list[list[CodeArray]] = []
+    read = 0
+    while batch := list(islice(rows, _BATCH)):
+        *columns, counted = zip(*batch)
+        codes = [
+            _codes(path, read, domain, attribute, levels[attribute], column)
+            for attribute, column in zip(header, columns)
+        ]
+        batches.append([*codes, _counts(path, read, counted)])
+        read += len(batch)
+    joined = [np.concatenate(parts) for parts in zip(*batches)] or [np.zeros(0, dtype=np.int64) for _ in header]
+    if joined[-1].sum(dtype=np.float64) > MAX_ROWS:
+        raise BundleError(path, f"its counts sum to more than the {MAX_ROWS} rows that are counted exactly")
+    by_attribute = {attribute: found for attribute, found in zip(header, joined[:-1]) if attribute in margin}
+    table = ContingencyTable.from_cells(domain, margin, by_attribute, joined[-1])
+    if len(table) != read:
+        raise BundleError(path, "a cell stands in two rows")
+    if not is_number(described.get("total"), table.total):
+        raise BundleError(path, f"its counts sum to {table.total}, which is not its marginal.total")
+    return table
+
+
+def _codes(path: str, before: int, domain: Domain, attribute: str, level: int, labels: Sequence[str]) -> CodeArray:
+    """The codes of some rows' labels. before: how many rows came before them."""
+    hierarchy = domain.hierarchy(attribute)
+    found = np.array([-1 if (code := hierarchy.code(label, level)) is None else code for label in labels])
+    if (unknown := np.flatnonzero(found < 0)).size:
+        problem = f"has a value of {attribute!r} that its hierarchy lacks at level {level}"
+        raise BundleError(path, f"row {before + int(unknown[0]) + 1} {problem}")
+    return found.astype(smallest_code_dtype(hierarchy.size(level)))
+
+
+def _counts(path: str, before: int, stated: Sequence[str]) -> CountArray:
+    for number, count in enumerate(stated, before + 1):
+        if not _COUNT.fullmatch(count):
+            raise BundleError(path, f"the count in row {number} is not a whole number from 1 on and below 10^15")
+    return np.array([int(count) for count in stated], dtype=np.int64)
+
+
+def _agree(tables: Mapping[str, ContingencyTable], release: Mapping[str, Any]) -> None:
+    """Raise BundleError unless all totals are those of the release and the marginals agree."""
+    for path, table in tables.items():
+        if not is_number(release.get("rows"), table.total):
+            raise BundleError(path, f"it counts {table.total} rows, which is not release.rows")
+    check_agreement(tables)
+
+
+def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Claim, ...]:
+    stated = release.get("privacy", [])
+    if not isinstance(stated, list) or not all(isinstance(claim, dict) for claim in stated):
+        raise BundleError(DESCRIPTOR, "release.privacy must be a list of claims")
+    if len(stated) > MAX_CLAIMS:
+        raise BundleError(DESCRIPTOR, f"release.privacy has more than the {MAX_CLAIMS} claims that are checked")
+    try:
+        claims = tuple(map(parse_claim, stated))
+    except MarginalsError as error:
+        raise BundleError(DESCRIPTOR, f"release.privacy: {error}") from None
+    for claim in claims:
+        if isinstance(claim, MaxentDiversity) and roles.get(claim.sensitive) is not Role.SENSITIVE:
+            raise BundleError(DESCRIPTOR, "release.privacy claims diversity for an attribute that is not sensitive")
+    return claims
+
+
+def _title(package: Mapping[str, Any]) -> str:
+    """What the package is called, on one line, as far as it is text; the title of packages without one."""
+    stated = package.get("title")
+    return printable(" ".join(stated.split())) if isinstance(stated, str) and stated.strip() else TITLE
+
+
+def _utility(release: Mapping[str, Any]) -> Utility | None:
+    stated = release.get("utility")
+    if not isinstance(stated, dict):
+        return None
+    kl_divergence, kl_suppressed, kl_best_table = (
+        _measure(stated.get(key)) for key in ("kl_divergence", "kl_suppressed", "kl_best_table")
+    )
+    if kl_divergence is None or kl_suppressed is None:
+        return None
+    return Utility(kl_divergence, kl_suppressed, kl_best_table)
+
+
+def _measure(stated: object) -> float | None:
+    """A number that a divergence can be, or None; whole numbers in JSON have no end."""
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or abs(stated) > MAX_ROWS:
+        return None
+    return float(stated)

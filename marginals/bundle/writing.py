@@ -1,0 +1,170 @@
+"""Writing a bundle: a Data Package of marginals and hierarchies that needs nothing of ours to be read.
+
+Writing is atomic: a bundle is made beside its target and moved there, so that a crash leaves the old one or none.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from marginals.bundle.content import BundleContent
+from marginals.bundle.descriptor import descriptor_bytes, digest, listed_report
+from marginals.bundle.format import DESCRIPTOR, FORMAT, MAX_BYTES, MAX_FILE_BYTES, REPORT
+from marginals.bundle.seal import SEAL, seal_of
+from marginals.bundle.signature import SIGNATURE, SecretKey, signature_of
+from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.target import require_replaceable
+from marginals.errors import InputError
+from marginals.files.atomic_file import replace_file
+from marginals.files.atomic_folder import replace_folder
+from marginals.files.links import resolved
+from marginals.tables.attribute import COUNT
+
+
+def write_bundle(content: BundleContent, folder: Path, page: bytes, key: SecretKey | None = None) -> None:
+    """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
+
+    page: its report, in HTML. A crash leaves the old bundle or none. Raises InputError for any other folder, for one with
+    other files beside the bundle, where nothing can be written, or where it cannot be signed.
+    """
+    try:
+        if key is not None:
+            _keep_apart(key, folder)
+        require_replaceable(folder)
+        files = bundle_files(content, page)
+        if max(map(len, files.values())) > MAX_FILE_BYTES or sum(map(len, files.values())) > MAX_BYTES:
+            problem = f"the release would be larger than the {MAX_BYTES} bytes that are read"
+            raise InputError(f"{problem}; set search.max_cells")
+        if key is not None:
+            files[SIGNATURE] = signature_of(files[DESCRIPTOR], key, folder)
+        replace_folder(folder, files)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
+    """Make this page the report of a bundle, whatever report it had or lacked; all else in it stays.
+
+    The descriptor names the new report, so a bundle that is signed must be signed again, by the key. It is first left
+    unsigned and forgets the old report, and names the new one last, so that a crash leaves a bundle that verifies.
+    Raises InputError where nothing can be written, or where the key is missing or does not sign.
+    """
+    snapshot = Snapshot.of(folder)
+    is_sealed = snapshot.is_sealed
+    if key is None and snapshot.is_signed:
+        raise InputError(
+            f"{folder} is signed, and another report would break its signature; write the page to a file of its own "
+            "(--out FILE), or sign the bundle again (--sign KEYFILE, in Python sign=)"
+        )
+    whole = snapshot.descriptor.with_report(page)
+    try:
+        signature = None
+        if key is not None:
+            _keep_apart(key, folder)
+            signature = signature_of(whole, key, folder / SIGNATURE)
+            (folder / SIGNATURE).unlink(missing_ok=True)
+        (folder / SEAL).unlink(missing_ok=True)
+        replace_file(folder / DESCRIPTOR, snapshot.descriptor.with_report(None))
+        replace_file(folder / REPORT, page)
+        replace_file(folder / DESCRIPTOR, whole)
+        if is_sealed:
+            replace_file(folder / SEAL, seal_of(whole))
+        if signature is not None:
+            replace_file(folder / SIGNATURE, signature)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+def _keep_apart(key: SecretKey, folder: Path) -> None:
+    if key.path.is_relative_to(resolved(folder)):
+        raise InputError(f"the secret key lies in {folder}, where all is published; keep it elsewhere")
+
+
+def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
+    """All files of a bundle by their paths in it, the signature aside. page: its report."""
+    files: dict[str, bytes] = {}
+    resources: list[dict[str, Any]] = []
+    names = _Names()
+    for table in sorted(content.collection.tables, key=lambda table: tuple(table.margin.items())):
+        name = names.new("-".join(f"{attribute}.{level}" for attribute, level in table.margin.items()))
+        path = f"marginals/{name}.csv"
+        files[path] = _csv([(*table.attributes, COUNT), *((*labels, count) for labels, count in table.cells())])
+        described = {"marginal": {"levels": dict(table.margin), "total": table.total}}
+        schema = {
+            "fields": [
+                *({"name": attribute, "type": "string"} for attribute in table.attributes),
+                {"name": COUNT, "type": "integer", "constraints": {"required": True, "minimum": 1}},
+            ],
+            "primaryKey": list(table.attributes),
+        }
+        resources.append(_resource(name, path, files[path], schema, described))
+    for attribute, hierarchy in content.domain.items():
+        name = names.new(f"hierarchy-{attribute}")
+        path = f"hierarchies/{name.removeprefix('hierarchy-')}.csv"
+        levels = [f"level{level}" for level in range(hierarchy.height + 1)]
+        files[path] = _csv([levels, *hierarchy.rows()])
+        schema = {"fields": [{"name": level, "type": "string"} for level in levels], "primaryKey": ["level0"]}
+        resources.append(_resource(name, path, files[path], schema, {"hierarchy": {"attribute": attribute}}))
+    release: dict[str, Any] = {
+        "format": FORMAT,
+        "rows": content.collection.cube.total,
+        "attributes": {name: {"role": content.roles[name].value} for name in content.domain.attributes},
+        "privacy": [claim.as_json() for claim in content.claims],
+    }
+    if content.utility is not None:
+        release["utility"] = content.utility.as_json()
+    files[REPORT] = page
+    release["report"] = listed_report(page)
+    package = {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": "anonymized-marginals",
+        "title": content.title,
+        "description": "Small generalized tables of counts over one table about people, private together.",
+        "resources": resources,
+        "release": release,
+    }
+    files[DESCRIPTOR] = descriptor_bytes(package)
+    files[SEAL] = seal_of(files[DESCRIPTOR])
+    return files
+
+
+class _Names:
+    """Resource names: what the Data Package standard allows, each used once."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def new(self, wish: str) -> str:
+        """A name like the one wished for that is not taken yet."""
+        slug = re.sub(r"[^a-z0-9._-]+", "_", wish.lower()).strip("._-")[:120] or "table"
+        name, number = slug, 2
+        while name in self._taken:
+            name, number = f"{slug}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+
+def _csv(rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _resource(
+    name: str, path: str, content: bytes, schema: Mapping[str, Any], described: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "path": path,
+        "type": "table",
+        "format": "csv",
+        "mediatype": "text/csv",
+        "encoding": "utf-8",
+        "bytes": len(content),
+        "hash": digest(content),
+        "schema": {**schema, "missingValues": []},
+        **described,
+    }

@@ -1,0 +1,310 @@
+"""A bundle is read once: whatever happens to its folder meanwhile, a verdict is about one state of it."""
+
+import hashlib
+import json
+import os
+import shutil
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+import pytest
+
+import marginals
+from file_accesses import watched
+from marginals import BundleError, InputError
+from marginals.bundle import signature
+from marginals.bundle.seal import seal_of
+from marginals.bundle.signature import SIGNATURE
+from marginals.bundle.snapshot import Snapshot
+from marginals.example import release
+from minisign_programs import Keys, write_keys
+from small_release import contents
+
+Exchange = Callable[[Path], object]
+T = TypeVar("T")
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return write_keys(tmp_path, "ours")
+
+
+@pytest.fixture
+def genuine(tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A signed bundle; the one signature that verifies is that of its descriptor."""
+    folder = release.write(tmp_path / "genuine").path
+    assert folder is not None
+    descriptor = (folder / "datapackage.json").read_bytes()
+    number = b64decode(keys.text)[2:10]
+    lines = [b64encode(b"ED" + number + bytes(64)).decode(), b64encode(bytes(64)).decode()]
+    comment = "comment: anonymized marginals"
+    text = f"untrusted {comment}\n{lines[0]}\ntrusted {comment}\n{lines[1]}\n"
+    (folder / SIGNATURE).write_text(text)
+
+    def run(arguments: Sequence[str], asks: bool) -> int:
+        assert not asks
+        signed, made = (Path(arguments[arguments.index(option) + 1]) for option in ("-m", "-x"))
+        return 0 if (signed.read_bytes(), made.read_text()) == (descriptor, text) else 1
+
+    monkeypatch.setattr(signature, "_run", run)
+    assert marginals.verify(folder, key=keys.text).ok
+    return folder
+
+
+@pytest.fixture
+def forged(genuine: Path, tmp_path: Path) -> Path:
+    """The same with weaker claims and another cell and page, their hashes made right; seal and signature are as before."""
+    folder = tmp_path / "forged"
+    shutil.copytree(genuine, folder)
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    package["release"]["privacy"] = [{"criterion": "k-link", "k": 1}]
+    table = next(resource for resource in package["resources"] if "marginal" in resource)
+    (folder / table["path"]).write_bytes((folder / table["path"]).read_bytes().replace(b",5\n", b",6\n", 1))
+    (folder / "report.html").write_text("<!doctype html>All is well.")
+    for listed in (table, package["release"]["report"]):
+        content = (folder / listed["path"]).read_bytes()
+        listed.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    return folder
+
+
+def accesses(place: Path, work: Callable[[], object]) -> list[Path]:
+    """The files and folders of a bundle that something opens and lists, in order."""
+    opened: list[Path] = []
+    with watched(place, opened.append):
+        work()
+    return opened
+
+
+def exchanging(place: Path, number: int, exchange: Exchange) -> Callable[[Path], None]:
+    """What exchanges something just before the access of this number."""
+    left = number
+
+    def watcher(_: Path) -> None:
+        nonlocal left
+        if left == 0:
+            exchange(place)
+        left -= 1
+
+    return watcher
+
+
+def outcomes(start: Path, place: Path, exchange: Exchange, work: Callable[[], T]) -> list[T]:
+    """What some work answers when a bundle is exchanged just before its first, second, ... last access."""
+    shutil.copytree(start, place)
+    count = len(accesses(place, work))
+    assert count > 6
+    answers = []
+    for number in range(count):
+        shutil.rmtree(place)
+        shutil.copytree(start, place)
+        with watched(place, exchanging(place, number, exchange)):
+            answers.append(work())
+    shutil.rmtree(place)
+    return answers
+
+
+def folder_of(other: Path) -> Exchange:
+    """The whole folder is exchanged for a copy of another, as a publisher replaces a release."""
+
+    def exchange(place: Path) -> None:
+        shutil.copytree(other, place.with_name("fresh"))
+        place.rename(place.with_name("old"))
+        place.with_name("fresh").rename(place)
+        shutil.rmtree(place.with_name("old"))
+
+    return exchange
+
+
+def file_of(other: Path, path: str) -> Exchange:
+    """One file is overwritten by that of another bundle."""
+    return lambda place: shutil.copy(other / path, place / path)
+
+
+def exchanges(other: Path, start: Path) -> list[Exchange]:
+    """All files at once, or one of those that differ."""
+    files = contents(start)
+    differ = [path for path, content in contents(other).items() if files.get(path) != content]
+    assert len(differ) > 2
+    return [folder_of(other), *(file_of(other, path) for path in differ)]
+
+
+@pytest.mark.parametrize("with_key", [True, False])
+@pytest.mark.parametrize("forged_first", [True, False])
+def test_whatever_is_exchanged_while_a_bundle_is_verified_no_claim_passes_that_was_not_signed(
+    genuine: Path, forged: Path, keys: Keys, tmp_path: Path, forged_first: bool, with_key: bool
+) -> None:
+    """Forged claims with the signature that was there a moment later, or a forged table beside the genuine descriptor."""
+    start, other = (forged, genuine) if forged_first else (genuine, forged)
+    key = keys.text if with_key else None
+    right = marginals.verify(genuine, key=key).as_json()
+    assert right["ok"]
+    assert not marginals.verify(forged, key=key).checks[0].holds
+    passed = 0
+    for exchange in exchanges(other, start):
+        for answer in outcomes(
+            start, tmp_path / "place", exchange, lambda: marginals.verify(tmp_path / "place", key=key)
+        ):
+            assert not answer.checks[0].holds or answer.as_json() == right
+            passed += answer.ok
+    assert passed or forged_first, "what is exchanged after it was read is the genuine bundle"
+
+
+def test_what_is_opened_while_it_is_exchanged_is_one_of_both_or_refused(
+    genuine: Path, forged: Path, tmp_path: Path
+) -> None:
+    def what(folder: Path) -> Any:
+        try:
+            opened = marginals.open_release(folder)
+        except BundleError:
+            return None
+        return opened.claims, [list(table.cells()) for table in opened.collection.tables]
+
+    bare = tmp_path / "bare"
+    shutil.copytree(forged, bare)
+    for name in ("datapackage.json.sha256", SIGNATURE):
+        (bare / name).unlink()
+    package = json.loads((bare / "datapackage.json").read_bytes())
+    package["release"]["privacy"] = []
+    (bare / "datapackage.json").write_text(json.dumps(package))
+    states = [what(genuine), what(bare)]
+    for start, other in ((genuine, bare), (bare, genuine)):
+        for exchange in (folder_of(other), file_of(other, "datapackage.json")):
+            assert set(map(repr, outcomes(start, tmp_path / "place", exchange, lambda: what(tmp_path / "place")))) <= {
+                *map(repr, states),
+                "None",
+            }
+
+
+def test_a_bundle_that_is_replaced_meanwhile_is_not_called_tampered_with(genuine: Path, tmp_path: Path) -> None:
+    """A publisher who writes the release again while somebody verifies it."""
+    other = release.write(tmp_path / "other").path
+    assert other is not None
+    exchange = folder_of(other)
+    for answer in outcomes(genuine, tmp_path / "place", exchange, lambda: marginals.verify(tmp_path / "place")):
+        if not answer.ok:
+            assert answer.checks[0].worst == {
+                "file": "place",
+                "problem": "it was replaced while it was read; read it again",
+            }
+
+
+def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
+    """By whatever reads a bundle, its report and signature included."""
+    files = Counter({genuine / path: 1 for path in contents(genuine)})
+    folders = [genuine, genuine / "hierarchies", genuine / "marginals"]
+    for work in (
+        lambda: marginals.verify(genuine, key=keys.text),
+        lambda: marginals.verify(genuine),
+        lambda: marginals.verify(genuine, claims=["k-link=2"]),
+        lambda: marginals.open_release(genuine),
+    ):
+        opened = accesses(genuine, work)
+        assert Counter(path for path in opened if path.is_file()) == files
+        assert sorted(path for path in opened if path.is_dir()) == folders
+
+
+def test_a_report_is_put_into_what_was_read_once(genuine: Path) -> None:
+    (genuine / SIGNATURE).unlink()
+    before = contents(genuine)
+    opened = marginals.open_release(genuine)
+    reads = [path for path in accesses(genuine, opened.write_report) if str(path.relative_to(genuine)) in before]
+    assert Counter(reads) == Counter({genuine / path: 1 for path in before})
+    assert contents(genuine) == before
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a descriptor says, and seal it anew."""
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    change(package)
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    (folder / "datapackage.json.sha256").write_bytes(seal_of((folder / "datapackage.json").read_bytes()))
+    (folder / SIGNATURE).unlink(missing_ok=True)
+
+
+def problem(folder: Path) -> str:
+    (finding,) = marginals.verify(folder).checks
+    assert finding.worst is not None
+    return f"{finding.worst['file']}: {finding.worst['problem']}"
+
+
+def test_a_file_with_two_paths_is_one_file_read_once(genuine: Path) -> None:
+    """Whichever size each of them states."""
+    content = (genuine / "report.html").read_bytes()
+    listed = {"path": "./report.html", "hash": "sha256:" + hashlib.sha256(content).hexdigest()}
+    for size in (len(content), 1):
+        edit(
+            genuine,
+            lambda package, size=size: package.update(resources=[*package["resources"], {**listed, "bytes": size}]),
+        )  # type: ignore[misc]
+        opened = accesses(genuine, lambda: marginals.verify(genuine))
+        assert opened.count(genuine / "report.html") == 1
+        assert marginals.verify(genuine).ok is (size == len(content))
+        edit(genuine, lambda package: package["resources"].pop())
+
+
+def test_resources_that_claim_less_than_nothing_leave_no_room_for_more(genuine: Path) -> None:
+    """The bound on all bytes that are read is on their sum without those."""
+    more = [{"path": f"{number}.bin", "bytes": 100 << 20, "hash": "sha256:0"} for number in range(3)]
+    edit(genuine, lambda package: package["resources"].extend([*more, {"path": "x", "bytes": -(1 << 40)}]))
+    assert "more than the 268435456 bytes that are read of a bundle" in problem(genuine)
+
+
+@pytest.mark.parametrize("size", [10**400, 10**18, -1, True, None, "5", 5.0])
+def test_a_report_of_no_possible_size_is_one_sentence(genuine: Path, size: object) -> None:
+    edit(genuine, lambda package: package["release"]["report"].update(bytes=size))
+    assert problem(genuine).startswith("report.html: ")
+
+
+def test_a_file_that_is_larger_than_it_says_is_not_read(genuine: Path) -> None:
+    file = next((genuine / "marginals").iterdir())
+    with file.open("ab") as stream:
+        stream.truncate(1 << 32)
+    read = Snapshot.of(genuine).files[PurePosixPath(file.relative_to(genuine))]
+    assert (read.content, read.size) == (b"", 1 << 32)
+    with pytest.raises(BundleError, match="it has 4294967296 bytes where the descriptor says") as error:
+        marginals.open_release(genuine)
+    assert error.value.file == f"marginals/{file.name}"
+
+
+def test_links_within_a_bundle_are_followed_and_those_out_of_it_are_not(genuine: Path, tmp_path: Path) -> None:
+    file = next((genuine / "marginals").iterdir())
+    kept = tmp_path / "kept.csv"
+    shutil.copy(file, kept)
+    # The copy in the folder is declared as well, by the hash that it has.
+    (genuine / "table.csv").write_bytes(kept.read_bytes())
+    listed = {"path": "table.csv", "bytes": kept.stat().st_size}
+    listed["hash"] = "sha256:" + hashlib.sha256(kept.read_bytes()).hexdigest()
+    edit(genuine, lambda package: package["resources"].append(listed))
+    file.unlink()
+    file.symlink_to(genuine / "table.csv")
+    assert marginals.verify(genuine).ok
+    for target, why in (
+        (kept, "its path leads out of the bundle"),
+        (file, "it is a link that leads to itself"),
+        (genuine / "none.csv", "there is no such file"),
+    ):
+        file.unlink()
+        file.symlink_to(target)
+        assert problem(genuine) == f"marginals/{file.name}: {why}"
+
+
+def test_nobody_waits_for_a_pipe_that_takes_the_place_of_a_file(genuine: Path) -> None:
+    """Even where it comes after the file was looked at."""
+    file = next((genuine / "marginals").iterdir())
+
+    def pipe(path: Path) -> None:
+        if path == file:
+            file.unlink()
+            os.mkfifo(file)
+
+    with watched(genuine, pipe), pytest.raises(BundleError, match="it is not a file"):
+        marginals.open_release(genuine)
+
+
+def test_a_release_is_named_before_it_is_verified() -> None:
+    with pytest.raises(InputError, match="name the folder"):
+        marginals.verify()
