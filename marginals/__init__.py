@@ -47,6 +47,9 @@ if TYPE_CHECKING:
         SelectionError,
         TooManyCellsError,
     )
+    from models.search.selection import Selection, select
+    from models.tables.contingency_table import ContingencyTable
+    from models.tables.domain import Domain
     from models.tables.hierarchy import Hierarchy
 
 __version__ = "0.1.0"
@@ -54,10 +57,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Attribute",
     "BundleError",
+    "ContingencyTable",
     "ContradictionError",
     "CriterionError",
     "DisclosureRule",
     "DisclosureRuleError",
+    "Domain",
     "DomainMismatchError",
     "Hierarchy",
     "HierarchyError",
@@ -72,6 +77,7 @@ __all__ = [
     "RiskAssessment",
     "Role",
     "Rows",
+    "Selection",
     "SelectionError",
     "SensitivityError",
     "Table",
@@ -92,6 +98,7 @@ __all__ = [
     "read_hierarchy",
     "read_rows",
     "read_table",
+    "select",
     "sweep",
     "verify",
 ]
@@ -99,10 +106,12 @@ __all__ = [
 _HOMES = {
     "Attribute": "marginals.tables.attribute",
     "BundleError": "marginals.errors",
+    "ContingencyTable": "models.tables.contingency_table",
     "ContradictionError": "models.errors",
     "CriterionError": "checks.errors",
     "DisclosureRule": "marginals.disclosure.rules",
     "DisclosureRuleError": "checks.risk.errors",
+    "Domain": "models.tables.domain",
     "DomainMismatchError": "models.errors",
     "Hierarchy": "models.tables.hierarchy",
     "HierarchyError": "models.errors",
@@ -117,6 +126,7 @@ _HOMES = {
     "RiskAssessment": "marginals.risk.assessment",
     "Role": "marginals.tables.attribute",
     "Rows": "marginals.tables.rows",
+    "Selection": "models.search.selection",
     "SelectionError": "models.errors",
     "SensitivityError": "checks.risk.errors",
     "Table": "marginals.tables.table",
@@ -136,6 +146,7 @@ _HOMES = {
     "read_hierarchy": "marginals.config.release_toml",
     "read_rows": "marginals.tables.source",
     "read_table": "marginals.tables.source",
+    "select": "models.search.selection",
     "sweep": "marginals.anonymizers.sweeping",
     "verify": "marginals.bundle.verification",
 }

@@ -1,4 +1,4 @@
-"""The moves between valid decomposable collections, with the eight rules that keep them so (KG06 6.2, design 4.3).
+"""The moves between valid decomposable collections, with the eight rules that keep them so (KG06 6.2).
 
 A collection is valid when every margin holds a prefix L_1 .. L_r of each attribute it holds. Each move is allowed
 exactly when its result is again valid and decomposable.

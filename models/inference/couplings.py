@@ -1,4 +1,4 @@
-"""Gluings: how many rows two tables that agree on a separator put into a cell of their join.
+"""Couplings: how many rows two tables that agree on a separator put into a cell of their join.
 
 Only the separator says which row of one table is which row of the other. In the maximum-entropy distribution they meet
 in proportion; the most and the least of them that can meet are Frechet's bounds, separator cell by separator cell.
@@ -30,7 +30,7 @@ class Message(NamedTuple):
 
 
 class Coupling(Protocol):
-    """A way of coupling."""
+    """A way to join two tables that agree on a separator."""
 
     def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
         """Sum over a separator: shape (separator cells, n) and (separator cells, m) to (n, m)."""

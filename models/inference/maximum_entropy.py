@@ -1,4 +1,4 @@
-"""The maximum-entropy distribution of a decomposable collection, in closed form (KG06 Theorem 6.1, design 4.1).
+"""The maximum-entropy distribution of a decomposable collection, in closed form (KG06 Theorem 6.1).
 
     q(x) = prod_i p_Ei(x) / prod_j p_Sj(x) * prod_B 1 / leaves_B(x_B)
 
@@ -47,7 +47,7 @@ class MaximumEntropy:
 
     @cached_property
     def cross_entropy(self) -> float:
-        """-E_p[ln q] in nats, p the empirical distribution (design 4.2): only marginal entropies are needed."""
+        """-E_p[ln q] in nats, p the empirical distribution: only marginal entropies are needed."""
         entropy = self.cube.entropy
         return (
             sum(map(entropy, self.tree.cliques))

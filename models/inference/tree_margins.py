@@ -1,6 +1,6 @@
 """Margins of a calibrated tree: a separator between the attributes asked for, and what lies on either side of it.
 
-What lies beyond a separator is asked once and kept; most margins then are one product of two small matrices.
+What lies beyond a separator is computed once and kept; most margins then are one product of two small matrices.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,12 +22,12 @@ _Beyond: TypeAlias = tuple[Side, tuple[Item, ...]]
 """A side of a separator, and what is asked of the tree there."""
 
 _KEPT_BYTES = 1 << 27
-"""Memory for what is kept; beyond it everything is forgotten and asked again."""
+"""Memory of the cache; it is cleared when full."""
 
 
 @dataclass(eq=False)
 class Kept:
-    """Arrays by what they answer."""
+    """Bounded cache of margins; cleared when full."""
 
     arrays: dict[object, FloatArray] = field(default_factory=dict)
     size: int = 0
@@ -52,9 +52,9 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class TreeMargins:
-    """Margins over items that some clique holds, glued in one way.
+    """Margins over items that some clique shows, by one coupling.
 
-    parts: for some items the parts that their values are sorted into; the other items are told value by value.
+    parts: for some items the parts that their values are sorted into; margins show the other items value by value.
     """
 
     tree: CalibratedTree

@@ -150,7 +150,7 @@ def _fixes(collection: Collection, mask: int, cell: Mapping[str, Value]) -> bool
 
 
 def _relevant(collection: Collection, tree: JunctionTree, cell: Mapping[str, Value]) -> list[int]:
-    """The cliques that are left after those are cut off that know no more of the cell than their neighbour."""
+    """The cliques left after pruning leaves that add no attribute of the cell to their neighbour's."""
     domain = collection.domain
     asked = domain.mask({attribute: value.level for attribute, value in cell.items()})
     kept = set(range(len(tree.cliques)))

@@ -1,7 +1,5 @@
 """Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
 
-from collections.abc import Mapping
-
 from models.search.anneal import anneal
 from models.search.constraint import Constraint, MarginLimits, Refusal, RefusalScope, Unconstrained
 from models.search.exact import exact
@@ -12,16 +10,7 @@ from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDiv
 from models.search.problem import Problem, Stop, from_independence
 from models.search.result import SearchResult, Step, Strategy
 from models.search.selection import Selection, select
-
-STRATEGIES: Mapping[str, Strategy] = {
-    "greedy": forward,
-    "greedy-backward": backward,
-    "greedy-both": both,
-    "anneal": anneal,
-    "genetic": genetic,
-    "exact": exact,
-}
-"""The strategies by the names a policy uses."""
+from models.search.strategies import STRATEGIES
 
 __all__ = [
     "KL",

@@ -9,7 +9,7 @@ from models.tables.domain import Domain, Mask
 
 
 class RefusalScope(Enum):
-    """Which other collections a refusal refuses as well, so that a search may prune them.
+    """Which other collections are refused as well, so that a search may prune them.
 
     FINER: every collection that shows at least as much. LONGER: every collection whose junction tree holds this one's
     as a part, that is, which goes on from it in perfect sequence; FINER implies it. ITSELF: none.
@@ -21,7 +21,7 @@ class RefusalScope(Enum):
 
 
 class Refusal(NamedTuple):
-    """Why a collection may not be chosen, and how far that reaches."""
+    """Why a collection may not be chosen, and which others are refused with it."""
 
     reason: str
     scope: RefusalScope
@@ -30,20 +30,20 @@ class Refusal(NamedTuple):
 class Constraint(Protocol):
     """Any function of this shape.
 
-    pivot: what the constraint says of margins beyond each by itself depends on those alone that hold a vertex of
-    `pivot`, and these hang together in any junction tree. All vertices, or one attribute's first step, or none.
+    pivot: the vertices whose margins are judged jointly, and which are connected in any junction tree; all other margins
+    are judged one by one. All vertices, or one attribute's first step, or none.
     """
 
     @property
     def pivot(self) -> Mask:
-        """Whose margins are judged together."""
+        """The vertices whose margins are judged jointly."""
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """None when the collection with these maximal cliques may be chosen.
 
         new: the clique that the last move made; the other cliques were allowed before it. 0 where there is no such
-        clique, so that all must be looked at. A refusal because of a clique alone reaches FINER; with a new clique, FINER
-        is because of that clique alone, so that a search may never try it again.
+        clique, so that all must be looked at. A refusal because of a single clique has the scope FINER; with a new clique,
+        FINER means that this clique is the reason, so that a search may never try it again.
         """
 
 

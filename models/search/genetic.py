@@ -15,12 +15,12 @@ from models.search.greedy import LEAST_GAIN, Weight, forward
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult
 
-POPULATION, ELITE, MUTANTS = 40, 10, 8
-"""Individuals in a generation; of these the best, who live on, and those drawn anew."""
+POPULATION, ELITE, IMMIGRANTS = 40, 10, 8
+"""Population size, elites, random immigrants."""
 
 GENERATIONS = 40
 PATIENCE = 12
-"""Generations at most, and without improvement."""
+"""Largest number of generations, in all and without improvement."""
 
 SPREAD = 1.0
 """Standard deviation of the logarithm of a drawn factor."""
@@ -70,7 +70,7 @@ def genetic(problem: Problem, stop: Stop) -> SearchResult:
         before = population[0].value
         following = population[:ELITE]
         while len(following) < POPULATION and not stop():
-            following.append(born(drawn() if len(following) < ELITE + MUTANTS else _child(population, rng)))
+            following.append(born(drawn() if len(following) < ELITE + IMMIGRANTS else _child(population, rng)))
         population = sorted(following, key=lambda individual: individual.value)
         stale = 0 if population[0].value < before - LEAST_GAIN else stale + 1
     return replace(population[0].result, strategy="genetic", evaluated=evaluated)

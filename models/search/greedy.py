@@ -1,6 +1,6 @@
 """Stepwise search: always the allowed move that gains most.
 
-Forward adds, backward takes away, `both` does the one and then tries the other. Candidates for additions wait in a
+Forward search adds, backward search removes, `both` alternates. Candidates for additions wait in a
 priority queue. A move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued
 again; the others keep their place. A candidate the constraint refuses for good is dropped, one it refuses for now comes
 back after the next move.
@@ -28,7 +28,7 @@ Weight = Callable[[Move], float]
 """A positive factor on the gain of a move, by which a search may prefer it."""
 
 Candidate = tuple[float, int, "AddVertex | AddEdge", Change]
-"""Weighted gain with its sign turned, the clique that the move would make, the move, and what it brings."""
+"""Negative weighted gain (the heap key), the clique that the move would make, the move, and what it changes."""
 
 
 def evenly(move: Move) -> float:  # noqa: ARG001
@@ -39,7 +39,7 @@ def evenly(move: Move) -> float:  # noqa: ARG001
 def result_of(
     strategy: str, problem: Problem, position: Position, evaluated: int, steps: Iterable[Step]
 ) -> SearchResult:
-    """The result that a position is, valued anew from its junction tree."""
+    """The search result of a position; its value is computed anew from the junction tree."""
     model = MaximumEntropy(Collection.of(problem.cube, position.cliques))
     divergence = model.kl_divergence
     priced = isinstance(problem.objective, PenalizedDivergence)
@@ -84,7 +84,7 @@ class _Climb:
         return self.problem.constraint(self.position.cliques, 0) is None
 
     def removals(self) -> list[tuple[float, Move, Change]]:
-        """The moves that take something away but nothing that must stay, with their gains, best first."""
+        """The allowed removals that keep what must stay, with their gains, best first."""
         moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
         kept = [move for move in moves if self.problem.is_kept(self.position.cliques_after(move))]
         changes = [(move, self.position.change(move)) for move in kept]
@@ -172,7 +172,7 @@ def _pairs(vertex: int, others: int) -> set[AddVertex | AddEdge]:
 
 
 class _EachMargin:
-    """What a constraint says of each margin by itself."""
+    """A constraint on each margin by itself."""
 
     pivot: Mask = 0
 
@@ -188,7 +188,7 @@ class _EachMargin:
 
 
 def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResult:
-    """Add to the beginning while some allowed move gains."""
+    """Add to the initial collection while some allowed move gains."""
     climb = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
     climb.add_all(weight)
     return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
@@ -209,11 +209,10 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def backward(problem: Problem, stop: Stop) -> SearchResult:
-    """Show all that each margin by itself may show, then take away what costs least until the whole is allowed, and
-    while taking away gains.
+    """Backward elimination from the largest collection whose margins are each allowed.
 
-    Where some removals are allowed, the best of them is taken. Stopped before anything is allowed, it gives back the
-    beginning.
+    The cheapest removal is made until the whole collection is allowed, and while a removal gains. Where some removals are
+    allowed, the best of them is made. Stopped before anything is allowed, it returns the initial collection.
     """
     start = Position.of(problem.cube, problem.initial)
     climb = _Climb(replace(problem, constraint=_EachMargin(problem.constraint), objective=KL), start, stop)
@@ -234,10 +233,10 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def both(problem: Problem, stop: Stop) -> SearchResult:
-    """Forward and then back while either gains; then take one thing away, go forward again without it, and keep what is
-    better, until nothing is.
+    """Forward-backward search with single-removal restarts.
 
-    On the way, right after the removal, the collection need not be allowed.
+    When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition; the
+    first result that is better is kept, until none is. Right after the removal the collection need not be allowed.
     """
     best = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
     best.add_all()
@@ -265,9 +264,9 @@ def _reverse(move: Move) -> Move:
             return AddEdge(first, second)
         case RemoveVertex(vertex):
             return AddVertex(vertex)
-    raise ValueError(f"{move} takes nothing away")
+    raise ValueError(f"{move} is no removal")
 
 
 def _all_but(last: Move) -> Weight:
-    """Weights that put one move behind all others."""
+    """Weights that try one move only after all others."""
     return lambda move: 1e-9 if move == last else 1.0

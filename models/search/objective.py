@@ -34,7 +34,7 @@ class PenalizedDivergence:
 
 
 KL = PenalizedDivergence()
-"""The KL divergence from the data to the maxent distribution (design 4.2)."""
+"""The KL divergence from the data to the maxent distribution."""
 
 
 def aic(rows: int) -> PenalizedDivergence:

@@ -18,7 +18,7 @@ from models.tables.domain import Mask
 
 
 class Change(NamedTuple):
-    """What a move brings: KL divergence saved in nats, free parameters added, and the clique it makes (0: none)."""
+    """What a move changes: KL divergence saved in nats, free parameters added, and the clique it makes (0: none)."""
 
     divergence: float
     parameters: int
@@ -42,7 +42,7 @@ class Position:
         return cls(cube, InteractionGraph.of(cube.domain, cliques), cliques, divergence)
 
     def change(self, move: Move) -> Change:
-        """What an allowed move brings (design 4.2)."""
+        """What an allowed move changes."""
         match move:
             case AddEdge(first, second):
                 separator = move.separator(self.graph)

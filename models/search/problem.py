@@ -1,4 +1,4 @@
-"""What a search is asked: which data, what must hold, what counts as better, what must stay."""
+"""A search problem: the data, the constraint, the objective, the margins that must stay, and where a search starts."""
 
 from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
@@ -37,11 +37,11 @@ class Problem:
         for masks in (self.kept, self.initial):
             _ = Collection.of(self.cube, masks).junction_tree
         if not self.is_kept(self.initial):
-            raise SelectionError("a search must begin with all that is to be kept")
+            raise SelectionError("the start must show every margin that is to be kept")
 
     @property
     def initial(self) -> tuple[Mask, ...]:
-        """The collection a stepwise search begins with."""
+        """The collection that a stepwise search starts from."""
         return self.kept if self.start is None else self.start
 
     @property

@@ -18,6 +18,7 @@ from models.search.greedy import stepwise
 from models.search.objective import KL, LikelihoodRatio, Objective, aic, bic
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Strategy
+from models.search.strategies import STRATEGIES
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -31,17 +32,27 @@ CRITERIA: Mapping[str, Callable[[int], Objective]] = {
 }
 """Objectives by name, for a number of rows. With "kl" more is always better: only a limit on the margins ends it."""
 
+_STRATEGIES: Mapping[str, Strategy] = {"stepwise": stepwise, **STRATEGIES}
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A selected model and how it was found."""
+    """A selected model and how it was found.
+
+    >>> import numpy as np
+    >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "ab"})
+    >>> cells = dict(zip("ab", np.indices((2, 2)).reshape(2, -1)))
+    >>> selected = select(ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, cells, [9, 1, 1, 9]))
+    >>> selected.cliques, selected.degrees_of_freedom, sorted(selected.graph.edges)
+    ((('a', 'b'),), 0, [('a', 'b')])
+    """
 
     model: MaximumEntropy
     search: SearchResult
 
     def __repr__(self) -> str:
-        shown = "; ".join(" ".join(clique) for clique in self.cliques)
-        return f"Selection({shown}; deviance {self.deviance:.6g} on {self.degrees_of_freedom} degrees of freedom)"
+        cliques = "; ".join(" ".join(clique) for clique in self.cliques)
+        return f"Selection({cliques}; deviance {self.deviance:.6g} on {self.degrees_of_freedom} degrees of freedom)"
 
     @cached_property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
@@ -86,7 +97,7 @@ def _never() -> bool:
 def select(
     table: ContingencyTable,
     criterion: str | Objective = "bic",
-    strategy: Strategy = stepwise,
+    strategy: str | Strategy = stepwise,
     max_attributes: int | None = None,
     stop: Stop = _never,
     seed: int = 0,
@@ -96,8 +107,9 @@ def select(
     Every attribute stays in the model, at least by itself.
 
     criterion: "bic", "aic", "likelihood-ratio" (at 5 percent) or "kl", or an objective, such as
-    `LikelihoodRatio(rows, alpha)`. strategy: `stepwise`, or one of `models.search.STRATEGIES`. max_attributes: of a clique.
-    Raises SelectionError for an unknown criterion or a limit below 1.
+    `LikelihoodRatio(rows, alpha)`. strategy: "stepwise", or one of those of a policy ("greedy", "greedy-backward",
+    "greedy-both", "anneal", "genetic", "exact"), or a function of that shape. max_attributes: of a clique. Raises
+    SelectionError for an unknown criterion or strategy, or a limit below 1.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abc"})
@@ -110,6 +122,10 @@ def select(
         if criterion not in CRITERIA:
             raise SelectionError(f"there is no criterion {criterion!r}; there is {', '.join(CRITERIA)}")
         criterion = CRITERIA[criterion](table.total)
+    if isinstance(strategy, str):
+        if strategy not in _STRATEGIES:
+            raise SelectionError(f"there is no search strategy {strategy!r}; there is {', '.join(_STRATEGIES)}")
+        strategy = _STRATEGIES[strategy]
     if max_attributes is not None and max_attributes < 1:
         raise SelectionError(
             f"max_attributes must be at least 1, since every attribute is in the model; got {max_attributes}"
@@ -119,8 +135,8 @@ def select(
     domain = cube.domain
     apart = tuple(own for own in domain.attribute_masks if own)
     constraint = MarginLimits(domain, max_attributes=max_attributes)
-    found = strategy(Problem(cube, constraint, criterion, kept=apart, seed=seed), stop)
-    return Selection(MaximumEntropy(Collection.of(cube, found.cliques)), found)
+    result = strategy(Problem(cube, constraint, criterion, kept=apart, seed=seed), stop)
+    return Selection(MaximumEntropy(Collection.of(cube, result.cliques)), result)
 
 
 def _at_one_level(table: ContingencyTable) -> ContingencyTable:

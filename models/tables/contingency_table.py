@@ -32,6 +32,13 @@ class ContingencyTable:
     codes: one array for each attribute of `attributes` (the domain's order), shape (cells,), the value's code at the
     margin's level. counts: shape (cells,), positive. Cells are distinct and ascend lexicographically. Arrays are copied in.
     Raises DomainMismatchError where this is not so; `from_cells` takes cells in any order.
+
+    >>> from models.tables.hierarchy import Hierarchy
+    >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
+    >>> codes = {"sex": np.array([0, 1, 1]), "smoker": np.array([0, 0, 1])}
+    >>> table = ContingencyTable.from_cells(domain, {"sex": 0, "smoker": 0}, codes, [12, 7, 5])
+    >>> list(table.rolled_up({"sex": 0}).cells())
+    [(('f',), 12), (('m',), 12)]
     """
 
     domain: Domain

@@ -36,7 +36,14 @@ def vertices_of(mask: Mask) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Domain:
-    """Attributes in their order, each with its hierarchy. Raises DomainMismatchError on a repeated attribute."""
+    """Attributes in their order, each with its hierarchy. Raises DomainMismatchError on a repeated attribute.
+
+    >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "age": Hierarchy.from_intervals(["0", "19"], [5, 10])})
+    >>> domain
+    Domain(sex: 2 values, 1 levels, age: 20 values, 3 levels)
+    >>> domain.size({"sex": 0, "age": 1})
+    8
+    """
 
     attributes: tuple[str, ...]
     hierarchies: tuple[Hierarchy, ...]

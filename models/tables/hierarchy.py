@@ -127,7 +127,7 @@ class Hierarchy:
         """Whole numbers binned into intervals of growing width, counted from `start`.
 
         The base values are all whole numbers of the outermost intervals that the given values touch, so that the
-        hierarchy tells no more about the data than those intervals do.
+        hierarchy reveals no more about the data than those intervals do.
         Raises HierarchyError when a width does not divide the next or the n-th given value is no whole number.
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
@@ -213,9 +213,9 @@ class Hierarchy:
         return Hierarchy.from_rows(rows[code] for code in sorted(set(base_codes)))
 
     def hidden_below(self, level: int) -> "Hierarchy":
-        """The same hierarchy to all who see nothing finer than a level; what lies below stands there by number.
+        """The hierarchy with labels below `level` replaced by numbered placeholders; leaf counts unchanged.
 
-        Each value keeps the number of its base values, which maximum entropy needs; that is all that is told of them.
+        So it says nothing of the values below the level but how many there are, which maximum entropy needs.
         Codes at the level and above stay as they are.
 
         >>> Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2]).hidden_below(1).labels[0]

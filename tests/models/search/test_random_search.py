@@ -17,7 +17,7 @@ from search_strategies import AtMost
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch):
     monkeypatch.setattr(import_module("models.search.anneal"), "PROPOSALS", 400)
-    for name, value in {"POPULATION": 16, "ELITE": 4, "MUTANTS": 3, "GENERATIONS": 8}.items():
+    for name, value in {"POPULATION": 16, "ELITE": 4, "IMMIGRANTS": 3, "GENERATIONS": 8}.items():
         monkeypatch.setattr(import_module("models.search.genetic"), name, value)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from models.errors import MarginalsError, SelectionError
 from models.graphs.collection import Collection
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import KL, STRATEGIES, LikelihoodRatio, both, exact, select
+from models.search import KL, STRATEGIES, LikelihoodRatio, both, exact, select, stepwise
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -130,13 +130,22 @@ def test_the_graph_says_which_attributes_are_independent_given_the_others():
     assert repr(selected).startswith("Selection(a b; b c; deviance ")
 
 
-@pytest.mark.parametrize("wrong", [{"criterion": "mdl"}, {"criterion": "BIC"}, {"max_attributes": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"criterion": "mdl"}, {"criterion": "BIC"}, {"max_attributes": 0}, {"strategy": "best"}]
+)
 def test_what_there_is_not_is_refused_in_one_sentence(wrong):
     table, _ = drawn_from_a_model(0, attributes=2, rows=50)
     with pytest.raises(SelectionError) as caught:
         select(table, **wrong)
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value, MarginalsError)
+
+
+@pytest.mark.parametrize("name", ["stepwise", "greedy", "exact"])
+def test_a_strategy_is_taken_by_name(name):
+    table, _ = drawn_from_a_model(0, attributes=3, rows=200)
+    strategy = stepwise if name == "stepwise" else STRATEGIES[name]
+    assert select(table, strategy=name).search == select(table, strategy=strategy).search
 
 
 @pytest.mark.parametrize("name", ["exact", "anneal", "genetic"])

@@ -28,7 +28,7 @@ def few_turns():
     """Random searches that end soon."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 30)
-        for name, value in {"POPULATION": 6, "ELITE": 2, "MUTANTS": 1, "GENERATIONS": 3}.items():
+        for name, value in {"POPULATION": 6, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 3}.items():
             patch.setattr(import_module("models.search.genetic"), name, value)
         yield
 
