@@ -1,14 +1,14 @@
 """A small table with its config, and the command line run on it as a process of its own."""
 
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+import forked
 
 COMMAND = (sys.executable, "-c", "from marginals.commands.main import main; main()")
 
@@ -42,13 +42,9 @@ def write_config(folder: Path, seed: int = 5) -> Path:
     return folder / "release.toml"
 
 
-def marginals_command(
-    *arguments: object, timeout: float = 120, **options: object
-) -> "subprocess.CompletedProcess[str]":
-    """The command, run to its end by Python on this source tree."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    given: Sequence[str] = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(given, capture_output=True, text=True, timeout=timeout, env=environment, **options)  # type: ignore[call-overload,no-any-return]
+def marginals_command(*arguments: object, said: str = "") -> "subprocess.CompletedProcess[str]":
+    """The command, run to its end in a process of its own. said: its standard input, which is no terminal."""
+    return forked.run(forked.COMMAND, *arguments, said=said)
 
 
 def interruptible() -> None:

@@ -1,6 +1,6 @@
 """Whatever happens to `publish`: afterwards the old bundle stands there, the new one, or none, and never half of one.
 
-MARGINALS_TRIALS sets how often it is killed (30 by default).
+MARGINALS_TRIALS sets how often it is killed (15 by default).
 """
 
 import os
@@ -11,69 +11,46 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 
 import pytest
 
+import forked
 import marginals
 from marginals.files.atomic_file import replace_file
 from marginals.files.atomic_folder import replace_folder
-from small_release import COMMAND, contents, interruptible, marginals_command, write_config
+from project import environment
+from small_release import COMMAND, contents, marginals_command, write_config
 
-TRIALS = int(os.environ.get("MARGINALS_TRIALS", "30"))
+TRIALS = int(os.environ.get("MARGINALS_TRIALS", "15"))
 SEED = 20260101
 
-FORKING = """
-import os, sys
+KILLED_AT = """
+import os, signal, sys
+place, moment = sys.argv[1], int(sys.argv[2])
+del sys.argv[1:3]
+CALLS = {"open", "os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.scandir", "shutil.rmtree"}
+calls = moves = 0
+
+
+def hook(event, arguments):
+    global calls, moves
+    if event in CALLS and (calls or str(arguments[0]).startswith(place)):
+        calls += 1
+        moves += event == "os.rename"
+        if moment in (calls, -moves if event == "os.rename" else 0) and moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+sys.addaudithook(hook)
 from marginals.commands.main import main
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        main(line.rstrip("\\n").split("\\t"))
-    print(child, flush=True)
-    sys.stdin.readline()
-    print(os.waitpid(child, 0)[1], flush=True)
+try:
+    main()
+finally:
+    print(calls)
 """
-"""Runs the command line again and again, each time in a process of its own, without importing everything anew.
-
-A process that has ended is kept until somebody asks how, so that a kill never meets another one of its number.
-"""
-
-
-class Publisher:
-    """`marginals publish`, started as often as wanted; what is killed is the process that runs the command."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self.process = process
-
-    def start(self, *arguments: object) -> int:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write("\t".join(map(str, arguments)) + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def wait(self) -> int:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-
-@contextmanager
-def publisher() -> Iterator[Publisher]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", FORKING], stdin=pipe, stdout=pipe, text=True, env=environment) as run:
-        yield Publisher(run)
-        assert run.stdin is not None
-        run.stdin.close()
+"""The command, which is killed before its call number `moment` of the system's about files, counted from the first in a
+folder, or before moving something for the time `-moment`; with 0 it is not, and prints the number of the calls last."""
 
 
 def names(folder: Path) -> list[str]:
@@ -82,17 +59,6 @@ def names(folder: Path) -> list[str]:
 
 def being_written(folder: Path) -> bool:
     return any(".writing-" in name for name in names(folder))
-
-
-def wait_for_files(folder: Path, number: int, seconds: float) -> None:
-    """Until so many files of the next bundle are there, or it has taken its place."""
-    left, latest = set(names(folder)), time.monotonic() + seconds
-    seen = False
-    while time.monotonic() < latest:
-        fresh = [folder / name for name in names(folder) if name not in left and ".writing-" in name]
-        if (seen and not fresh) or (fresh and sum(len(files) for *_, files in os.walk(fresh[0])) >= number):
-            return
-        seen = bool(fresh)
 
 
 @pytest.fixture
@@ -106,47 +72,47 @@ def configs(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: list[Path], tmp_path: Path) -> None:
-    """SIGKILL at random moments, three in four of them while files are written; the bundles alternate."""
+    """SIGKILL before each move of a folder, before calls that are drawn, and at any time; the bundles alternate."""
     rng = random.Random(SEED)
     place = tmp_path / "place"
     place.mkdir()
     target = place / "release"
     found: Counter[str] = Counter()
-    with publisher() as publish:
-        whole, whole_times, writing_times = [], [], []
-        for config in (*configs, *configs):
-            start = time.monotonic()
-            publish.start("publish", config, "--out", target)
-            while not being_written(place):
-                time.sleep(0.0002)
-            begun = time.monotonic()
-            assert publish.wait() == 0
-            writing_times.append(time.monotonic() - begun)
-            whole_times.append(time.monotonic() - start)
-            whole.append(contents(target))
-        assert whole[0] != whole[1]
-        assert whole[:2] == whole[2:]
-        for trial in range(TRIALS):
-            child = publish.start("publish", configs[trial % 2], "--out", target)
-            if trial % 4:
-                wait_for_files(place, rng.randint(0, len(whole[0])), 2 * max(whole_times))
-                time.sleep(rng.uniform(0, 0.003))
-            else:
-                time.sleep(rng.uniform(0, median(whole_times)))
-            os.kill(child, signal.SIGKILL)
-            found["killed" if publish.wait() == signal.SIGKILL else "done before"] += 1
-            if target.exists():
-                now = contents(target)
-                assert now in whole[:2], "half a bundle"
-                found["new bundle" if now == whole[trial % 2] else "old bundle"] += 1
-            else:
-                found["no bundle"] += 1
-            found["left something beside"] += being_written(place)
+    whole: list[dict[str, bytes]] = []
+    numbers: list[int] = []
+    seconds: list[float] = []
+    for config in (*configs, *configs):
+        start = time.monotonic()
+        run = forked.run(KILLED_AT, place, 0, "publish", config, "--out", target)
+        assert run.returncode == 0, run.stderr
+        seconds.append(time.monotonic() - start)
+        numbers.append(int(run.stdout.splitlines()[-1]))
+        whole.append(contents(target))
+    assert whole[0] != whole[1]
+    assert whole[:2] == whole[2:]
+    assert numbers[2] == numbers[3]
+    moments = [*(rng.randint(1, numbers[2]) for _ in range(TRIALS)), -1, -2]
+    for trial, moment in enumerate([*moments, 0, 0, 0]):
+        killed = forked.Forked(KILLED_AT, place, moment, "publish", configs[trial % 2], "--out", target)
+        if not moment:
+            time.sleep(rng.uniform(0, min(seconds)))
+        status = killed.wait() if moment else killed.kill()
+        assert status == (-signal.SIGKILL if moment else status)
+        found["killed" if status else "done before"] += 1
+        if target.exists():
+            now = contents(target)
+            assert now in whole[:2], "half a bundle"
+            found["new bundle" if now == whole[trial % 2] else "old bundle"] += 1
+        else:
+            found["no bundle"] += 1
+        found["left something beside"] += being_written(place)
+    assert found["left something beside"], "it was not killed while it wrote"
+    assert found["no bundle"], "it was not killed between the two moves"
     found["verified"] = marginals.verify(target).ok if target.exists() else 0
     assert marginals_command("publish", configs[0], "--out", target).returncode == 0
     assert contents(target) == whole[0]
     assert names(place) == ["release"], "the next writing leaves nothing beside"
-    print(f"\n{TRIALS} kills, seed {SEED}, writing takes {median(writing_times):.3f} s: {dict(found)}")
+    print(f"\n{len(moments) + 3} kills, {numbers[2]} calls about files, seed {SEED}: {dict(found)}")
 
 
 FULL = """
@@ -162,7 +128,7 @@ runs = refused = 0
 for old in (False, True):
     if old:
         assert CliRunner().invoke(main, ["publish", config, "--out", str(target)]).exit_code == 0
-    for free in range(0, 128, 4):
+    for free in range(0, 128, int(sys.argv[3])):
         filler = place / "filler"
         with filler.open("wb", buffering=0) as stream:
             try:
@@ -201,9 +167,16 @@ def test_a_full_disk_leaves_what_there_was(configs: list[Path], tmp_path: Path) 
     if not allowed:
         pytest.skip("mounting a file system in memory is not permitted here")
     (tmp_path / "disk").mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    command = [*inside, sys.executable, "-c", FULL, str(configs[0]), str(tmp_path / "disk")]
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    command = [
+        *inside,
+        sys.executable,
+        "-c",
+        FULL,
+        str(configs[0]),
+        str(tmp_path / "disk"),
+        "4" if TRIALS >= 500 else "8",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
     assert run.returncode == 0, run.stderr
     print("\n" + run.stdout.strip())
 
@@ -298,11 +271,10 @@ def test_a_folder_without_write_permission_is_one_sentence(configs: list[Path], 
 @pytest.mark.slow
 def test_an_output_that_cannot_be_written_is_one_sentence(configs: list[Path], tmp_path: Path) -> None:
     assert marginals_command("publish", configs[0], "--out", tmp_path / "release").returncode == 0
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     for arguments in (["verify", tmp_path / "release"], ["sample", tmp_path / "release", "-n", "9999"]):
         with Path("/dev/full").open("w") as full:
             command = [*COMMAND, *map(str, arguments)]
-            run = subprocess.run(command, stdout=full, stderr=-1, text=True, env=environment, check=False)
+            run = subprocess.run(command, stdout=full, stderr=-1, text=True, env=environment(), check=False)
         assert run.returncode == 2
         assert run.stderr == "Error: the output cannot be read or written: No space left on device\n"
 
@@ -313,22 +285,22 @@ def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], t
     place = tmp_path / "place"
     assert marginals_command("publish", configs[0], "--out", place / "release").returncode == 0
     old = contents(place / "release")
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     interrupted = 0
     for moment in range(5):
-        command = [*COMMAND, "publish", str(configs[1]), "--out", str(place / "release")]
-        with subprocess.Popen(
-            command, stdout=-1, stderr=-1, text=True, env=environment, preexec_fn=interruptible
-        ) as process:
-            assert process.stderr is not None
-            assert process.stderr.readline().startswith("Read 600 rows")
+        ours, theirs = os.pipe()
+        process = forked.Forked(
+            forked.COMMAND, "publish", configs[1], "--out", place / "release", streams=(None, None, theirs)
+        )
+        os.close(theirs)
+        with os.fdopen(ours) as stream:
+            assert stream.readline().startswith("Read 600 rows")
             time.sleep(0.004 * moment)
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate()
+            said = stream.read()
         assert names(place) == ["release"]
-        if process.returncode:
+        if process.wait():
             interrupted += 1
-            assert process.returncode == 130
+            assert process.status == 130
             assert said.strip() == "Error: interrupted; nothing is half written"
             assert contents(place / "release") == old
         else:

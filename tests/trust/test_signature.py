@@ -378,9 +378,9 @@ def test_a_signature_that_is_none_is_refused_with_and_without_key(
 def test_a_key_with_a_password_needs_a_terminal(config: Path, stub: Path, tmp_path: Path) -> None:
     """It is said before the table is read, and nobody waits for an answer that cannot come."""
     ours = write_keys(tmp_path, "ours", password=True)
-    for given in ({"stdin": subprocess.DEVNULL}, {"input": "open sesame\n"}):
+    for said in ("", "open sesame\n"):
         refused = marginals_command(
-            "publish", config, "--out", tmp_path / "release", "--sign", ours.secret, timeout=60, **given
+            "publish", config, "--out", tmp_path / "release", "--sign", ours.secret, said=said
         )
         assert refused.returncode == 2
         assert "has a password, and there is no terminal to ask for it" in refused.stderr

@@ -66,10 +66,10 @@ def values_reached(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) 
     return float(diversity.slack(vector)[0])
 
 
-@settings(max_examples=2000)
+@settings(max_examples=400)
 @given(sensitive_collections(), st.data())
 def test_every_algorithm_agrees_with_brute_force(drawn: tuple[Collection, str], data: st.DataObject) -> None:
-    """Three criteria on each of 700 collections: verdict always, and the worst value to 1e-9 where it is proven."""
+    """Up to three criteria on each collection: verdict always, and the worst value to 1e-9 where it is proven."""
     collection, sensitive = drawn
     tree = tree_of(collection, sensitive)
     vectors = list(conditionals(collection, sensitive).values())

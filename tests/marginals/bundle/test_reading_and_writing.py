@@ -3,9 +3,6 @@
 import hashlib
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import forked
 import marginals
 from marginals import Attribute, BundleError, InputError, Policy, Release
 from marginals.bundle.content import BundleContent
@@ -280,13 +278,13 @@ def test_killing_the_process_while_it_writes_leaves_no_half_bundle(bundle: Path,
     target, page = tmp_path / "target", tmp_path / "page.html"
     found = 0
     for attempt in range(20):
-        process = subprocess.Popen([sys.executable, "-c", WRITER, bundle, target, page], stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(0.002 + 0.012 * attempt)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
+        ours, theirs = os.pipe()
+        writer = forked.Forked(WRITER, bundle, target, page, streams=(None, theirs, None))
+        os.close(theirs)
+        with os.fdopen(ours) as stream:
+            assert stream.readline() == "ready\n"
+            time.sleep(0.002 + 0.012 * attempt)
+            writer.kill()
         if target.exists():
             found += 1
             assert marginals.verify(target).ok
