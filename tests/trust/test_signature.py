@@ -379,9 +379,7 @@ def test_a_key_with_a_password_needs_a_terminal(config: Path, stub: Path, tmp_pa
     """It is said before the table is read, and nobody waits for an answer that cannot come."""
     ours = write_keys(tmp_path, "ours", password=True)
     for said in ("", "open sesame\n"):
-        refused = marginals_command(
-            "publish", config, "--out", tmp_path / "release", "--sign", ours.secret, said=said
-        )
+        refused = marginals_command("publish", config, "--out", tmp_path / "release", "--sign", ours.secret, said=said)
         assert refused.returncode == 2
         assert "has a password, and there is no terminal to ask for it" in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
