@@ -12,7 +12,7 @@ import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 from checks.claims.requirements import Requirements
-from checks.diversity.l_diversity import parse_diversity
+from checks.diversity.registry import parse_diversity
 from marginals import Attribute, Hierarchy, Table, read_table
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.config.release_toml import read_hierarchy

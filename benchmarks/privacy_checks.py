@@ -19,7 +19,7 @@ from measurement import Measurement, fastest, options, peak_megabytes, say
 
 from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial.k_combinatorial import k_combinatorial
-from checks.diversity.l_diversity import parse_diversity
+from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from checks.maxent.maxent_diversity import by_join, maxent_diversity
 from checks.maxent.pairwise_ratios import pairwise_ratios

@@ -25,7 +25,8 @@ from figures import Figure
 from checks.claims.requirements import Requirements
 from checks.classes.equivalence_classes import equivalence_classes
 from checks.classes.homogeneity import average, homogeneity
-from checks.diversity.l_diversity import Entropy, Recursive
+from checks.diversity.entropy import Entropy
+from checks.diversity.recursive import Recursive
 from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
 from marginals.config.release_toml import read_hierarchy
 from marginals.tables.attribute import Attribute, Role

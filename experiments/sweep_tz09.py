@@ -25,8 +25,8 @@ import numpy as np
 from figures import Figure
 
 from checks.claims.requirements import Requirements
-from checks.diversity.functional_diversity import Functional, excessive_protection
-from checks.diversity.l_diversity import Recursive
+from checks.diversity.functional import Functional, excessive_protection
+from checks.diversity.recursive import Recursive
 from checks.diversity.spelling import spelled
 from marginals.anonymizers.classification import relative_accuracy
 from marginals.anonymizers.full_domain import best_full_domain

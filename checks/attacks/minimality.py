@@ -33,11 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.claims.claim import Claim
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.classes.k_anonymity import nonsensitive_part
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Diversity, satisfies
+from checks.diversity.criterion import Diversity, satisfies
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
@@ -197,7 +196,7 @@ class _Step:
     @property
     def least(self) -> int:
         """The largest count claimed of every class, at least 1."""
-        return max([1, *(claim.k for claim in self.claims if isinstance(claim, KLink | KCombinatorial))])
+        return max([1, *(claim.least_count for claim in self.claims if claim.least_count is not None)])
 
     def judged(self, sizes: Sizes) -> Refinement:
         domain = self.collection.domain
@@ -243,15 +242,15 @@ class _Step:
         """Why the margin's own classes do not decide about what comes after the step; empty where they do."""
         domain, own = self.collection.domain, self.collection.domain.mask(self.margin)
         for claim in self.claims:
-            steps = [domain.attribute_masks[domain.index(a)] for a in _bears_on(claim, self.sensitive)]
+            steps = [domain.attribute_masks[domain.index(a)] for a in claim.joined_through(self.sensitive)]
             if not any(step & own for step in steps):
                 continue
             if sum(any(step & mask for step in steps) for mask in after.masks) > 1:
-                return f"{claim.as_json()['criterion']} depends on several margins together"
-            if isinstance(claim, MaxentDiversity) and len(self.shown) > 1:
+                return f"{claim.criterion} depends on several margins together"
+            if claim.class_diversity is not None and len(self.shown) > 1:
                 return "the margin shows several sensitive attributes"
-            if isinstance(claim, MaxentDiversity) and isinstance(claim.diversity, Functional):
-                return "functional diversity weighs base values"
+            if claim.class_diversity is not None and claim.class_diversity.about_base_values:
+                return f"{claim.class_diversity.name} diversity weighs base values"
         return ""
 
     def _parts(self, classes: ContingencyTable, bounds: MarginBounds) -> _Parts:
@@ -277,17 +276,18 @@ class _Step:
 
     def _small(self, parts: _Parts) -> Iterator[Suspect]:
         """Claims of a minimum count that some part can miss; where several can, that of the largest."""
-        counting = [claim for claim in self.claims if isinstance(claim, KLink | KCombinatorial)]
+        counting = [claim for claim in self.claims if claim.least_count is not None]
         if counting:
-            strictest = max(counting, key=lambda claim: (claim.k, isinstance(claim, KLink)))
+            strictest = max(counting, key=lambda claim: (claim.least_count, claim.is_about_single_margins))
             yield Suspect(strictest, _positions(parts, self._can_be_small(parts)))
 
     def _can_be_small(self, parts: _Parts) -> BoolArray:
         return np.asarray(np.maximum(parts.lower, 1) <= np.minimum(parts.upper, self.least - 1))
 
-    def _diversities(self) -> list[MaxentDiversity]:
-        own = self.shown
-        return [claim for claim in self.claims if isinstance(claim, MaxentDiversity) and claim.sensitive in own]
+    def _diversities(self) -> list[tuple[Claim, Diversity]]:
+        """The claims about a sensitive attribute of the margin, with what they demand of its classes."""
+        own = [claim for claim in self.claims if claim.about in self.shown]
+        return [(claim, claim.class_diversity) for claim in own if claim.class_diversity is not None]
 
     def _uniform(self, classes: ContingencyTable, parts: _Parts) -> Iterator[Suspect]:
         """Diversities that a part can miss though all parts are large enough.
@@ -304,9 +304,9 @@ class _Step:
         ordered = -np.sort(-held, axis=1)
         before = np.cumsum(ordered, axis=1) - ordered
         vectors = np.clip(drawn[:, None] - before, 0, ordered)[feasible]
-        for claim in claims:
+        for claim, diversity in claims:
             suspected = feasible.copy()
-            suspected[feasible] = ~satisfies(claim.diversity, vectors)
+            suspected[feasible] = ~satisfies(diversity, vectors)
             yield Suspect(claim, _positions(parts, suspected))
 
     def _held(self, classes: ContingencyTable) -> EquivalenceClasses:
@@ -324,7 +324,7 @@ class _Step:
     ) -> tuple[float | None, Shift | None]:
         if not suspects:
             return 1.0, None
-        counted = all(isinstance(suspect.claim, KLink | KCombinatorial) for suspect in suspects)
+        counted = all(suspect.claim.least_count is not None for suspect in suspects)
         level = self.margin[self.attribute]
         if counted and self.collection.finest_level(self.attribute) == level:
             # Labels that stand in for hidden ones say how many base values there are, not how they merge.
@@ -353,7 +353,7 @@ class _Step:
     ) -> tuple[float, Shift | None]:
         """With known counts: the same for diversity when each row of a class is as likely to have each of its values."""
         held = self._held(classes)
-        diversities = [claim.diversity for claim in self._diversities()]
+        diversities = [diversity for _, diversity in self._diversities()]
         draws, visits = [], _Visits()
         for position in sorted({position for suspect in suspects for position in suspect.culprits}):
             own = np.flatnonzero((parts.class_of == position) & (parts.lower > 0))
@@ -377,16 +377,6 @@ class _Step:
             float(before[value]),
             float(after[value]),
         )
-
-
-def _bears_on(claim: Claim, sensitive: Sequence[str]) -> Sequence[str]:
-    """The attributes through which several margins can break a claim together that none breaks alone."""
-    match claim:
-        case KCombinatorial():
-            return sensitive
-        case MaxentDiversity(sensitive=attribute):
-            return (attribute,)
-    return ()
 
 
 def _sorted(codes: Sequence[CodeArray], length: int) -> IndexArray:

@@ -1,90 +1,128 @@
-"""Claims: what a release says about its privacy, each of which anybody can check on the published marginals."""
+"""What a claim is: a sentence of a release about its privacy that anybody can check on the published marginals."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
-from checks.classes.k_anonymity import k_link
-from checks.combinatorial.k_combinatorial import k_combinatorial
-from checks.diversity.l_diversity import Diversity, parse_diversity
+from checks.diversity.criterion import Diversity
 from checks.errors import CriterionError
-from checks.finding import Finding
-from checks.maxent.fitted_diversity import fitted_diversity
-from checks.maxent.maxent_diversity import maxent_diversity
+from checks.finding import Finding, Verdict
+from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 
 
-def _at_least_one(criterion: str, k: int) -> None:
+class Claim(ABC):
+    """Something that a release claims of its marginals.
+
+    A new claim is a frozen dataclass with this base in a file of its own, and a line in `checks.claims.registry`. What
+    has an answer here is right for every claim, if slower to check than need be.
+    """
+
+    criterion: ClassVar[str]
+    """Its name in a bundle."""
+
+    form: ClassVar[str]
+    """How somebody asks for it in text: a name, `=`, and what stands behind it, for instance `k-link=K`."""
+
+    is_about_single_margins: ClassVar[bool] = False
+    """Whether it holds of margins together as soon as it holds of each by itself."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """The claim that a bundle states under this name; None where it does not say what it must."""
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+
+    @classmethod
+    @abstractmethod
+    def from_text(cls, text: str, sensitive: Sequence[str]) -> Sequence[Self] | None:
+        """The claims that the text behind `=` stands for, on a release with these sensitive attributes.
+
+        None where the text is not of the form. Raises CriterionError for what makes no sense, or none of such a release.
+        """
+
+    @abstractmethod
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+        """The finding on a collection."""
+
+    def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict | None:  # noqa: ARG002
+        """The verdict on the cliques with the only sensitive attribute, each of which is allowed by itself.
+
+        None where only `check` can say.
+        """
+        return None
+
+    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
+        """Whether margins that fail it fail with all that continues their junction tree too.
+
+        level: the finest at which they show the attribute that the claim is about.
+        """
+        return False
+
+    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:
+        """The sensitive attributes through which several margins can break it together where none does by itself."""
+        return sensitive
+
+    @property
+    def least_count(self) -> int | None:
+        """The rows that every class of a margin must have, sensitive attributes set aside; None where it demands none."""
+        return None
+
+    @property
+    def about(self) -> str | None:
+        """The sensitive attribute that it is about; None where it is about none in particular."""
+        return None
+
+    @property
+    def class_diversity(self) -> Diversity | None:
+        """What it demands of every class of a margin that shows the attribute it is about; None where nothing."""
+        return None
+
+    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002
+        """Whether the count of the worst cell of a finding is the smallest that there is."""
+        return False
+
+    @abstractmethod
+    def title(self) -> str:
+        """What a reader calls it."""
+
+    @abstractmethod
+    def meaning(self, sensitive: Sequence[str]) -> str:
+        """What it says, as a sentence. sensitive: the attributes that are set aside."""
+
+    def meaning_unpublished(self) -> str:
+        """What it says of a release that does not show the attribute it is about, as a sentence."""
+        return f"No table shows {self.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
+
+    def reached_in_words(self, worst: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """What the worst class of a finding reaches, beside what is claimed; empty where there is nothing to say."""
+        return ""
+
+    @abstractmethod
+    def reason(self) -> str:
+        """What a class has that breaks it: "fewer than 5 rows"."""
+
+
+def check_k(criterion: str, k: object) -> None:
+    """Raise CriterionError for a number of rows that is none."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise CriterionError(f"{criterion} needs a whole number of at least 1, got {k!r}")
 
 
-@dataclass(frozen=True)
-class KLink:
-    """No marginal has a class of fewer than k rows."""
-
-    k: int
-
-    def __post_init__(self) -> None:
-        _at_least_one("k-link", self.k)
-
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
-        """The finding on a collection."""
-        return k_link(collection, sensitive, self.k)
-
-    def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
-        return {"criterion": "k-link", "k": self.k}
+def k_from_text(text: str) -> int | None:
+    """A number of rows; None where the text is none."""
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
-@dataclass(frozen=True)
-class KCombinatorial:
-    """No cell that can be filled must hold fewer than k rows, given all marginals."""
-
-    k: int
-
-    def __post_init__(self) -> None:
-        _at_least_one("k-combinatorial", self.k)
-
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
-        """The finding on a collection."""
-        return k_combinatorial(collection, sensitive, self.k, budget)
-
-    def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
-        return {"criterion": "k-combinatorial", "k": self.k}
+def rows_in_words(worst: Mapping[str, Any], k: int) -> str:
+    """The rows of the worst class, beside those claimed."""
+    return f"{worst['count']:,.6g} rows; at least {k:,} are claimed" if "count" in worst else ""
 
 
-@dataclass(frozen=True)
-class MaxentDiversity:
-    """The maxent distribution is l-diverse in one sensitive attribute."""
-
-    diversity: Diversity
-    sensitive: str
-
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
-        """The finding on a collection; the other sensitive attributes count as nonsensitive here."""
-        if collection.is_decomposable:
-            return maxent_diversity(collection, self.sensitive, self.diversity, budget)
-        return fitted_diversity(collection, self.sensitive, self.diversity)
-
-    def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
-        return {"criterion": "maxent-diversity", "diversity": str(self.diversity), "sensitive": self.sensitive}
-
-
-Claim: TypeAlias = KLink | KCombinatorial | MaxentDiversity
-
-
-def parse_claim(stated: Mapping[str, Any]) -> Claim:
-    """The claim that a bundle states. Raises CriterionError for what is not one."""
-    match stated:
-        case {"criterion": "k-link", "k": k}:
-            return KLink(k)
-        case {"criterion": "k-combinatorial", "k": k}:
-            return KCombinatorial(k)
-        case {"criterion": "maxent-diversity", "diversity": str(diversity), "sensitive": str(sensitive)}:
-            return MaxentDiversity(parse_diversity(diversity), sensitive)
-    raise CriterionError(f"a privacy claim is k-link, k-combinatorial or maxent-diversity, not {dict(stated)!r}")
+_DIGITS = 15
+"""Most digits of a number of rows in text."""

@@ -5,15 +5,15 @@ from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 
 from checks.budget import SEARCHING
-from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
 from checks.classes.equivalence_classes import EquivalenceClasses
 from checks.classes.k_anonymity import nonsensitive_part
-from checks.combinatorial.k_combinatorial import of_tree
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Diversity, satisfies
+from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
 from checks.finding import Verdict
-from checks.maxent.maxent_diversity import at_base_values, decided
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
@@ -65,6 +65,7 @@ class PrivacyConstraint:
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
         self._cube = cube
         self._requirements = requirements
+        self._claims = requirements.claims
         self._max_sensitive_margins = max_sensitive_margins
         self._first_steps = {
             attribute: 1 << cube.domain.offsets[cube.domain.index(attribute)] for attribute in requirements.sensitive
@@ -102,19 +103,20 @@ class PrivacyConstraint:
         return self._margins[clique]
 
     def _judge_margin(self, clique: Mask) -> Refusal | None:
-        wanted = self._requirements
-        k = max(wanted.k_link or 1, wanted.k_combinatorial or 1)
-        public = nonsensitive_part(self._cube.domain, clique, wanted.sensitive)
+        k = max((claim.least_count or 1 for claim in self._claims), default=1)
+        public = nonsensitive_part(self._cube.domain, clique, self._requirements.sensitive)
         counts = self._cube.counts(public)
         if len(counts) and counts.min() < k:
             return Refusal(f"a class of fewer than {k} rows", RefusalScope.FINER)
-        if wanted.diversity is not None:
-            for attribute, base in self._base_values.items():
-                if clique & base != base:
-                    continue
-                if not satisfies(wanted.diversity, self._classes[attribute](clique).counts).all():
+        for claim in self._claims:
+            if claim.class_diversity is None or claim.about is None:
+                continue
+            base = self._base_values[claim.about]
+            if clique & base == base:
+                classes = self._classes[claim.about](clique)
+                if not satisfies(claim.class_diversity, classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
-                    return Refusal(f"a class that is not {wanted.diversity} in {attribute}", RefusalScope.FINER)
+                    return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
         return None
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
@@ -124,48 +126,31 @@ class PrivacyConstraint:
         """
         if not cliques:
             return None
-        wanted = self._requirements
-        if len(wanted.sensitive) > 1:
-            collection = Collection.of(self._cube, cliques)
-            for claim in wanted.claims:
-                if not (finding := claim.check(collection, wanted.sensitive, SEARCHING)).holds:
-                    level = _level_of(claim, collection)
-                    return _together(finding.criterion, finding.verdict, _scope(wanted.diversity, level))
-            return None
-        tree = self._tree(cliques, wanted.sensitive[0])
-        if wanted.k_combinatorial is not None and len(cliques) > 1:
-            verdict = of_tree(tree, wanted.k_combinatorial, SEARCHING).verdict
+        sensitive = self._requirements.sensitive
+        tree = self._tree(cliques, sensitive[0]) if len(sensitive) == 1 else None
+        collection: Collection | None = None
+        for claim in self._claims:
+            verdict = None if tree is None else claim.on_tree(tree, SEARCHING)
+            if verdict is None:
+                collection = Collection.of(self._cube, cliques) if collection is None else collection
+                verdict = claim.check(collection, sensitive, SEARCHING).verdict
             if verdict is not Verdict.HOLDS:
-                return _together("k-combinatorial", verdict, RefusalScope.LONGER)
-        if wanted.diversity is not None:
-            verdict = decided(tree, at_base_values(wanted.diversity, tree), SEARCHING)[1].verdict
-            if verdict is not Verdict.HOLDS:
-                return _together("maxent-diversity", verdict, _scope(wanted.diversity, tree.level))
+                return _together(claim, verdict, self._finest_level(cliques, claim.about))
         return None
+
+    def _finest_level(self, cliques: frozenset[Mask], attribute: str | None) -> int:
+        """The finest level at which a clique shows an attribute; 0 for no attribute."""
+        if attribute is None:
+            return 0
+        domain = self._cube.domain
+        return min(domain.margin(clique).get(attribute, domain.hierarchy(attribute).height) for clique in cliques)
 
     def _tree(self, cliques: frozenset[Mask], sensitive: str) -> SensitiveTree:
         return SensitiveTree.of(JunctionTree.of(self._cube.domain, cliques), sensitive, self._classes[sensitive])
 
 
-def _level_of(claim: Claim, collection: Collection) -> int:
-    """The finest level at which a collection shows the attribute that a claim is about; 0 if it is about none."""
-    if not isinstance(claim, MaxentDiversity):
-        return 0
-    return collection.finest_level(claim.sensitive)
-
-
-def _scope(diversity: Diversity | None, level: int) -> RefusalScope:
-    """What else a failure refuses when the sensitive attribute is shown at a level.
-
-    A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with all of
-    them, and the distributions of the part are means of those of the whole (KG06 Prop. 7.2). But what goes on from the
-    part may show finer sensitive values, and of these there can be enough where there were not of the coarse ones.
-    Functional diversity looks at base values whatever is shown, which finer values can only concentrate.
-    """
-    return RefusalScope.LONGER if level == 0 or isinstance(diversity, Functional) else RefusalScope.ITSELF
-
-
-def _together(criterion: str, verdict: Verdict, scope: RefusalScope) -> Refusal:
+def _together(claim: Claim, verdict: Verdict, level: int) -> Refusal:
     # What is undecided says nothing of other collections.
-    proven = scope if verdict is Verdict.FAILS else RefusalScope.ITSELF
-    return Refusal(f"{criterion} {verdict.value} for the margins together", proven)
+    reaches = verdict is Verdict.FAILS and claim.refuses_longer(level)
+    reason = f"{claim.criterion} {verdict.value} for the margins together"
+    return Refusal(reason, RefusalScope.LONGER if reaches else RefusalScope.ITSELF)

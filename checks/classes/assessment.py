@@ -5,7 +5,7 @@ Where a table has several sensitive attributes each is checked in turn, and the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.classes.homogeneity import NEARLY, Affected, affected, nearly_homogeneous
 from checks.classes.k_anonymity import k_anonymity, nonsensitive_part
-from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import Diversity, Entropy, Simple, satisfies
+from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.entropy import Entropy
+from checks.diversity.simple import Simple
 from checks.errors import CriterionError
 from checks.finding import Finding, verdict_of
 from models.tables.contingency_table import ContingencyTable
@@ -43,13 +44,10 @@ def check_classes(classes: EquivalenceClasses, diversity: Diversity) -> Finding:
 
 def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:
     """Whether a table is l-diverse in one sensitive attribute that it shows; all its other attributes are what classes
-    share. Functional diversity is taken on base values, those under a general value being equally likely.
+    share. A criterion about base values takes those under a general value to be equally likely.
     """
     classes = equivalence_classes(table, sensitive)
-    if isinstance(diversity, Functional) and diversity.induction is None and classes.level:
-        induction = Induction.at_level(table.domain.hierarchy(sensitive), classes.level)
-        diversity = replace(diversity, induction=induction)
-    return check_classes(classes, diversity)
+    return check_classes(classes, diversity.at_base_values(table.domain.hierarchy(sensitive), classes.level))
 
 
 def table_findings(

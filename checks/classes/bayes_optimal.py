@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.l_diversity import BOUNDARY
+from checks.diversity.criterion import BOUNDARY
 from checks.diversity.spelling import spelled
 from checks.errors import CriterionError
 from checks.finding import Finding, verdict_of

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from checks.classes.assessment import check_classes
 from checks.classes.equivalence_classes import equivalence_classes
+from checks.diversity.criterion import Diversity
 from checks.diversity.spelling import spelled
 from checks.errors import CriterionError
 from checks.finding import Finding
@@ -92,7 +93,7 @@ class HierarchicalDistance:
 
 
 @dataclass(frozen=True)
-class TCloseness:
+class TCloseness(Diversity):
     """A class is no further than t from the whole table. Reached: the distance.
 
     overall: rows of the whole table by sensitive value, in the order of the columns; not all 0. It stays the same when

@@ -17,7 +17,7 @@ rises with p, so the classes beyond psi all fail recursive (c, l) iff c is at mo
 
 from fractions import Fraction
 
-from checks.diversity.functional_diversity import Functional
+from checks.diversity.functional import Functional
 from checks.errors import CriterionError
 
 

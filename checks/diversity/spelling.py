@@ -1,6 +1,33 @@
-"""How criteria write their numbers: reading the text back gives the same number."""
+"""How criteria write and read their numbers: reading the text back gives the same number."""
 
+import re
 from fractions import Fraction
+
+from checks.errors import CriterionError
+
+_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12}|/[0-9]{1,12})?")
+"""Numbers as a criterion may spell them; an exponent could ask for more digits than there is memory."""
+
+
+def numbers(text: str) -> list[Fraction]:
+    """The numbers between commas, exactly: whole, decimal or fractions; none where a part is no number.
+
+    >>> numbers("2.8, 4"), numbers("1e9"), numbers("")
+    ([Fraction(14, 5), Fraction(4, 1)], [], [])
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(map(_NUMBER.fullmatch, parts)):
+        return []
+    try:
+        return [Fraction(part) for part in parts]
+    except ZeroDivisionError:
+        return []
+
+
+def check_l(spelling: str, l: Fraction | int, least: int = 1) -> None:
+    """Raise CriterionError for an l that is too small. spelling: of the criterion."""
+    if l < least:
+        raise CriterionError(f"{spelling} needs l of at least {least}, got {spelled(l)}")
 
 
 def spelled(value: Fraction | int) -> str:

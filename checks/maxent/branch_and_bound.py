@@ -1,12 +1,12 @@
-"""Branch and bound for maxent diversity: exact over joins of any size (design 4.6, algorithm 4).
+"""Branch and bound for maxent diversity: exact over joins of any size.
 
-First the bounds: for every way of violating the criterion (`log_cuts`), one min-sum pass along the tree bounds what all
-class combinations can reach. Usually that excludes every case, and nothing is enumerated. The combinations at which the
-minima are taken are looked at on the way, and one of them is usually a witness where there is one. For the cases that
-remain, combinations are built up clique by clique, most dangerous first; a partial one is dropped when no remaining case
-is possible for any of its completions. Where that takes long, cases of the entropy are taken apart first
-(`entropy_boxes`). Afterwards the same search, with the worst value found so far as the bound, finds the worst class
-itself, or says that it was not proven to be the worst.
+First the bounds: for every way of violating the criterion (`Diversity.violations`), one min-sum pass along the tree
+bounds what all class combinations can reach. Usually that excludes every case, and nothing is enumerated. The
+combinations at which the minima are taken are looked at on the way, and one of them is usually a witness where there is
+one. For the cases that remain, combinations are built up clique by clique, most dangerous first; a partial one is dropped
+when no remaining case is possible for any of its completions. Where that takes long, cases of the entropy are taken
+apart first (`entropy_boxes`). Afterwards the same search, with the worst value found so far as the bound, finds the
+worst class itself, or says that it was not proven to be the worst.
 """
 
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ from typing import TypeAlias
 import numpy as np
 
 from checks.budget import FULL, Budget
-from checks.diversity.l_diversity import BOUNDARY, Diversity, loosened_to
+from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to
+from checks.diversity.violations.cases import ZERO_LOG, Cases, Cuts, RatioBounds, cuts
 from checks.finding import Verdict, verdict_of
 from checks.maxent.entropy_boxes import surviving
-from checks.maxent.log_cuts import Cases, Cuts, EntropyCases, cases_of, cuts
-from checks.maxent.log_tree import ZERO_LOG, LogTree
+from checks.maxent.log_tree import LogTree
 from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.arrays import FloatArray, IndexArray
@@ -122,14 +122,15 @@ def _search(log_tree: LogTree, screened: list[_Screened], worst: _Worst, budget:
 def _taken_apart(log_tree: LogTree, screened: _Screened, worst: _Worst, boxes: int) -> _Screened | None:
     """What is left after boxes: of the entropy, whose violations are not convex, often nothing; others as they are."""
     cases, cut = screened
-    if worst.fails or not isinstance(cases, EntropyCases):
+    entropy_bound = cases.entropy_bound
+    if worst.fails or entropy_bound is None:
         return screened
 
     def look_at(combinations: IndexArray, x: FloatArray) -> bool:
         worst.look_at(combinations, x)
         return worst.fails
 
-    left = surviving(log_tree, cases, look_at, boxes)
+    left = surviving(log_tree, entropy_bound, look_at, boxes)
     return (cases.kept(left), cut.kept(left)) if left.any() else None
 
 
@@ -174,8 +175,8 @@ class _BudgetSpentError(Exception):
 def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome | None:
     """Decide a criterion whose violations have cuts; None for another criterion. Undecided when the budget ends."""
     log_tree = LogTree(tree)
-    floor, ceiling = log_tree.ratio_bounds()
-    all_cases = cases_of(diversity, floor, ceiling)
+    bounds = log_tree.ratio_bounds()
+    all_cases = diversity.violations(bounds)
     if all_cases is None:
         return None
     worst = _Worst(tree, diversity)
@@ -191,7 +192,7 @@ def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: Budget =
         decided = _search(log_tree, [left for left in apart if left], worst, budget, budget.branches)
     if not decided:
         return _undecided(worst)
-    proven = _prove_worst(log_tree, floor, ceiling, worst, budget) if budget.proof else False
+    proven = _prove_worst(log_tree, bounds, worst, budget) if budget.proof else False
     return Outcome(verdict_of(not worst.fails), worst.combination, worst.examined, proven)
 
 
@@ -213,14 +214,14 @@ def _first(log_tree: LogTree) -> tuple[IndexArray, FloatArray]:
     return chosen, log_tree.vectors(chosen)
 
 
-def _prove_worst(log_tree: LogTree, floor: FloatArray, ceiling: FloatArray, worst: _Worst, budget: Budget) -> bool:
+def _prove_worst(log_tree: LogTree, bounds: RatioBounds, worst: _Worst, budget: Budget) -> bool:
     """Look for combinations worse than the worst found; True when the search ends, so that none is."""
     remaining: list[Cuts] = []
     for _ in range(_DESCENTS):
         if worst.slack <= -1:
             return True
         level = loosened_to(worst.diversity, worst.slack)
-        cases = None if level is None else cases_of(level, floor, ceiling)
+        cases = None if level is None else level.violations(bounds)
         if cases is None:
             return False
         if _size(log_tree, sum(len(c.heads) for c in cases)) > _PROOF_WORK:

@@ -23,8 +23,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from checks.budget import FULL
-from checks.maxent.log_cuts import ROUNDING, EntropyCases, lower_lambert
-from checks.maxent.log_tree import ZERO_LOG, LogTree
+from checks.diversity.violations.cases import ROUNDING, ZERO_LOG, EntropyBound
+from checks.diversity.violations.entropy_cases import lower_lambert
+from checks.maxent.log_tree import LogTree
 from models.arrays import BoolArray, FloatArray, IndexArray
 
 _STEPS = 40
@@ -103,7 +104,7 @@ class _Contact:
     combinations: IndexArray
 
 
-def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: int = FULL.boxes) -> BoolArray:
+def surviving(log_tree: LogTree, cases: EntropyBound, look_at: LookAt, budget: int = FULL.boxes) -> BoolArray:
     """Take cases apart into boxes; which of them have boxes that were not excluded, shape (cases,).
 
     look_at sees the combinations that are met on the way. At most about `budget` boxes are looked at; a case with a box
@@ -129,7 +130,7 @@ def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: i
     return survives
 
 
-def roots(log_tree: LogTree, cases: EntropyCases) -> list[Box]:
+def roots(log_tree: LogTree, cases: EntropyBound) -> list[Box]:
     """A box for each case, around the combination in which the head is ahead of all others the most.
 
     A value that can vanish may do so in each clique, which the floor of the case does not tell.

@@ -8,7 +8,7 @@ undecided.
 import numpy as np
 
 from checks.classes.equivalence_classes import EquivalenceClasses, grouped
-from checks.diversity.l_diversity import Distinct, Diversity, loosened_to
+from checks.diversity.criterion import Diversity, loosened_to
 from checks.finding import Finding, Verdict
 from checks.maxent.maxent_diversity import at_base_values, decided, describe_worst
 from checks.maxent.outcome import Outcome
@@ -56,7 +56,7 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
 
 def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:
     """The verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
-    if outcome.combination is None or isinstance(diversity, Distinct):
+    if outcome.combination is None or diversity.least_values() is not None:
         return outcome.verdict
     exact = tree.exact_vector(outcome.combination)
     slack = float(diversity.slack(np.array([[float(v / sum(exact)) for v in exact]]))[0])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from checks.budget import FULL, Budget
-from checks.diversity.l_diversity import BOUNDARY, Diversity
+from checks.diversity.criterion import BOUNDARY, Diversity
 from checks.finding import Verdict, verdict_of
 from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from checks.diversity.violations.cases import ZERO_LOG, RatioBounds
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.arrays import FloatArray, IndexArray
-
-ZERO_LOG = -1e5
-"""Stands for ln 0: below any sum of logarithms of count ratios, so that heads must be positive and tails may be empty."""
-
 
 _CHUNK = 512
 """Linear forms that are worked on together."""
@@ -83,16 +80,13 @@ class LogTree:
         """The log-vectors of complete combinations, shape (n, values); about ZERO_LOG where a value is absent."""
         return np.asarray(sum(x[combinations[:, clique]] for clique, x in enumerate(self.x)), dtype=np.float64)
 
-    def ratio_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Floor and ceiling of x_s - x_h, `[s, h]`, over the combinations with a positive head h (algorithm 3).
-
-        The diagonal of the ceiling is 0 for a head that can be positive, -inf for one that cannot.
-        """
+    def ratio_bounds(self) -> RatioBounds:
+        """Bounds of x_s - x_h, `[s, h]`, over the combinations with a positive head h."""
         values = self.x[0].shape[1]
         coefficients = (np.eye(values)[:, :, None] - np.eye(values)[:, None, :]).reshape(values, -1)
         floor = self.minima(coefficients).reshape(values, values)
         ceiling = np.column_stack([self._ceilings(head) for head in range(values)])
-        return np.maximum(floor, ZERO_LOG), ceiling
+        return RatioBounds(np.maximum(floor, ZERO_LOG), ceiling)
 
     def _ceilings(self, head: int) -> FloatArray:
         """The largest x_s - x_h over the combinations in which the head is positive, shape (values,)."""

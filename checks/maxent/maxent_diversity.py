@@ -6,14 +6,12 @@ passes the criterion. Values are those of the finest published level of the sens
 collection that does not show the attribute says nothing about it, and passes.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from checks.budget import FULL, Budget
-from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import BOUNDARY, Distinct, Diversity, Recursive
+from checks.diversity.criterion import BOUNDARY, Diversity
 from checks.finding import Finding, Verdict, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull, by_supports
@@ -27,7 +25,7 @@ SMALL_JOIN = 20_000
 
 
 def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined) -> Outcome:
-    """Algorithm 1 of design 4.6, the reference: look at every class combination.
+    """Look at every class combination: the reference for all other algorithms.
 
     Undecided when there are more than `limit` of them. Time linear in the join, memory in one block of it.
     """
@@ -51,16 +49,17 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined)
 def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[str, Outcome]:
     """The fastest algorithm that fits the criterion and the size, by name, and what it says.
 
-    The join where it is small; pairwise ratios where l is the number of values; supports for distinct; branch and bound
-    where violations have cuts; hull pruning for the rest; at last the join again, while it can be enumerated at all.
+    The join where it is small; pairwise ratios where these are all that the criterion bounds; supports where it counts
+    values; branch and bound where violations have cuts; hull pruning for the rest; at last the join again, while it can
+    be enumerated at all.
     """
     small = tree.combination_count <= SMALL_JOIN
     name, outcome = "join", by_join(tree, diversity) if small else None
     if outcome is None:
-        if isinstance(diversity, Recursive) and diversity.compares_pairs(len(tree.labels)):
+        if diversity.largest_ratio(len(tree.labels)) is not None:
             name, outcome = "pairwise ratios", pairwise_ratios(tree, diversity)
-        elif isinstance(diversity, Distinct):
-            name, outcome = "supports", by_supports(tree, diversity.l, budget.vectors)
+        elif (least := diversity.least_values()) is not None:
+            name, outcome = "supports", by_supports(tree, least, budget.vectors)
         elif (bounded := branch_and_bound(tree, diversity, budget)) is not None:
             name, outcome = "branch and bound", bounded
         else:
@@ -73,10 +72,8 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 
 
 def at_base_values(diversity: Diversity, tree: SensitiveTree) -> Diversity:
-    """Functional diversity is about base values: those under a published value are equally likely. Others stay."""
-    if isinstance(diversity, Functional) and diversity.induction is None and tree.level:
-        return replace(diversity, induction=Induction.at_level(tree.domain.hierarchy(tree.sensitive), tree.level))
-    return diversity
+    """The criterion for the published values of a tree, where it is about the base values under them."""
+    return diversity.at_base_values(tree.domain.hierarchy(tree.sensitive), tree.level)
 
 
 def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pairwise ratios: maxent diversity where the tail is a single value (design 4.6, algorithm 3; KG06 section 7).
+"""Pairwise ratios: maxent diversity where the tail is a single value (KG06 section 7).
 
 With l as large as the number of sensitive values, recursive (c, l)-diversity bounds the ratio of any two values. The
 largest ratio of each ordered pair over all class combinations comes from one max-product pass along the tree; no join.
@@ -8,25 +8,25 @@ from fractions import Fraction
 
 import numpy as np
 
-from checks.diversity.l_diversity import BOUNDARY, Recursive
+from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio
 from checks.finding import Verdict, verdict_of
 from checks.maxent.log_tree import LogTree
 from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
 
 
-def pairwise_ratios(tree: SensitiveTree, diversity: Recursive) -> Outcome:
-    """Decide recursive (c, l)-diversity when l is the number of values. Linear in the total size of the cliques.
+def pairwise_ratios(tree: SensitiveTree, diversity: Diversity) -> Outcome:
+    """Decide a criterion that bounds the ratio of any two values. Linear in the total size of the cliques.
 
-    Ratios near c are decided by the same pass with fractions. Raises ValueError for any other l, and for don't-care sets.
+    Ratios near the bound are decided by the same pass with fractions. Raises ValueError for a criterion that is about
+    anything else: recursive diversity whose l is not the number of values, or with a don't-care set.
     """
     values = len(tree.labels)
-    if not diversity.compares_pairs(values):
-        raise ValueError(
-            "pairwise ratios decide recursive diversity only where l is the number of values, all of concern"
-        )
+    largest = diversity.largest_ratio(values)
+    if largest is None:
+        raise ValueError(f"pairwise ratios decide criteria that bound the ratio of any two values, not {diversity}")
     log_tree = LogTree(tree)
-    pairs = [(head, tail) for head in diversity.heads(values) for tail in range(values) if head != tail]
+    pairs = [(head, tail) for head in range(values) for tail in range(values) if head != tail]
     if not pairs:
         return Outcome(Verdict.HOLDS, None, 0, proven_worst=True)
     coefficients = np.zeros((values, len(pairs)))
@@ -34,14 +34,14 @@ def pairwise_ratios(tree: SensitiveTree, diversity: Recursive) -> Outcome:
         coefficients[tail, column], coefficients[head, column] = 1, -1
     lowest = log_tree.minima(coefficients)
     combination = tuple(log_tree.minimizers(coefficients[:, [int(lowest.argmin())]])[0].tolist())
-    slack = float(diversity.c) * np.exp(np.clip(lowest, -700, 700)) - 1
+    slack = float(largest.c) * np.exp(np.clip(lowest, -700, 700)) - 1
     fails = bool(np.any(slack < -BOUNDARY))
     for pair in np.flatnonzero(np.abs(slack) <= BOUNDARY):
-        fails = fails or not _passes_exactly(tree, diversity, *pairs[pair])
+        fails = fails or not _passes_exactly(tree, largest, *pairs[pair])
     return Outcome(verdict_of(not fails), combination, len(pairs), proven_worst=True)
 
 
-def _passes_exactly(tree: SensitiveTree, diversity: Recursive, head: int, tail: int) -> bool:
+def _passes_exactly(tree: SensitiveTree, bound: LargestRatio, head: int, tail: int) -> bool:
     """Whether the largest ratio of two values stays below c, by max-product with fractions; infinite ratios break it."""
     arriving: list[list[Fraction | None]] = [[] for _ in tree.classes]
     for clique in reversed(range(len(tree.classes))):
@@ -65,7 +65,5 @@ def _passes_exactly(tree: SensitiveTree, diversity: Recursive, head: int, tail: 
             if known is None or (known >= 0 and ratio > known):
                 best[above] = ratio
         arriving[clique] = best
-    largest = [ratio for ratio in arriving[0] if ratio is not None]
-    return all(
-        ratio >= 0 and (ratio < diversity.c or (not diversity.strict and ratio == diversity.c)) for ratio in largest
-    )
+    ratios = [ratio for ratio in arriving[0] if ratio is not None]
+    return all(ratio >= 0 and (ratio < bound.c or (not bound.strict and ratio == bound.c)) for ratio in ratios)

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from checks.budget import FULL
-from checks.diversity.l_diversity import BOUNDARY
+from checks.diversity.criterion import BOUNDARY
 from checks.errors import CriterionError
 from checks.finding import Verdict, verdict_of
 from checks.maxent.outcome import Outcome
@@ -63,7 +63,7 @@ def _fewest_marks(vectors: FloatArray, block: IndexArray) -> IndexArray:
 
 
 def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:
-    """Whether every combination of classes has `least` values marked by all cliques (design 4.6, algorithm 5).
+    """Whether every combination of classes has `least` values marked by all cliques.
 
     Undecided when a step would make more than `limit` vectors.
     """

@@ -94,7 +94,7 @@ class SensitiveTree:
     @cached_property
     def conditional_factors(self) -> tuple[FloatArray, ...]:
         """For each clique T(t, s) / T_separator(t, s), shape (classes, values): their product over the cliques is
-        proportional to the maxent distribution of the sensitive value given t (design 4.6). The root has no separator.
+        proportional to the maxent distribution of the sensitive value given t. The root has no separator.
         """
         root = self.expanded(self.classes[0])
         factors: list[FloatArray] = [root / root.sum(axis=1, keepdims=True)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.functional_diversity import Functional
+from checks.diversity.functional import Functional
 from models.arrays import BoolArray, CountArray, IndexArray, read_only
 
 _WHOLE = 2**62

@@ -1,7 +1,7 @@
 """The full-domain table that keeps the most information among those that satisfy a (tau, l) requirement."""
 
 from checks.claims.requirements import Requirements
-from checks.diversity.functional_diversity import Functional
+from checks.diversity.functional import Functional
 from marginals.anonymizers.lattice import minimal_tables
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import NothingPublishableError

@@ -7,7 +7,7 @@ it. This is the local recoding that TZ09 and TZ11 compare SWEEP with; it never g
 
 import numpy as np
 
-from checks.diversity.functional_diversity import Functional
+from checks.diversity.functional import Functional
 from marginals.anonymizers.local_recoding import LocalRecoding, functional_requirement, occurrence_weights
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table

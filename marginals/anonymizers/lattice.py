@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from checks.claims.requirements import Requirements
 from checks.classes.equivalence_classes import equivalence_classes
 from checks.classes.k_anonymity import nonsensitive_part
-from checks.diversity.l_diversity import satisfies
+from checks.diversity.criterion import satisfies
 from marginals.errors import InputError
 from models.arrays import BoolArray
 from models.graphs.collection import Collection

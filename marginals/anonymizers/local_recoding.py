@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import parse_diversity, satisfies
+from checks.diversity.criterion import satisfies
+from checks.diversity.functional import Functional, Induction
+from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table

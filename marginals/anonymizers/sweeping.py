@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from checks.diversity.functional_diversity import Functional, Induction
+from checks.diversity.functional import Functional, Induction
 from marginals.anonymizers.class_thinning import InducedBound
 from marginals.anonymizers.local_recoding import LocalRecoding, Weights, functional_requirement, occurrence_weights
 from marginals.errors import InputError, NothingPublishableError

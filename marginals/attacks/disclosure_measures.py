@@ -8,7 +8,6 @@ from typing import Any
 from checks.attacks.class_table import class_table, sensitive_levels
 from checks.attacks.reconstruction import Reconstruction, reconstruction
 from checks.attacks.skewness import skewness
-from checks.claims.claim import KCombinatorial, KLink
 from checks.finding import Verdict
 from marginals.bundle.content import BundleContent
 from models.errors import MarginalsError, TooManyCellsError
@@ -95,13 +94,11 @@ def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
 
 
 def _thresholds(published: BundleContent) -> Iterator[Threshold]:
-    """The claims of a minimum count.
-
-    Of k-combinatorial anonymity the cell shown has the smallest count where it holds and no note says otherwise; where it
-    fails, any cell below k does.
-    """
+    """The claims of a minimum count."""
     for claim, finding in zip(published.claims, published.verify().checks):
-        if isinstance(claim, KLink | KCombinatorial):
+        if claim.least_count is not None:
             count = (finding.worst or {}).get("count")
-            known = isinstance(count, int) and (isinstance(claim, KLink) or (finding.holds and not finding.note))
-            yield Threshold(finding.criterion, claim.k, count if known else None, finding.verdict is Verdict.FAILS)
+            known = isinstance(count, int) and claim.shows_smallest(finding)
+            yield Threshold(
+                finding.criterion, claim.least_count, count if known else None, finding.verdict is Verdict.FAILS
+            )

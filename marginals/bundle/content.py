@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from checks.claims.claim import Claim, MaxentDiversity
+from checks.claims.claim import Claim
 from checks.finding import Finding
 from marginals.tables.attribute import Role
 from models.graphs.collection import Collection
@@ -84,7 +84,7 @@ class BundleContent:
     @property
     def unclaimed(self) -> tuple[str, ...]:
         """The sensitive attributes that are published without a claim that their values stay diverse."""
-        claimed = {claim.sensitive for claim in self.claims if isinstance(claim, MaxentDiversity)}
+        claimed = {claim.about for claim in self.claims}
         return tuple(a for a in self.sensitive if a not in claimed and a not in self.unpublished)
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims.claim import Claim, MaxentDiversity, parse_claim
+from checks.claims.claim import Claim
+from checks.claims.registry import parse_claim
 from marginals.bundle.agreement import check_agreement
 from marginals.bundle.content import TITLE, BundleContent, Utility
 from marginals.bundle.descriptor import has_hash, is_number, is_table
@@ -198,7 +199,7 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
     except MarginalsError as error:
         raise BundleError(DESCRIPTOR, f"release.privacy: {error}") from None
     for claim in claims:
-        if isinstance(claim, MaxentDiversity) and roles.get(claim.sensitive) is not Role.SENSITIVE:
+        if claim.about is not None and roles.get(claim.about) is not Role.SENSITIVE:
             raise BundleError(DESCRIPTOR, "release.privacy claims diversity for an attribute that is not sensitive")
     return claims
 

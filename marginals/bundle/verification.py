@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from checks.claims.claim import Claim, MaxentDiversity
+from checks.claims.claim import Claim
 from checks.finding import Finding, Verdict
 from marginals.bundle.agreement import union
 from marginals.bundle.asked_claims import asked_claims
@@ -90,4 +90,4 @@ def _asked_of(published: BundleContent, asked: Sequence[str | Claim], sensitive:
     if not asked:
         return None
     claims = asked_claims(asked, sensitive)
-    return [c for c in claims if not isinstance(c, MaxentDiversity) or c.sensitive in published.sensitive]
+    return [claim for claim in claims if claim.about is None or claim.about in published.sensitive]

@@ -6,13 +6,10 @@ It needs no network and no script, and the same release always gives the same by
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, isfinite
+from math import isfinite
 
 import numpy as np
 
-from checks.claims.claim import MaxentDiversity
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Distinct, Entropy, Recursive, Simple
 from marginals.attacks.disclosure_measures import conclusions
 from marginals.bundle.content import BundleContent
 from marginals.installing import installing
@@ -254,16 +251,8 @@ def _tree(published: BundleContent) -> TreePicture | None:
 
 
 def _facts(published: BundleContent) -> int | None:
-    """The l - 1 of the weakest diversity that is claimed; None where none is."""
-    found = [_l(claim) for claim in published.claims if isinstance(claim, MaxentDiversity)]
-    return min(found) - 1 if found else None
-
-
-def _l(claim: MaxentDiversity) -> int:
-    match claim.diversity:
-        case Distinct(l) | Simple(l) | Entropy(l) | Recursive(_, l) | Functional(_, l):
-            return ceil(l)
-    return 2
+    """The l - 1 of the weakest diversity that is claimed; None where none is claimed."""
+    return min((claim.class_diversity.facts for claim in published.claims if claim.class_diversity), default=None)
 
 
 def _example(published: BundleContent) -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from checks.claims.requirements import Requirements
-from checks.diversity.l_diversity import Diversity, parse_diversity
+from checks.diversity.criterion import Diversity
+from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from models.search import STRATEGIES
 

@@ -2,7 +2,6 @@
 
 from checks.attacks.minimality import Refinement
 from checks.attacks.reconstruction import Reconstruction
-from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
 from marginals.attacks.disclosure_measures import Concluded, Threshold
 
 
@@ -66,7 +65,7 @@ def refusal_in_words(step: Refinement) -> str:
     whose = "one class" if step.culprits == 1 else f"{step.culprits} of {step.classes} classes"
     if step.culprits == step.classes:
         whose = "the only class" if step.classes == 1 else f"any of the {step.classes} classes"
-    reasons = " or ".join(_reason(suspect.claim) for suspect in step.suspects)
+    reasons = " or ".join(suspect.claim.reason() for suspect in step.suspects)
     told = f"a part of {whose} has {reasons}"
     if step.culprit is not None and step.culprits != step.classes:
         told += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
@@ -78,12 +77,3 @@ def refusal_in_words(step: Refinement) -> str:
         cell = ", ".join(f"{a}={label}" for a, label in step.shift.cell.items())
         told += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"
     return told + (f"; {step.note}" if step.note else "")
-
-
-def _reason(claim: Claim) -> str:
-    match claim:
-        case KLink(k) | KCombinatorial(k):
-            return f"fewer than {k} rows"
-        case MaxentDiversity(diversity, sensitive):
-            return f"a distribution of {sensitive} that is not {diversity}"
-    raise ValueError(f"no claim refuses a step as {claim}")

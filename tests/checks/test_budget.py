@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from checks.budget import FULL, SEARCHING, Budget
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.combinatorial.k_combinatorial import k_combinatorial
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Diversity, Entropy, Recursive
+from checks.diversity.criterion import Diversity
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.recursive import Recursive
 from checks.finding import Verdict
 from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import decided

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, milp
 
 from brute_force import Array, dense_marginal, joint_array, lifted, summed
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import (
-    Distinct,
-    Diversity,
-    Entropy,
-    NegativeDisclosure,
-    NpdRecursive,
-    Recursive,
-    Simple,
-)
+from checks.diversity.criterion import Diversity
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.negative_disclosure import NegativeDisclosure
+from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube

@@ -7,16 +7,14 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import (
-    Distinct,
-    Diversity,
-    Entropy,
-    NegativeDisclosure,
-    NpdRecursive,
-    Recursive,
-    Simple,
-)
+from checks.diversity.criterion import Diversity
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.negative_disclosure import NegativeDisclosure
+from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable

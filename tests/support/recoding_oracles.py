@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from checks.diversity.functional_diversity import Functional
+from checks.diversity.functional import Functional
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table

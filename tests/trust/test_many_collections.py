@@ -21,16 +21,14 @@ from checks.classes.k_anonymity import k_anonymity, k_link
 from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, k_combinatorial
 from checks.combinatorial.programmed_bounds import by_programming
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import (
-    Distinct,
-    Diversity,
-    Entropy,
-    NegativeDisclosure,
-    NpdRecursive,
-    Recursive,
-    Simple,
-)
+from checks.diversity.criterion import Diversity
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.negative_disclosure import NegativeDisclosure
+from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.fitted_diversity import fitted_diversity
@@ -138,7 +136,7 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
     """Algorithms that such small collections would not get by themselves."""
     if isinstance(diversity, Distinct):
         yield "supports", by_supports(tree, diversity.l)
-    if isinstance(diversity, Recursive) and diversity.compares_pairs(len(tree.labels)):
+    if diversity.largest_ratio(len(tree.labels)) is not None:
         yield "pairwise ratios", pairwise_ratios(tree, diversity)
     chance = rng.random()
     if chance < 0.04:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from checks.diversity.l_diversity import parse_diversity
+from checks.diversity.registry import parse_diversity
 from marginals.bundle.target import release_at
 from marginals.config.guessing.column_guess import Guess, guess, settled
 from marginals.config.guessing.rarity import RARE

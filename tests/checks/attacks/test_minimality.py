@@ -13,8 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.attacks.minimality import Refinement, refinements
-from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
-from checks.diversity.l_diversity import parse_diversity, satisfies
+from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.criterion import satisfies
+from checks.diversity.registry import parse_diversity
 from models.graphs.collection import Collection
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.tables.contingency_table import ContingencyTable

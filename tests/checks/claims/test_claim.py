@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity, parse_claim
+from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims.registry import parse_claim
 from checks.classes.k_anonymity import k_link
 from checks.combinatorial.k_combinatorial import k_combinatorial
-from checks.diversity.l_diversity import Diversity, Entropy, Recursive, parse_diversity
+from checks.diversity.criterion import Diversity
+from checks.diversity.entropy import Entropy
+from checks.diversity.recursive import Recursive
+from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.maxent.maxent_diversity import maxent_diversity
 from models.graphs.collection import Collection

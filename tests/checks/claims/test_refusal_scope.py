@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
+from checks.diversity.criterion import Diversity
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from models.graphs.collection import Collection
 from models.search import Problem, RefusalScope, exact
 from models.tables.contingency_table import ContingencyTable

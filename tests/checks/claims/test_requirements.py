@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.budget import Budget
-from checks.claims.claim import KCombinatorial, KLink, MaxentDiversity
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
 from checks.claims.requirements import PrivacyConstraint, Requirements
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Entropy, Recursive
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.recursive import Recursive
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree

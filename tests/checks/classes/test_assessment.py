@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 
 from checks.classes.assessment import Reached, assess, eligible, reached, table_diversity, table_findings
 from checks.classes.homogeneity import Affected
-from checks.diversity.adjusted_entropy import DontCareEntropy
-from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple
+from checks.diversity.criterion import Diversity
+from checks.diversity.distinct import Distinct
+from checks.diversity.dont_care_entropy import DontCareEntropy
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional, Induction
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from checks.errors import CriterionError
 from checks.finding import Finding
 from models.tables.contingency_table import ContingencyTable

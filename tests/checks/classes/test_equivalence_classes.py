@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.l_diversity import Distinct, Diversity, Recursive, satisfies
+from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.distinct import Distinct
+from checks.diversity.recursive import Recursive
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain

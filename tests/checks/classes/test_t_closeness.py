@@ -19,7 +19,7 @@ from checks.classes.t_closeness import (
     TCloseness,
     t_closeness,
 )
-from checks.diversity.l_diversity import Diversity, satisfies
+from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.functional_diversity import Functional
+from checks.diversity.functional import Functional
 from checks.diversity.implications import (
     recursive_implies,
     simple_implies,
@@ -17,7 +17,8 @@ from checks.diversity.implications import (
     weakest_recursive_l,
     weakest_simple_l,
 )
-from checks.diversity.l_diversity import Recursive, Simple
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from checks.errors import CriterionError
 
 TINY = Fraction(1, 10**6)

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 import checks.maxent.branch_and_bound
 import checks.maxent.entropy_boxes
 from checks.budget import FULL, Budget
-from checks.diversity.l_diversity import Diversity, Entropy, Recursive, Simple
+from checks.diversity.criterion import Diversity
+from checks.diversity.entropy import Entropy
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
+from checks.diversity.violations.cases import Cases, Cuts, cuts
+from checks.diversity.violations.entropy_cases import EntropyCases
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import (
     _enumerate,
@@ -23,7 +28,6 @@ from checks.maxent.branch_and_bound import (
     branch_and_bound,
 )
 from checks.maxent.entropy_boxes import LookAt
-from checks.maxent.log_cuts import Cases, Cuts, EntropyCases, cases_of, cuts
 from checks.maxent.log_tree import LogTree
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -117,7 +121,7 @@ def test_no_bound_excludes_a_violation(drawn: tuple[Collection, str], rounds: in
     tree = tree_of(*drawn)
     log_tree, diversity = LogTree(tree), data.draw(criteria(len(tree.labels)))
     blind = Blind(tree, diversity)
-    cases = cases_of(diversity, *log_tree.ratio_bounds())
+    cases = diversity.violations(log_tree.ratio_bounds())
     assume(cases is not None)
     assert cases is not None
     with pytest.MonkeyPatch.context() as patch:
@@ -188,7 +192,7 @@ def test_the_worst_is_proven_only_where_it_is_the_worst(
     tree = tree_of(*drawn)
     log_tree, diversity = LogTree(tree), data.draw(criteria(len(tree.labels)))
     bounds = log_tree.ratio_bounds()
-    assume(cases_of(diversity, *bounds) is not None)
+    assume(diversity.violations(bounds) is not None)
     combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
     everything, worst = _Worst(tree, diversity), _Worst(tree, diversity)
     everything.look_at(combinations, log_tree.vectors(combinations))

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
-from checks.diversity.l_diversity import Entropy
+from checks.diversity.entropy import Entropy
+from checks.diversity.violations.cases import ZERO_LOG, cuts
+from checks.diversity.violations.entropy_cases import EntropyCases, lower_lambert
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.entropy_boxes import _STRETCH, Box, box_cut, roots, surviving
-from checks.maxent.log_cuts import EntropyCases, cases_of, cuts, lower_lambert
-from checks.maxent.log_tree import ZERO_LOG, LogTree
+from checks.maxent.log_tree import LogTree
 from checks.maxent.maxent_diversity import by_join
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.arrays import FloatArray, IndexArray
@@ -60,7 +61,7 @@ def star(marginals: int, size: int, values: int, effect: float, seed: int) -> Se
 
 def entropy_cases(log_tree: LogTree, l: Fraction) -> EntropyCases:
     """All cases of entropy l-diversity, unscreened."""
-    found = cases_of(Entropy(l), *log_tree.ratio_bounds())
+    found = Entropy(l).violations(log_tree.ratio_bounds())
     assert found
     assert isinstance(found[0], EntropyCases)
     return found[0]

@@ -10,10 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from checks.budget import FULL
-from checks.claims.claim import MaxentDiversity
+from checks.claims.maxent_diversity import MaxentDiversity
 from checks.combinatorial.k_combinatorial import k_combinatorial
 from checks.combinatorial.programmed_bounds import by_programming
-from checks.diversity.l_diversity import Diversity, parse_diversity
+from checks.diversity.criterion import Diversity
+from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from checks.maxent.fitted_diversity import fitted_diversity
 from models.graphs.collection import Collection

@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 from checks.budget import FULL
 from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, of_tree
-from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import (
-    Distinct,
-    Diversity,
-    Recursive,
-    loosened_to,
-)
+from checks.diversity.criterion import Diversity, loosened_to
+from checks.diversity.distinct import Distinct
+from checks.diversity.functional import Functional, Induction
+from checks.diversity.recursive import Recursive
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
@@ -54,7 +51,7 @@ def algorithms(tree: SensitiveTree, diversity: Diversity) -> dict[str, Outcome]:
         outcomes["branch and bound"] = bounded
     if isinstance(diversity, Distinct):
         outcomes["supports"] = by_supports(tree, diversity.l)
-    if isinstance(diversity, Recursive) and diversity.compares_pairs(len(tree.labels)):
+    if diversity.largest_ratio(len(tree.labels)) is not None:
         outcomes["pairwise ratios"] = pairwise_ratios(tree, diversity)
     return outcomes
 
@@ -99,7 +96,7 @@ def test_tails_that_are_too_many_to_tell_apart_change_no_verdict(
     tree = tree_of(collection, sensitive)
     diversity = Recursive(c, l)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("checks.maxent.log_cuts.MAX_CASES", 0)
+        patched.setattr("checks.diversity.violations.cases.MAX_CASES", 0)
         outcome = branch_and_bound(tree, diversity)
     expected = all(diversity.decide(vector) for vector in conditionals(collection, sensitive).values())
     assert outcome is not None

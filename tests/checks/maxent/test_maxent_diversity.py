@@ -8,8 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import joint_array
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Distinct, Diversity, Entropy, Recursive, Simple, satisfies
+from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from checks.finding import Finding, Verdict
 from checks.maxent.maxent_diversity import by_join, maxent_diversity
 from checks.maxent.sensitive_tree import sensitive_tree

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import satisfies
+from checks.diversity.criterion import satisfies
+from checks.diversity.functional import Functional, Induction
 from marginals.anonymizers.class_thinning import InducedBound
 from models.tables.hierarchy import Hierarchy
 from recoding_oracles import line_holds, requirements

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import Simple, satisfies
+from checks.diversity.criterion import satisfies
+from checks.diversity.functional import Functional
+from checks.diversity.simple import Simple
 from marginals.anonymizers.hilbert_mapping import eligible_l, hilbert, hilbert_groups, spread_groups
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.attribute import Role

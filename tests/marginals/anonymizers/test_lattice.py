@@ -9,17 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.claims.requirements import Requirements
-from checks.diversity.adjusted_entropy import DontCareEntropy
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import (
-    Distinct,
-    Diversity,
-    Entropy,
-    NegativeDisclosure,
-    NpdRecursive,
-    Recursive,
-    Simple,
-)
+from checks.diversity.criterion import Diversity
+from checks.diversity.distinct import Distinct
+from checks.diversity.dont_care_entropy import DontCareEntropy
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.negative_disclosure import NegativeDisclosure
+from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.recursive import Recursive
+from checks.diversity.simple import Simple
 from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, table_satisfies
 from marginals.errors import InputError
 from models.tables.contingency_table import ContingencyTable

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from checks.claims.requirements import Requirements
 from checks.classes.equivalence_classes import equivalence_classes
-from checks.diversity.functional_diversity import Functional
-from checks.diversity.l_diversity import satisfies
+from checks.diversity.criterion import satisfies
+from checks.diversity.functional import Functional
 from marginals.anonymizers.full_domain import best_full_domain
 from marginals.anonymizers.lattice import single_table
 from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights

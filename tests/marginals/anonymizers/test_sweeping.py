@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.functional_diversity import Functional
+from checks.diversity.functional import Functional
 from marginals.anonymizers.full_domain import best_full_domain
 from marginals.anonymizers.hilbert_mapping import hilbert
 from marginals.anonymizers.local_recoding import LocalRecoding

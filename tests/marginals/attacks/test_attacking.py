@@ -13,8 +13,11 @@ from click.testing import CliRunner, Result
 
 import marginals
 from checks.attacks.minimality import Refinement, Suspect
-from checks.claims.claim import Claim, KCombinatorial, KLink, MaxentDiversity
-from checks.diversity.l_diversity import parse_diversity
+from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.registry import parse_diversity
 from html_pages import Page
 from marginals import Attribute, Table
 from marginals.attacks import composition as composition_module

@@ -11,8 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims.claim import KCombinatorial, KLink, MaxentDiversity
-from checks.diversity.l_diversity import parse_diversity
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from marginals import Attribute, InputError, Table
 from marginals.bundle.content import BundleContent

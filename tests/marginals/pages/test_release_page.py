@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 
 import marginals
-from checks.claims.claim import KLink
+from checks.claims.k_link import KLink
 from checks.finding import Finding, Verdict
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role

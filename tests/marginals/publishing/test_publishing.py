@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import marginals
 from checks.budget import Budget
-from checks.diversity.l_diversity import Diversity
+from checks.diversity.criterion import Diversity
 from checks.finding import Finding, Verdict
 from checks.maxent.maxent_diversity import maxent_diversity
 from marginals import Attribute, InputError, Policy, Release, Table

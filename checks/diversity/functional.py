@@ -6,15 +6,19 @@ a general value then counts for the base values under it, in proportion to their
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.spelling import spelled
+from checks.diversity.criterion import Diversity
+from checks.diversity.spelling import numbers, spelled
+from checks.diversity.violations.cases import ROUNDING, Cases, RatioBounds
+from checks.diversity.violations.group_cases import GroupCases, most_frequent
+from checks.diversity.violations.tail_cases import TrimmedCases, empty_tails
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray, read_only
 from models.tables.hierarchy import Hierarchy
@@ -91,7 +95,7 @@ class Induction:
 
 
 @dataclass(frozen=True)
-class Functional:
+class Functional(Diversity):
     """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
 
     induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
@@ -103,6 +107,8 @@ class Functional:
     induction: Induction | None = None
     scale: Fraction = Fraction(1)
     name: ClassVar[str] = "functional"
+    parameters: ClassVar[str] = "tau,l"
+    about_base_values: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.tau < 1 or self.l < 2:
@@ -116,6 +122,14 @@ class Functional:
         text = f"functional:{spelled(self.tau)},{self.l}"
         # Only the plain criterion has a text that can be read back; a scaled one must not be taken for it.
         return text if self.scale == 1 else f"{text} scaled by {spelled(self.scale)}"
+
+    @classmethod
+    def parsed(cls, text: str) -> Self | None:
+        """From `tau,l`, l a whole number."""
+        match numbers(text):
+            case [tau, l] if l.denominator == 1:
+                return cls(tau, int(l))
+        return None
 
     def bound(self, k: int) -> Fraction:
         """psi(k), scaled below l."""
@@ -157,6 +171,73 @@ class Functional:
             if held > self.bound(k) * total:
                 return False
         return True
+
+    def scaled(self, factor: Fraction) -> "Functional":
+        """With psi divided by the factor below l."""
+        return replace(self, scale=self.scale / factor)
+
+    def at_base_values(self, hierarchy: Hierarchy, level: int) -> "Functional":
+        """With the base values under each published one equally likely, unless it says already what these are."""
+        if self.induction is not None or not level:
+            return self
+        return replace(self, induction=Induction.at_level(hierarchy, level))
+
+    def violations(self, bounds: RatioBounds) -> list[Cases] | None:
+        """For every k < l the k base values that may be the most frequent ones, and the value that is so under the head.
+
+        None where published values do not share their rows evenly among base values of their own, or where there are too
+        many such groups and base values are not what is published.
+        """
+        floor, ceiling = bounds.floor, bounds.ceiling
+        leaves = np.ones(len(floor), dtype=np.intp) if self.induction is None else self.induction.leaves
+        if leaves is None:
+            return None
+        # Log-ratios by base value: that of s to h is x_s - ln leaves_s less the same of h.
+        offset = np.log(leaves)[:, None] - np.log(leaves)
+        above = floor - offset > ROUNDING
+        heads = np.flatnonzero(bounds.possible & ~above.any(axis=0))
+        taken = most_frequent(tuple(leaves.tolist()), self.l - 1, bounds.most_cases // max(len(heads), 1))
+        if taken is None:
+            return None if leaves.max() > 1 else self._largest_groups(heads, bounds)
+        # A base value that is always more frequent is among them where the other is.
+        taken = taken[~((taken > 0) @ above.T & (taken < leaves)).any(axis=1)]
+        head, row = np.nonzero(taken.T[heads] > 0)
+        chosen, taken = heads[head], taken[row].T
+        psi = self.bounds(int(leaves.sum()))[taken.sum(axis=0) - 1]
+        balance = psi - taken / leaves[:, None]
+        violable = (balance < 0).any(axis=0)
+        chosen, balance = chosen[violable], balance[:, violable]
+        highest = np.minimum(ceiling[:, chosen], offset[:, chosen])
+        return [GroupCases.of(chosen, balance, np.minimum(floor[:, chosen], highest), highest)]
+
+    def _largest_groups(self, heads: IndexArray, bounds: RatioBounds) -> list[Cases]:
+        """The k most frequent values weigh at most k times the head; which ones is left open."""
+        values = bounds.value_count
+        if values < self.l and self.bound(values) < 1:
+            # All values together hold more than they may.
+            return [empty_tails(heads, values)]
+        highest = np.minimum(bounds.ceiling[:, heads], 0)
+        return [
+            TrimmedCases(heads, bounds.others(heads), k * float(1 / self.bound(k) - 1), k - 1, highest)
+            for k in range(1, self.l)
+            if k < values and self.bound(k) < 1
+        ]
+
+    @property
+    def facts(self) -> int:
+        """L - 1."""
+        return self.l - 1
+
+    def meaning(self) -> str:
+        """The ends of the line."""
+        return (
+            f"the most probable sensitive value has a share of at most {spelled(self.tau)}, and no fewer than {self.l} "
+            "values together are certain"
+        )
+
+    def reached_in_words(self, value: float) -> str:
+        """The smallest tau."""
+        return f"This class needs a share of {value:.3g}; {spelled(self.tau)} is claimed"
 
 
 def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> FloatArray:

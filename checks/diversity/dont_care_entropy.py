@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
+from checks.diversity.criterion import Diversity
 from checks.diversity.exact_entropy import entropy_is_at_least
-from checks.diversity.spelling import spelled
+from checks.diversity.spelling import check_l, spelled
 from checks.errors import CriterionError
 from models.arrays import FloatArray
 
@@ -59,7 +60,7 @@ def adjusted_entropies(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> Floa
 
 
 @dataclass(frozen=True)
-class DontCareEntropy:
+class DontCareEntropy(Diversity):
     """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
 
     dont_care: the codes of the values that may be disclosed. A class in which everybody has one of these passes, as it
@@ -71,8 +72,7 @@ class DontCareEntropy:
     name: ClassVar[str] = "dont-care-entropy"
 
     def __post_init__(self) -> None:
-        if self.l < 1:
-            raise CriterionError(f"dont-care-entropy:l needs l of at least 1, got {spelled(self.l)}")
+        check_l("dont-care-entropy:l", self.l)
 
     def __str__(self) -> str:
         return f"dont-care-entropy:{spelled(self.l)}"

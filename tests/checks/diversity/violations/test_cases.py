@@ -8,10 +8,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from checks.diversity.functional_diversity import Functional, Induction
-from checks.diversity.l_diversity import Distinct, Diversity, NegativeDisclosure, NpdRecursive, Recursive, loosened_to
-from checks.maxent.log_cuts import EntropyCases, GroupCases, TrimmedCases, cases_of, cuts
-from checks.maxent.log_tree import ZERO_LOG, LogTree
+from checks.diversity.criterion import Diversity, loosened_to
+from checks.diversity.distinct import Distinct
+from checks.diversity.functional import Functional, Induction
+from checks.diversity.negative_disclosure import NegativeDisclosure
+from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.recursive import Recursive
+from checks.diversity.violations.cases import ZERO_LOG, RatioBounds, cuts
+from checks.diversity.violations.entropy_cases import EntropyCases
+from checks.diversity.violations.group_cases import GroupCases
+from checks.diversity.violations.tail_cases import TrimmedCases
+from checks.maxent.log_tree import LogTree
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 from models.tables.hierarchy import Hierarchy
@@ -42,8 +49,8 @@ def test_every_class_that_breaks_functional_diversity_is_within_the_cut_of_some_
         diversity = replace(diversity, induction=Induction.at_level(evenly(data.draw(widths(values))), 1))
     log_tree = LogTree(tree)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("checks.maxent.log_cuts.MAX_CASES", most_cases)
-        found = cases_of(diversity, *log_tree.ratio_bounds())
+        patch.setattr("checks.diversity.violations.cases.MAX_CASES", most_cases)
+        found = diversity.violations(log_tree.ratio_bounds())
     assert found is not None
     screened = []
     for cases in found:
@@ -77,7 +84,7 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
     At even weights, and at those that the search would try next, having met this class.
     """
     log_tree, values = LogTree(tree), len(tree.labels)
-    found = cases_of(diversity, *log_tree.ratio_bounds())
+    found = diversity.violations(log_tree.ratio_bounds())
     if found is None:
         return True
     x = log_tree.vectors(np.array([combination]))[0]
@@ -121,7 +128,7 @@ def test_every_violation_is_within_the_cut_of_the_case_of_its_head(
         diversity = replace(diversity, induction=Induction.at_level(evenly(data.draw(widths(values))), 1))
     diversity = broken_by(diversity, tree.exact_vector(combination), how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("checks.maxent.log_cuts.MAX_CASES", most_cases)
+        patch.setattr("checks.diversity.violations.cases.MAX_CASES", most_cases)
         assert is_within_its_cut(tree, diversity, combination, attempt)
 
 
@@ -138,7 +145,7 @@ def test_a_class_whose_tail_is_exactly_at_the_bound_is_within_a_cut(
     classes: tuple[tuple[int, ...], ...], diversity: Recursive, most_cases: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The head is c times the tail, in the first class. There may be values that hold the tail by themselves."""
-    monkeypatch.setattr("checks.maxent.log_cuts.MAX_CASES", most_cases)
+    monkeypatch.setattr("checks.diversity.violations.cases.MAX_CASES", most_cases)
     for attempt in range(3):
         assert is_within_its_cut(tree_of_classes(*classes), diversity, [0], attempt)
 
@@ -185,7 +192,7 @@ def test_values_that_are_too_frequent_only_together_are_within_a_cut(
     diversity = Functional(tau, l)
     assert diversity.bound(l - 1) < together
     assert all(sum(shares[:k]) <= 100 * diversity.bound(k) for k in range(1, l - 1))
-    monkeypatch.setattr("checks.maxent.log_cuts.MAX_CASES", 0)
+    monkeypatch.setattr("checks.diversity.violations.cases.MAX_CASES", 0)
     for attempt in range(3):
         assert is_within_its_cut(tree_of_classes(shares), diversity, [0], attempt)
 
@@ -197,8 +204,8 @@ def test_groups_that_are_too_many_are_left_to_others_where_published_values_hold
         induction = Induction.at_level(evenly([1, width, width]), 1)
         diversity = Functional(Fraction(1, 2), 2, induction=induction)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("checks.maxent.log_cuts.MAX_CASES", 0)
-            assert cases_of(diversity, ratios, ratios) is None
+            patch.setattr("checks.diversity.violations.cases.MAX_CASES", 0)
+            assert diversity.violations(RatioBounds(ratios, ratios)) is None
 
 
 @pytest.mark.parametrize("seed", range(40))

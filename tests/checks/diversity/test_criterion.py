@@ -7,18 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checks.diversity.l_diversity import (
-    Distinct,
-    Diversity,
-    Entropy,
-    NegativeDisclosure,
-    NpdRecursive,
-    Recursive,
-    Simple,
-    loosened_to,
-    parse_diversity,
-    satisfies,
-)
+from checks.diversity.criterion import Diversity, loosened_to, satisfies
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.diversity.negative_disclosure import NegativeDisclosure
+from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.recursive import Recursive
+from checks.diversity.registry import parse_diversity
+from checks.diversity.simple import Simple
 from checks.errors import CriterionError
 from privacy_oracles import is_diverse, reached
 from privacy_strategies import classes, diversities, functionals, numbers

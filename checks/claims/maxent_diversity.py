@@ -1,0 +1,98 @@
+"""The claim of maximum-entropy diversity in one sensitive attribute (KG06 Def. 4.3)."""
+
+from collections.abc import Collection as AnyCollection
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from checks.budget import FULL, Budget
+from checks.claims.claim import Claim
+from checks.diversity.criterion import Diversity
+from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
+from checks.finding import Finding, Verdict
+from checks.maxent.fitted_diversity import fitted_diversity
+from checks.maxent.maxent_diversity import at_base_values, decided, maxent_diversity
+from checks.maxent.sensitive_tree import SensitiveTree
+from models.graphs.collection import Collection
+
+
+@dataclass(frozen=True)
+class MaxentDiversity(Claim):
+    """The maximum-entropy distribution given the marginals is diverse in one sensitive attribute."""
+
+    diversity: Diversity
+    sensitive: str
+    criterion: ClassVar[str] = "maxent-diversity"
+    form: ClassVar[str] = "diversity=CRITERION"
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """From the text of its `diversity` and the name of the `sensitive` attribute."""
+        match stated:
+            case {"diversity": str(diversity), "sensitive": str(sensitive)}:
+                return cls(parse_diversity(diversity), sensitive)
+        return None
+
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+        return {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
+
+    @classmethod
+    def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self]:
+        """A claim for each sensitive attribute, from the text of a diversity."""
+        if not sensitive:
+            raise CriterionError("the release has no sensitive attribute whose diversity could be checked")
+        return [cls(parse_diversity(text), attribute) for attribute in sensitive]
+
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
+        """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
+        if collection.is_decomposable:
+            return maxent_diversity(collection, self.sensitive, self.diversity, budget)
+        return fitted_diversity(collection, self.sensitive, self.diversity)
+
+    def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:
+        """The cliques with the attribute decide it (KG06 Prop. 7.3)."""
+        return decided(tree, at_base_values(self.diversity, tree), budget)[1].verdict
+
+    def refuses_longer(self, level: int) -> bool:
+        """A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with
+        all of them, and the distributions of the part are means of those of the whole (KG06 Prop. 7.2). But what
+        continues from the part may show finer sensitive values, and of these there can be enough where there were not of
+        the coarse ones; unless the criterion judges base values whatever is shown, which finer ones only concentrate.
+        """
+        return level == 0 or self.diversity.about_base_values
+
+    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """The attribute that it is about."""
+        return (self.sensitive,)
+
+    @property
+    def about(self) -> str:
+        """The attribute."""
+        return self.sensitive
+
+    @property
+    def class_diversity(self) -> Diversity:
+        """The criterion itself: a single clique that fails it already decides (KG06 Prop. 7.2)."""
+        return self.diversity
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"Maximum-entropy diversity of {self.sensitive}, {self.diversity}"
+
+    def meaning(self, sensitive: Sequence[str]) -> str:  # noqa: ARG002
+        """About a reader of all tables together."""
+        return (
+            f"Whatever published values somebody knows of a person, {self.diversity.meaning()}: for a reader who puts all "
+            "tables together and assumes nothing else."
+        )
+
+    def reached_in_words(self, worst: Mapping[str, Any]) -> str:
+        """What the criterion says of the worst class."""
+        value = worst.get("reached")
+        return "" if value is None else self.diversity.reached_in_words(float(value))
+
+    def reason(self) -> str:
+        """The wrong distribution."""
+        return f"a distribution of {self.sensitive} that is not {self.diversity}"

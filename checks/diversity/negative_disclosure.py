@@ -1,0 +1,72 @@
+"""Negative disclosure: values whose absence may not be learnt keep a share in each class (MKGV07 Def. 4.4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from checks.diversity.criterion import Diversity, Vectors
+from checks.diversity.spelling import spelled
+from checks.diversity.violations.cases import Cases, RatioBounds
+from checks.diversity.violations.tail_cases import TailCases
+from checks.errors import CriterionError
+from models.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class NegativeDisclosure(Diversity):
+    """Every protected value has a share of at least `percent` percent (the second half of MKGV07 Def. 4.4).
+
+    protected: codes of the values whose absence may not be learnt. Reached: the smallest of their shares, in percent.
+    """
+
+    percent: Fraction
+    protected: frozenset[int]
+    name: ClassVar[str] = "negative-disclosure"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.percent < 100 or not self.protected:
+            raise CriterionError("negative disclosure needs a percentage between 0 and 100, and values to protect")
+
+    def __str__(self) -> str:
+        return f"negative-disclosure:{spelled(self.percent)} of {sorted(self.protected)}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to the percentage."""
+        return self.reached(vectors) / float(self.percent) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """The smallest share of a protected value, in percent."""
+        smallest = vectors[:, sorted(self.protected)].min(axis=1)
+        return np.asarray(100 * smallest / vectors.sum(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return 100 * min(vector[value] for value in self.protected) >= self.percent * sum(vector)
+
+    def scaled(self, factor: Fraction) -> "NegativeDisclosure | None":
+        """With factor times the percentage; None for 100 or more."""
+        percent = self.percent * factor
+        return NegativeDisclosure(percent, self.protected) if percent < 100 else None
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """A protected value w is rarer than percent: some value s exceeds its part of 100 / percent - 1 times w.
+
+        The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
+        """
+        values, possible = bounds.value_count, bounds.possible
+        heads, weighted, theta = [], [], []
+        for w in sorted(self.protected):
+            others = [s for s in range(values) if s != w and possible[s]]
+            whole = 100 / float(self.percent) - 1
+            # A ratio has no bound where w can vanish; the parts may be anything positive, so it is cut off far above.
+            largest = np.exp(np.clip(bounds.ceiling[others, w], -700, 50))
+            for s, part in zip(others, whole * largest / largest.sum()):
+                heads.append(s)
+                weighted.append(w)
+                theta.append(1 / part)
+        support = np.zeros((values, len(heads)), dtype=bool)
+        support[weighted, np.arange(len(heads))] = True
+        return [TailCases(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))]

@@ -1,0 +1,122 @@
+"""The diversity criteria that have a text: `entropy:6` in a policy, in a bundle, or demanded of one.
+
+A criterion of one's own is registered with `register_diversity`; those of the project stand in the table below.
+"""
+
+import re
+from importlib import import_module
+
+from checks.diversity.criterion import Diversity
+from checks.errors import CriterionError
+
+_HOMES = {
+    "distinct": "checks.diversity.distinct.Distinct",
+    "simple": "checks.diversity.simple.Simple",
+    "entropy": "checks.diversity.entropy.Entropy",
+    "recursive": "checks.diversity.recursive.Recursive",
+    "functional": "checks.diversity.functional.Functional",
+}
+"""The class of each name. Its module is imported when the name is first asked for."""
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+_registered: dict[str, type[Diversity]] = {}
+
+
+def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
+    """Make the text of a criterion known: to policies, to bundles that are read, and to the demands of `verify`.
+
+    criterion: a class with `name`, `parameters` and `parsed`; it is returned, so that this can stand as a decorator above
+    it. Whoever verifies a release that claims it needs the same registration. Raises CriterionError where the name is not
+    of the form `my-criterion`, or another criterion has it.
+
+    >>> from collections.abc import Sequence
+    >>> from dataclasses import dataclass
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> import marginals
+    >>> @marginals.register_diversity
+    ... @dataclass(frozen=True)
+    ... class Majority(marginals.Diversity):
+    ...     '''No sensitive value has more than half of the rows. Reached: the largest share.'''
+    ...
+    ...     name, parameters = "no-majority", ""
+    ...
+    ...     def __str__(self) -> str:
+    ...         return "no-majority"
+    ...
+    ...     @classmethod
+    ...     def parsed(cls, text: str) -> "Majority | None":
+    ...         return cls() if not text else None
+    ...
+    ...     def slack(self, vectors: np.ndarray) -> np.ndarray:
+    ...         return 1 - 2 * self.reached(vectors)
+    ...
+    ...     def reached(self, vectors: np.ndarray) -> np.ndarray:
+    ...         return vectors.max(axis=1) / vectors.sum(axis=1)
+    ...
+    ...     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+    ...         return 2 * max(vector) <= sum(vector)
+    >>> from marginals.example import table
+    >>> release = marginals.publish(table, marginals.Policy(k_link=4, diversity="no-majority"))
+    >>> print(release.verify().checks[1])
+    maxent-diversity (diversity no-majority, sensitive diagnosis): holds
+    >>> marginals.unregister_diversity("no-majority")
+    """
+    name = criterion.name
+    if not _NAME.fullmatch(name):
+        raise CriterionError(f"a diversity has a name such as entropy or my-criterion, not {name!r}")
+    if name in _HOMES or _registered.get(name, criterion) is not criterion:
+        raise CriterionError(f"there is already a diversity {name!r}")
+    _registered[name] = criterion
+    return criterion
+
+
+def unregister_diversity(name: str) -> None:
+    """Forget a criterion that was registered. Raises CriterionError where no such was.
+
+    >>> import marginals
+    >>> marginals.unregister_diversity("entropy")
+    Traceback (most recent call last):
+        ...
+    checks.errors.CriterionError: no diversity 'entropy' was registered
+    """
+    if name not in _registered:
+        raise CriterionError(f"no diversity {name!r} was registered")
+    del _registered[name]
+
+
+def parse_diversity(text: str) -> Diversity:
+    """The criterion that a policy or a bundle names, for instance `entropy:l`.
+
+    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. Raises CriterionError for a text that
+    is none, with a list of all forms.
+
+    >>> parse_diversity("recursive:3,4"), str(parse_diversity("entropy:14/5"))
+    (Recursive(c=Fraction(3, 1), l=4, strict=True, dont_care=frozenset()), 'entropy:2.8')
+    """
+    name, _, parameters = text.partition(":")
+    criterion = _criterion(name.strip())
+    parsed = None if criterion is None else criterion.parsed(parameters)
+    if parsed is None:
+        raise CriterionError(f"the diversity {text!r} is not of the form {', '.join(spellings())}")
+    return parsed
+
+
+def spellings() -> tuple[str, ...]:
+    """The forms of all texts.
+
+    >>> spellings()[:3]
+    ('distinct:l', 'simple:l', 'entropy:l')
+    """
+    criteria = [_criterion(name) for name in (*_HOMES, *_registered)]
+    return tuple(f"{c.name}:{c.parameters}" if c.parameters else c.name for c in criteria if c is not None)
+
+
+def _criterion(name: str) -> type[Diversity] | None:
+    """The class of a name; None where there is none."""
+    if name not in _HOMES:
+        return _registered.get(name)
+    module, _, kind = _HOMES[name].rpartition(".")
+    criterion: type[Diversity] = getattr(import_module(module), kind)
+    return criterion

@@ -1,0 +1,1 @@
+"""Ways of violating a diversity criterion, as linear inequalities on logarithms."""
