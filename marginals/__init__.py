@@ -16,6 +16,8 @@ for _floor in ("models", "checks"):  # names that a user's own files may have; b
     ensure_own(_floor)
 
 if TYPE_CHECKING:
+    from checks.diversity.criterion import Diversity
+    from checks.diversity.registry import register_diversity, unregister_diversity
     from checks.errors import CriterionError
     from checks.risk.errors import DisclosureRuleError, SensitivityError
     from marginals import interchange as interchange
@@ -62,6 +64,7 @@ __all__ = [
     "CriterionError",
     "DisclosureRule",
     "DisclosureRuleError",
+    "Diversity",
     "Domain",
     "DomainMismatchError",
     "Hierarchy",
@@ -98,8 +101,10 @@ __all__ = [
     "read_hierarchy",
     "read_rows",
     "read_table",
+    "register_diversity",
     "select",
     "sweep",
+    "unregister_diversity",
     "verify",
 ]
 
@@ -111,6 +116,7 @@ _HOMES = {
     "CriterionError": "checks.errors",
     "DisclosureRule": "marginals.disclosure.rules",
     "DisclosureRuleError": "checks.risk.errors",
+    "Diversity": "checks.diversity.criterion",
     "Domain": "models.tables.domain",
     "DomainMismatchError": "models.errors",
     "Hierarchy": "models.tables.hierarchy",
@@ -146,8 +152,10 @@ _HOMES = {
     "read_hierarchy": "marginals.config.release_toml",
     "read_rows": "marginals.tables.source",
     "read_table": "marginals.tables.source",
+    "register_diversity": "checks.diversity.registry",
     "select": "models.search.selection",
     "sweep": "marginals.anonymizers.sweeping",
+    "unregister_diversity": "checks.diversity.registry",
     "verify": "marginals.bundle.verification",
 }
 """Where each name lives. Its module is imported when the name is first asked for: pandas takes a second to load."""

@@ -60,7 +60,7 @@ class Entropy(Diversity):
         """The entropy is at most ln l, under a most frequent value."""
         if self.l <= 1:
             return []
-        heads = bounds.leading
+        heads = bounds.leading()
         highest = np.minimum(bounds.ceiling[:, heads], 0)
         lowest = np.minimum(bounds.floor[:, heads], highest)
         return [EntropyCases(heads, bounds.others(heads), float(self.l), lowest, highest)]

@@ -195,7 +195,7 @@ class Functional(Diversity):
         # Log-ratios by base value: that of s to h is x_s - ln leaves_s less the same of h.
         offset = np.log(leaves)[:, None] - np.log(leaves)
         above = floor - offset > ROUNDING
-        heads = np.flatnonzero(bounds.possible & ~above.any(axis=0))
+        heads = np.flatnonzero(bounds.possible() & ~above.any(axis=0))
         taken = most_frequent(tuple(leaves.tolist()), self.l - 1, bounds.most_cases // max(len(heads), 1))
         if taken is None:
             return None if leaves.max() > 1 else self._largest_groups(heads, bounds)

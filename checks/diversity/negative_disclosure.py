@@ -56,7 +56,7 @@ class NegativeDisclosure(Diversity):
 
         The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
         """
-        values, possible = bounds.value_count, bounds.possible
+        values, possible = bounds.value_count, bounds.possible()
         heads, weighted, theta = [], [], []
         for w in sorted(self.protected):
             others = [s for s in range(values) if s != w and possible[s]]

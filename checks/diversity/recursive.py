@@ -107,7 +107,7 @@ class Recursive(Diversity):
 
         For each head and each set of values that its tail may have, or for each head where there are too many sets.
         """
-        values, floor, possible = bounds.value_count, bounds.floor, bounds.possible
+        values, floor, possible = bounds.value_count, bounds.floor, bounds.possible()
         size = self.tail_size(values)
         careful = self.heads(values)
         heads = [head for head in careful if possible[head] and not (floor[careful, head] > ROUNDING).any()]

@@ -57,7 +57,7 @@ class Simple(Diversity):
         """All others together weigh at most l - 1 times a most frequent value."""
         if self.l <= 1:
             return []
-        heads = bounds.leading
+        heads = bounds.leading()
         theta = np.full(len(heads), max(float(self.l) - 1, 1e-300))
         return [TailCases(heads, bounds.others(heads), theta)]
 

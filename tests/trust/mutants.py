@@ -1,7 +1,7 @@
 """Which changes of the modules that decide does nothing notice?
 
     python tests/trust/mutants.py                      # all mutants; hours of one processor
-    python tests/trust/mutants.py checks.maxent.hull checks.diversity.l_diversity --part 0/2
+    python tests/trust/mutants.py checks.maxent.hull checks.diversity.entropy --part 0/2
     python tests/trust/mutants.py --sample 40          # so many of them, drawn anew each day: `make nightly`
 
 mutmut makes the mutants, in the folder `mutants` beside `checks`, and [tool.mutmut] in pyproject.toml says of which modules.
@@ -28,24 +28,42 @@ from typing import Any
 COLLECTIONS, MOST, SECONDS = 1500, 100, 90
 """Collections looked at, how many of those that reach a function are asked, and seconds of a processor for each mutant."""
 
-SPOKEN = re.compile(r"__str__|describe|_described|as_json|__post_init__|parse_diversity|assess|eligible|__repr__")
+SPOKEN = re.compile(
+    r"__str__|describe|_described|as_json|__post_init__|parsed|meaning|in_words|facts|assess|eligible|__repr__"
+)
 """Functions that only say what was decided, or refuse input; their tests are elsewhere."""
 
 TESTS = {
-    "branch_and_bound": ("branch_and_bound", "log_cuts", "entropy_boxes", "maxent_algorithms", "budget"),
+    "assessment": ("assessment", "requirements"),
+    "branch_and_bound": ("branch_and_bound", "cases", "entropy_boxes", "maxent_algorithms", "budget"),
+    "cases": ("cases", "branch_and_bound", "maxent_algorithms"),
+    "criterion": ("criterion", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
+    "distinct": ("criterion", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
+    "entropy": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "entropy_boxes": ("entropy_boxes", "branch_and_bound", "maxent_algorithms"),
+    "entropy_cases": ("cases", "entropy_boxes", "branch_and_bound", "maxent_algorithms"),
     "exact_entropy": ("exact_entropy",),
-    "functional_diversity": ("functional_diversity", "log_cuts", "maxent_algorithms"),
+    "functional": ("functional", "cases", "maxent_algorithms"),
+    "group_cases": ("cases", "branch_and_bound", "maxent_algorithms"),
     "hull": ("maxent_algorithms", "budget"),
     "k_anonymity": ("k_anonymity",),
     "k_combinatorial": ("k_combinatorial", "maxent_algorithms"),
-    "l_diversity": ("l_diversity", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
-    "log_cuts": ("log_cuts", "branch_and_bound", "maxent_algorithms"),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms"),
+    "negative_disclosure": (
+        "criterion",
+        "cases",
+        "assessment",
+        "branch_and_bound",
+        "maxent_diversity",
+        "maxent_algorithms",
+    ),
+    "npd_recursive": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "pairwise_ratios": ("maxent_algorithms",),
+    "recursive": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "relaxed_diversity": ("maxent_algorithms",),
-    "assessment": ("assessment", "requirements"),
+    "simple": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "t_closeness": ("t_closeness",),
+    "tail_cases": ("cases", "branch_and_bound", "maxent_algorithms"),
     "vector_sets": ("vector_sets", "maxent_algorithms", "k_combinatorial"),
 }
 """The test files of tests/checks for a module."""

@@ -51,15 +51,13 @@ class RatioBounds:
         """Cases up to which sets of values are told apart."""
         return MAX_CASES
 
-    @property
     def possible(self) -> BoolArray:
         """Which values can have a positive share, shape (values,)."""
         return np.asarray(self.ceiling.diagonal() == 0)
 
-    @property
     def leading(self) -> IndexArray:
         """The values that can be a most frequent one: no other value always exceeds them."""
-        return np.flatnonzero(self.possible & ~(self.floor > ROUNDING).any(axis=0))
+        return np.flatnonzero(self.possible() & ~(self.floor > ROUNDING).any(axis=0))
 
     def others(self, heads: IndexArray) -> BoolArray:
         """All values but the head, shape (values, heads)."""

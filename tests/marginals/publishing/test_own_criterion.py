@@ -1,0 +1,175 @@
+"""A diversity criterion of one's own: one class and one line that registers it, and everything works with it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import unescape
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from numpy.typing import NDArray
+
+import marginals
+from checks.classes.equivalence_classes import equivalence_classes
+from checks.diversity.registry import parse_diversity, spellings
+from checks.diversity.spelling import numbers, spelled
+from checks.errors import CriterionError
+from checks.finding import Verdict
+from checks.maxent.maxent_diversity import by_join, decided
+from marginals.commands.main import main
+from marginals.example import table
+from models.graphs.collection import Collection
+from privacy_strategies import sensitive_collections, tree_of
+from small_release import CONFIG, write_config
+
+Vectors = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TopTwo(marginals.Diversity):
+    """The two most frequent values have a share of at most `share` together. Reached: their share.
+
+    Kept by merging: no two values have more of a sum than of one of its parts.
+    """
+
+    share: Fraction
+    name: ClassVar[str] = "top-two"
+    parameters: ClassVar[str] = "share"
+
+    def __str__(self) -> str:
+        return f"top-two:{spelled(self.share)}"
+
+    @classmethod
+    def parsed(cls, text: str) -> "TopTwo | None":
+        match numbers(text):
+            case [share]:
+                return cls(share)
+        return None
+
+    def slack(self, vectors: Vectors) -> NDArray[np.float64]:
+        return float(self.share) / self.reached(vectors) - 1
+
+    def reached(self, vectors: Vectors) -> NDArray[np.float64]:
+        return np.asarray(np.sort(vectors, axis=1)[:, -2:].sum(axis=1) / vectors.sum(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        return sum(sorted(vector)[-2:]) <= self.share * sum(vector)
+
+    def meaning(self) -> str:
+        return f"two values together are at most {spelled(self.share)} probable"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered() -> Iterator[None]:
+    """Known to the tests of this module, and to no others."""
+    marginals.register_diversity(TopTwo)
+    yield
+    marginals.unregister_diversity("top-two")
+    assert "top-two:share" not in spellings()
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """What the command line publishes by a config that names the criterion."""
+    config = write_config(tmp_path)
+    text = (
+        CONFIG.replace("entropy:2", "top-two:0.9")
+        .replace("[5, 10]", "[20]")
+        .replace('[attributes.town]\nrole = "quasi-identifier"\n', "")
+    )
+    config.write_text(text + '[base]\ntable = "none"\n')
+    result = CliRunner().invoke(main, ["publish", str(config), "--out", str(tmp_path / "release")])
+    assert result.exit_code == 0, result.output
+    return tmp_path / "release"
+
+
+def test_a_config_publishes_and_the_files_verify(bundle: Path) -> None:
+    stated = json.loads((bundle / "datapackage.json").read_text())["release"]["privacy"]
+    assert {"criterion": "maxent-diversity", "diversity": "top-two:0.9", "sensitive": "disease"} in stated
+    verification = marginals.verify(bundle)
+    assert verification.ok
+    finding = verification.checks[-1]
+    assert finding.parameters == {"diversity": "top-two:0.9", "sensitive": "disease"}
+
+
+def test_it_judges_every_class_of_the_release(bundle: Path) -> None:
+    """The share that the release reaches is what its cells say, and a smaller one is refused."""
+    cells = marginals.open_release(bundle).cells()
+    public = [name for name in cells.columns if name not in ("disease", "weight")]
+    classes = cells.groupby(public) if public else [((), cells)]
+    by_value = [sorted(rows.groupby("disease")["weight"].sum()) for _, rows in classes]
+    shares = [sum(rows[-2:]) / sum(rows) for rows in by_value if sum(rows) > 0]
+    assert max(shares) <= 0.9
+    just, beyond = Fraction(max(shares) * (1 + 1e-6)), Fraction(max(shares) * (1 - 1e-6))
+    for share, holds in ((just, True), (beyond, False)):
+        text = f"diversity=top-two:{share.limit_denominator(10**9)}"
+        assert marginals.verify(bundle, claims=[text]).ok is holds
+        result = CliRunner().invoke(main, ["verify", str(bundle), "--check", text])
+        assert result.exit_code == (0 if holds else 1)
+
+
+def test_the_report_says_it_in_its_words(bundle: Path) -> None:
+    page = unescape((bundle / "report.html").read_text(encoding="utf-8"))
+    assert "two values together are at most 0.9 probable" in page
+    assert "Maximum-entropy diversity of disease, top-two:0.9" in page
+
+
+def test_single_tables_and_attacks_know_it(bundle: Path) -> None:
+    policy = marginals.Policy(k_link=4, diversity="top-two:0.95")
+    minimal = marginals.anonymize(table, policy).minimal
+    assert minimal
+    for single in minimal:
+        shown = table.domain.mask({**single.levels, "diagnosis": 0})
+        classes = equivalence_classes(table.cube.table(shown), "diagnosis").counts
+        assert all(TopTwo(Fraction(95, 100)).decide(rows) for rows in classes.tolist())
+    assert marginals.attack(bundle).as_json()
+
+
+@settings(max_examples=60)
+@given(drawn=sensitive_collections())
+def test_without_cuts_of_its_own_it_is_decided_as_the_join_decides(drawn: tuple[Collection, str]) -> None:
+    tree = tree_of(*drawn)
+    for share in (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
+            name, outcome = decided(tree, TopTwo(share))
+        expected = by_join(tree, TopTwo(share)).verdict
+        assert (name, outcome.verdict) == ("hull", expected) or expected is Verdict.UNDECIDED
+
+
+def test_where_it_is_not_registered_the_bundle_is_refused_with_the_forms_that_are_known(bundle: Path) -> None:
+    marginals.unregister_diversity("top-two")
+    try:
+        finding = marginals.verify(bundle).checks[0]
+        with pytest.raises(CriterionError, match=r"functional:tau,l$"):
+            parse_diversity("top-two:0.9")
+    finally:
+        marginals.register_diversity(TopTwo)
+    assert not finding.holds
+    assert finding.worst is not None
+    assert "'top-two:0.9' is not of the form distinct:l" in finding.worst["problem"]
+    with pytest.raises(CriterionError, match=r"top-two:share$"):
+        parse_diversity("top-two")
+    assert marginals.verify(bundle).ok
+
+
+def test_a_name_can_be_registered_once_and_must_be_one() -> None:
+    class Other(TopTwo):
+        pass
+
+    marginals.register_diversity(TopTwo)
+    for taken in ("top-two", "entropy"):
+        Other.name = taken
+        with pytest.raises(CriterionError, match=f"already a diversity '{taken}'"):
+            marginals.register_diversity(Other)
+    for name in ("", "Top", "a:b", "a b", "-a", "a-"):
+        Other.name = name
+        with pytest.raises(CriterionError, match="has a name such as"):
+            marginals.register_diversity(Other)
+    with pytest.raises(CriterionError, match="no diversity 'other' was registered"):
+        marginals.unregister_diversity("other")
