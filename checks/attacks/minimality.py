@@ -242,6 +242,8 @@ class _Step:
         """Why the margin's own classes do not decide about what comes after the step; empty where they do."""
         domain, own = self.collection.domain, self.collection.domain.mask(self.margin)
         for claim in self.claims:
+            if claim.least_count is None and claim.class_diversity is None:
+                return f"what {claim.criterion} demands of a class is not known"
             steps = [domain.attribute_masks[domain.index(a)] for a in claim.joined_through(self.sensitive)]
             if not any(step & own for step in steps):
                 continue

@@ -84,8 +84,8 @@ class MaxentDiversity(Claim):
     def meaning(self, sensitive: Sequence[str]) -> str:  # noqa: ARG002
         """About a reader of all tables together."""
         return (
-            f"Whatever published values somebody knows of a person, {self.diversity.meaning()}: for a reader who puts all "
-            "tables together and assumes nothing else."
+            "For somebody who puts all tables together and assumes nothing else: whatever published values they know of a "
+            f"person, {self.diversity.meaning()}."
         )
 
     def reached_in_words(self, worst: Mapping[str, Any]) -> str:

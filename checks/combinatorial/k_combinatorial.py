@@ -1,7 +1,7 @@
 """k-combinatorial anonymity: no cell that some consistent table can fill must hold fewer than k rows (KG06 Def. 4.2).
 
 U(t) is the largest count that a nonnegative integer table with the given marginals can put on the nonsensitive cell t.
-A collection passes when no t has 0 < U(t) < k. For a decomposable one with one sensitive attribute C (design 4.5)
+A collection passes when no t has 0 < U(t) < k. For a decomposable one with one sensitive attribute C:
 
     U(t) = min( sum_s min_{i: C in E_i} T_Ei(t, s),  min_{j: C not in E_j} T_Ej(t) ).
 
@@ -152,7 +152,7 @@ def by_search(tree: SensitiveTree, k: int, budget: int = FULL.cell_branches) -> 
 
 
 def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) -> Finding:
-    """The recursion of design 4.5: vectors capped at k, worked up the tree, never the join.
+    """The recursion of the module docstring: vectors capped at k, worked up the tree, never the join.
 
     Besides dominance, a vector is dropped when what the rest of the tree can be leaves at least k on its cell: the
     values that nothing outside can empty already sum to k. Undecided when a step would make more than `limit` vectors.

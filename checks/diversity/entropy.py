@@ -72,7 +72,7 @@ class Entropy(Diversity):
 
     def meaning(self) -> str:
         """The uncertainty."""
-        return f"the sensitive value is at least as uncertain as one of {spelled(self.l)} equally likely values"
+        return f"the sensitive value is at least as uncertain as {spelled(self.l)} equally likely ones"
 
     def reached_in_words(self, value: float) -> str:
         """The effective number of values."""

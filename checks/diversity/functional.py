@@ -231,13 +231,13 @@ class Functional(Diversity):
     def meaning(self) -> str:
         """The ends of the line."""
         return (
-            f"the most probable sensitive value has a share of at most {spelled(self.tau)}, and no fewer than {self.l} "
-            "values together are certain"
+            f"the most probable sensitive value has a probability of at most {spelled(self.tau)}, and at least {self.l} "
+            "sensitive values remain possible"
         )
 
     def reached_in_words(self, value: float) -> str:
         """The smallest tau."""
-        return f"This class needs a share of {value:.3g}; {spelled(self.tau)} is claimed"
+        return f"This class satisfies it with tau = {value:.3g} or more; {spelled(self.tau)} is claimed"
 
 
 def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> FloatArray:

@@ -72,4 +72,6 @@ class Simple(Diversity):
 
     def reached_in_words(self, value: float) -> str:
         """The largest probability."""
-        return f"The most probable value has 1 in {value:.3g}; at most 1 in {spelled(self.l)} is claimed"
+        return (
+            f"The most probable value has a probability of 1 in {value:.3g}; at most 1 in {spelled(self.l)} is claimed"
+        )
