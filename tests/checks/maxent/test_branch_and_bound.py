@@ -200,7 +200,7 @@ def test_the_worst_is_proven_only_where_it_is_the_worst(
     worst.look_at(met, log_tree.vectors(met))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checks.maxent.branch_and_bound, "_PROOF_WORK", work)
-        if _prove_worst(log_tree, *bounds, worst, replace(FULL, proof=branches)):
+        if _prove_worst(log_tree, bounds, worst, replace(FULL, proof=branches)):
             assert worst.slack == pytest.approx(everything.slack, rel=1e-9, abs=1e-9)
 
 

@@ -136,7 +136,7 @@ def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., 
 def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table) -> None:
     hidden = marginals.publish(table, Policy(k_link=4, diversity="entropy:9", base="none"))
     assert (hidden.published.unpublished, hidden.published.unclaimed) == (("disease",), ())
-    assert b"No table shows disease, so nobody learns anything of it" in report_html(hidden.published)
+    assert b"No table shows disease, so nobody learns anything about it" in report_html(hidden.published)
     bare = marginals.publish(table, Policy(k_link=4))
     assert (bare.published.unpublished, bare.published.unclaimed) == ((), ("disease",))
 
