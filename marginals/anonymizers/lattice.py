@@ -23,7 +23,6 @@ from models.arrays import BoolArray
 from models.graphs.collection import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.class_size_measures import average_class_size, classification_metric, discernibility
-from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 from models.tables.generalized_cells import GeneralizedCells, nodes_of
@@ -166,8 +165,7 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
         parts = equivalence_classes(table, attribute)
         bad = ~satisfies(requirements.diversity, parts.counts)
         if bad.any():
-            cells = ContingencyTable(cube.domain, parts.margin, parts.codes, parts.counts.sum(axis=1))
-            fails[cells.positions_in(classes)[bad]] = True
+            fails[parts.coded_cells.positions_in(classes.coded_cells)[bad]] = True
     return fails
 
 

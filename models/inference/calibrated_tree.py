@@ -143,16 +143,16 @@ class CalibratedTree:
 
     def holders(self, item: Item) -> int:
         """The cliques that show an attribute at a level or finer, as bits."""
-        known = self._holders.get(item)
-        if known is None:
+        holders = self._holders.get(item)
+        if holders is None:
             attribute = self.domain.attributes[item[0]]
-            shown = (
+            bits = (
                 1 << clique
                 for clique, cells in enumerate(self.cliques)
                 if attribute in cells.margin and cells.margin[attribute] <= item[1]
             )
-            known = self._holders[item] = sum(shown)
-        return known
+            holders = self._holders[item] = sum(bits)
+        return holders
 
     def home(self, items: tuple[Item, ...]) -> int | None:
         """The clique with the fewest cells among those that hold all the items, if any does."""
@@ -171,19 +171,19 @@ class CalibratedTree:
 
         Not empty where no clique holds all. An item that both sides hold is counted to the child's.
         """
-        found = []
+        splits = []
         holders = [self.holders(item) for item in items]
         for number, below in enumerate(self._below):
-            apart = tuple(item for item, held in zip(items, holders) if not held & below)
-            if apart and any(not held & ~below for held in holders):
-                found.append((number, tuple(item for item in items if item not in apart), apart))
-        return sorted(found, key=lambda split: len(self.links[split[0]]))
+            apart = tuple(item for item, holder in zip(items, holders) if not holder & below)
+            if apart and any(not holder & ~below for holder in holders):
+                splits.append((number, tuple(item for item in items if item not in apart), apart))
+        return sorted(splits, key=lambda split: len(self.links[split[0]]))
 
     def codes(self, clique: int, item: Item) -> IndexArray:
         """The codes of a held item in each cell of a clique."""
-        known = self._codes.get((clique, item))
-        if known is None:
+        codes = self._codes.get((clique, item))
+        if codes is None:
             attribute, cells = self.domain.attributes[item[0]], self.cliques[clique]
             lift = self.domain.hierarchies[item[0]].lift(cells.margin[attribute], item[1])
-            known = self._codes[clique, item] = read_only(lift[cells.codes[attribute]].astype(np.intp))
-        return known
+            codes = self._codes[clique, item] = read_only(lift[cells.codes[attribute]].astype(np.intp))
+        return codes

@@ -119,15 +119,15 @@ def _merged(
 
 def _by_key(join: _Join, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
     width = int(np.prod([m.counts.shape[1] for m in messages], dtype=np.int64))
-    found = np.zeros((size, width))
+    sums_by_key = np.zeros((size, width))
     step = max(_BLOCK // max(width, 1), 1)
     for start in range(0, len(counts), step):
         block = slice(start, start + step)
         joined = join(counts[block], [m._replace(positions=m.positions[block]) for m in messages])
         length = len(joined)
         sums = csr_array((np.ones(length), (keys[block], np.arange(length))), shape=(size, length))
-        found += np.asarray(sums @ joined)
-    return found
+        sums_by_key += np.asarray(sums @ joined)
+    return sums_by_key
 
 
 def _products(counts: FloatArray, messages: Sequence[Message]) -> FloatArray:

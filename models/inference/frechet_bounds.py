@@ -80,12 +80,12 @@ class FrechetBounds:
         margin too large to be laid out.
         """
         self.domain.mask(margin)
-        found = [_margin_bounds(tree, margin) for tree in self.trees]
-        lower = reduce(np.maximum, (bounds.lower for bounds in found))
-        upper = reduce(np.minimum, (bounds.upper for bounds in found))
+        by_tree = [_margin_bounds(tree, margin) for tree in self.trees]
+        lower = reduce(np.maximum, (bounds.lower for bounds in by_tree))
+        upper = reduce(np.minimum, (bounds.upper for bounds in by_tree))
         if np.any(lower > upper):
             raise ContradictionError("no table has these marginals")
-        sharp = (self.collection.is_decomposable and found[0].sharp) or bool(np.array_equal(lower, upper))
+        sharp = (self.collection.is_decomposable and by_tree[0].sharp) or bool(np.array_equal(lower, upper))
         return MarginBounds(lower, upper, sharp)
 
     def of_box(self, box: Mapping[str, BoolArray]) -> "Box":
@@ -144,11 +144,11 @@ class Box:
         """
         if any(not inside.any() for inside in self.inside.values()):
             return CountBounds(0, 0, sharp=True)
-        found = [self._tree_bounds(tree) for tree in self.source.trees]
-        lower, upper = max(b.lower for b in found), min(b.upper for b in found)
+        by_tree = [self._tree_bounds(tree) for tree in self.source.trees]
+        lower, upper = max(b.lower for b in by_tree), min(b.upper for b in by_tree)
         if lower > upper:
             raise ContradictionError("no table has these marginals")
-        sharp = lower == upper or (self.source.collection.is_decomposable and found[0].sharp)
+        sharp = lower == upper or (self.source.collection.is_decomposable and by_tree[0].sharp)
         if sharp or not seconds:
             return CountBounds(lower, upper, sharp)
         return self._programmed(CountBounds(lower, upper, sharp), seconds)
@@ -168,17 +168,17 @@ class Box:
             certain[item] = Parts(np.where(share == 1, 0, -1), 1)
             if np.count_nonzero(share) == 1:
                 fixed |= self.source.domain.mask({attribute: item[1]})
-        asked = tuple(sorted(items))
-        upper = _best(TreeMargins(tree, FrechetUpper(), possible), asked, np.minimum)
-        lower = _best(TreeMargins(tree, FrechetLower(), certain), asked, np.maximum)
-        sharp = _is_sharp(tree, asked, fixed)
+        conditioned = tuple(sorted(items))
+        upper = _best(TreeMargins(tree, FrechetUpper(), possible), conditioned, np.minimum)
+        lower = _best(TreeMargins(tree, FrechetLower(), certain), conditioned, np.maximum)
+        sharp = _is_sharp(tree, conditioned, fixed)
         return CountBounds(0 if unknown else int(lower.item()), int(upper.item()), sharp)
 
-    def _programmed(self, known: CountBounds, seconds: float) -> CountBounds:
+    def _programmed(self, outer: CountBounds, seconds: float) -> CountBounds:
         try:
             cells = possible_cells(self._relevant(), PROGRAM_LIMIT)
         except TooManyCellsError:
-            return known
+            return outer
         share = np.ones(len(cells))
         for attribute in self.inside:
             if attribute in cells.margin:
@@ -188,8 +188,8 @@ class Box:
         upper = extreme_count(cells, share > 0, 1, seconds)
         lower = extreme_count(cells, share == 1, -1, seconds)
         return CountBounds(
-            max(known.lower, ceil(lower.bound - _WHOLE)),
-            min(known.upper, floor(upper.bound + _WHOLE)),
+            max(outer.lower, ceil(lower.bound - _WHOLE)),
+            min(outer.upper, floor(upper.bound + _WHOLE)),
             lower.attained and upper.attained,
         )
 
@@ -199,13 +199,13 @@ class Box:
         if not collection.is_decomposable:
             return collection
         tree = self.source.trees[0]
-        asked = domain.mask(self.margin)
+        relevant = domain.mask(self.margin)
         items = ((domain.index(a), max(level, tree.finest_levels[domain.index(a)])) for a, level in self.margin.items())
         numbers = [split[0] for split in tree.splits(tuple(items))]
         between = {clique for number in numbers for clique in tree.links[number].cliques}
         for number in numbers:
-            asked |= tree.tree.separators[number + 1]
-        return Collection.of(collection.cube, [tree.tree.cliques[clique] & asked for clique in between])
+            relevant |= tree.tree.separators[number + 1]
+        return Collection.of(collection.cube, [tree.tree.cliques[clique] & relevant for clique in between])
 
 
 def _decomposable_part(domain: Domain, start: Mask, masks: list[Mask]) -> tuple[Mask, ...]:
@@ -222,23 +222,25 @@ def _decomposable_part(domain: Domain, start: Mask, masks: list[Mask]) -> tuple[
 
 def _margin_bounds(tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBounds:
     domain = tree.domain
-    asked = sorted((domain.index(a), level) for a, level in margin.items())
-    shown = [(i, max(level, tree.finest_levels[i])) for i, level in asked]
-    items = tuple((i, level) for i, level in shown if level < domain.hierarchies[i].height)
-    shape = [domain.hierarchies[i].size(level) for i, level in shown]
-    order = [[i for i, _ in asked].index(domain.index(a)) for a in margin]
+    fine_items = sorted((domain.index(a), level) for a, level in margin.items())
+    published = [(i, max(level, tree.finest_levels[i])) for i, level in fine_items]
+    items = tuple((i, level) for i, level in published if level < domain.hierarchies[i].height)
+    shape = [domain.hierarchies[i].size(level) for i, level in published]
+    order = [[i for i, _ in fine_items].index(domain.index(a)) for a in margin]
 
     def laid_out(
         coupling: Coupling, better: Callable[[FloatArray, FloatArray], FloatArray], refined: float
     ) -> CountArray:
-        found = _best(TreeMargins(tree, coupling), items, better).reshape(shape)
-        for axis, ((i, fine), (_, level)) in enumerate(zip(asked, shown)):
+        counts = _best(TreeMargins(tree, coupling), items, better).reshape(shape)
+        for axis, ((i, fine), (_, level)) in enumerate(zip(fine_items, published)):
             if fine < level:
                 hierarchy = domain.hierarchies[i]
                 parents = hierarchy.lift(fine, level)
                 alone = np.bincount(parents, minlength=hierarchy.size(level))[parents] == 1
-                found = np.moveaxis(np.moveaxis(found, axis, -1)[..., parents] * np.where(alone, 1, refined), -1, axis)
-        return np.rint(found).astype(np.int64).transpose(order)
+                counts = np.moveaxis(
+                    np.moveaxis(counts, axis, -1)[..., parents] * np.where(alone, 1, refined), -1, axis
+                )
+        return np.rint(counts).astype(np.int64).transpose(order)
 
     sharp = _is_sharp(tree, items, domain.mask(margin))
     return MarginBounds(laid_out(FrechetLower(), np.maximum, 0.0), laid_out(FrechetUpper(), np.minimum, 1.0), sharp)
@@ -273,16 +275,16 @@ def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bo
     """
     while True:
         clique = tree.links[side.link].cliques[side.side]
-        asked = tree.tree.separators[side.link + 1]
+        needed = tree.tree.separators[side.link + 1]
         ways: dict[Side, list[Item]] = {}
         for index, level in items:
             if tree.holders((index, level)) >> clique & 1:
-                asked |= tree.domain.mask({tree.domain.attributes[index]: level})
+                needed |= tree.domain.mask({tree.domain.attributes[index]: level})
             else:
                 ways.setdefault(tree.way(clique, (index, level)), []).append((index, level))
         if not ways:
             return True
         (way, beyond), *others = ways.items()
-        if others or asked & ~tree.tree.separators[way.link + 1]:
+        if others or needed & ~tree.tree.separators[way.link + 1]:
             return False
         side, items = way, tuple(beyond)

@@ -31,8 +31,8 @@ class Fit:
 
     def marginal(self, mask: Mask) -> ExpectedCells:
         """Expected counts over a margin that one clique shows. Raises DomainMismatchError when none does."""
-        for held, cells in zip(self.tree.cliques, self.cliques):
-            if not mask & ~held:
+        for clique, cells in zip(self.tree.cliques, self.cliques):
+            if not mask & ~clique:
                 return cells.summed(self.tree.domain.margin(mask))
         raise DomainMismatchError("no clique of the fit shows this margin")
 
@@ -57,15 +57,15 @@ class _Fitter:
                 shared = self.cells[child].summed(self.domain.margin(separator)).cells
                 size = len(shared)
                 inner = self.cells[child].cells.positions_in(shared)
-                outer, found = self.cells[parent].cells.look_up(shared)
+                outer, is_reached = self.cells[parent].cells.look_up(shared)
                 # Cells of the parent beyond the child's reach cannot be occupied; they share a place of their own.
-                outer = np.where(found, outer, size)
+                outer = np.where(is_reached, outer, size)
                 self.links[child].append((parent, inner, outer, size + 1))
                 self.links[parent].append((child, outer, inner, size + 1))
         self.targets = []
         for mask in collection.masks:
             table = collection.cube.table(mask)
-            clique = next(i for i, held in enumerate(self.tree.cliques) if not mask & ~held)
+            clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
             place = self.cells[clique].cells.positions_in(table.coded_cells)
             self.targets.append((clique, place, table.counts.astype(np.float64)))
         if self.cells:
@@ -78,18 +78,20 @@ class _Fitter:
             clique, came_from = waiting.pop()
             for neighbour, own, other, size in self.links[clique]:
                 if neighbour != came_from:
-                    wanted = np.bincount(own, self.beliefs[clique], minlength=size)
-                    held = np.bincount(other, self.beliefs[neighbour], minlength=size)
-                    self.beliefs[neighbour] = self.beliefs[neighbour] * (wanted / np.where(held > 0, held, 1))[other]
+                    rows = np.bincount(own, self.beliefs[clique], minlength=size)
+                    present = np.bincount(other, self.beliefs[neighbour], minlength=size)
+                    self.beliefs[neighbour] = (
+                        self.beliefs[neighbour] * (rows / np.where(present > 0, present, 1))[other]
+                    )
                     waiting.append((neighbour, clique))
 
     def sweep(self) -> float:
         """Fit every marginal once; the largest misfit met, as a share of the published count."""
         worst = 0.0
         for clique, place, counts in self.targets:
-            held = np.bincount(place, self.beliefs[clique], minlength=len(counts))
-            worst = max(worst, float((np.abs(held - counts) / counts).max(initial=0.0)))
-            self.beliefs[clique] = self.beliefs[clique] * (counts / np.where(held > 0, held, 1))[place]
+            fitted = np.bincount(place, self.beliefs[clique], minlength=len(counts))
+            worst = max(worst, float((np.abs(fitted - counts) / counts).max(initial=0.0)))
+            self.beliefs[clique] = self.beliefs[clique] * (counts / np.where(fitted > 0, fitted, 1))[place]
             self._spread_from(clique)
         return worst
 
@@ -105,5 +107,5 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
         residual = fitter.sweep()
         if residual <= TOLERANCE:
             break
-    fitted = (ExpectedCells(held.cells, belief) for held, belief in zip(fitter.cells, fitter.beliefs))
+    fitted = (ExpectedCells(cells.cells, belief) for cells, belief in zip(fitter.cells, fitter.beliefs))
     return Fit(fitter.tree, tuple(fitted), residual)

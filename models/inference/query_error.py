@@ -49,13 +49,13 @@ def random_count_queries(
     if not len(table) or table.attributes != domain.attributes or any(table.margin.values()):
         raise DomainMismatchError("queries are drawn from a base table that has rows")
     rows = rng.choice(len(table), number, p=table.counts / table.total)
-    asked = rng.random((number, len(domain.attributes))).argsort(axis=1) < conditions
+    is_condition = rng.random((number, len(domain.attributes))).argsort(axis=1) < conditions
     nodes = np.empty((number, len(domain.attributes)), dtype=np.intp)
     for axis, (hierarchy, codes) in enumerate(zip(domain.hierarchies, table.codes)):
         taxonomy = Taxonomy(hierarchy)
         at_levels = np.stack([taxonomy.at_level(level) for level in range(hierarchy.height)])
         chosen = at_levels[rng.integers(hierarchy.height, size=number), codes[rows]]
-        nodes[:, axis] = np.where(asked[:, axis], chosen, taxonomy.root)
+        nodes[:, axis] = np.where(is_condition[:, axis], chosen, taxonomy.root)
     return CountQueries(domain, nodes)
 
 
@@ -67,16 +67,16 @@ def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
     if cells.domain != queries.domain:
         raise DomainMismatchError("the queries are about another domain than the cells")
     shares: list[dict[int, FloatArray]] = [
-        {int(node): taxonomy.shares_under(int(node)) for node in np.unique(asked)}
-        for taxonomy, asked in zip(cells.taxonomies, queries.nodes.T)
+        {int(node): taxonomy.shares_under(int(node)) for node in np.unique(nodes)}
+        for taxonomy, nodes in zip(cells.taxonomies, queries.nodes.T)
     ]
     columns = [np.ascontiguousarray(column) for column in cells.nodes.T]
     counted = np.empty(len(queries))
     for position, query in enumerate(queries.nodes.tolist()):
         expected: FloatArray = cells.counts.astype(np.float64)
-        for taxonomy, known, column, node in zip(cells.taxonomies, shares, columns, query):
+        for taxonomy, shares_of, column, node in zip(cells.taxonomies, shares, columns, query):
             if node != taxonomy.root:
-                expected *= known[node][column]
+                expected *= shares_of[node][column]
         counted[position] = expected.sum()
     return counted
 
@@ -88,5 +88,5 @@ def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells,
     """
     true = answers(GeneralizedCells.of(base), queries)
     estimated = answers(anonymized, queries)
-    asked = true > 0
-    return float(np.mean(np.abs(estimated - true)[asked] / true[asked])) if asked.any() else 0.0
+    answered = true > 0
+    return float(np.mean(np.abs(estimated - true)[answered] / true[answered])) if answered.any() else 0.0

@@ -88,12 +88,12 @@ class Sampler:
     def _shown(self) -> tuple[tuple[tuple[str, CodeArray], ...], ...]:
         """For each clique the attributes that it is the first to show at their finest levels, with their codes."""
         levels = dict(zip(self.tree.domain.attributes, self.tree.finest_levels))
-        shown: list[tuple[tuple[str, CodeArray], ...]] = []
+        by_clique: list[tuple[tuple[str, CodeArray], ...]] = []
         for cells in self.tree.cliques:
             new = [a for a, level in cells.margin.items() if levels.get(a) == level]
-            shown.append(tuple((a, cells.codes[a]) for a in new))
+            by_clique.append(tuple((a, cells.codes[a]) for a in new))
             levels = {a: level for a, level in levels.items() if a not in new}
-        return tuple(shown)
+        return tuple(by_clique)
 
     def draw(self, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
         """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
@@ -143,6 +143,6 @@ def drawn_leaves(
         leaves = np.argsort(hierarchy.lift(0, level), kind="stable").astype(smallest_code_dtype(hierarchy.size(0)))
         counts = hierarchy.leaf_counts(level)
         first = np.cumsum(counts) - counts
-        shown = codes.get(attribute, np.zeros(rows, dtype=np.intp))
-        drawn[attribute] = leaves[first[shown] + (rng.random(rows) * counts[shown]).astype(np.intp)]
+        values = codes.get(attribute, np.zeros(rows, dtype=np.intp))
+        drawn[attribute] = leaves[first[values] + (rng.random(rows) * counts[values]).astype(np.intp)]
     return drawn

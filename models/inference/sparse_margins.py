@@ -22,8 +22,8 @@ def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedC
     unknown attribute or level.
     """
     domain = q.domain
-    shown = domain.margin(domain.mask(margin))
-    published = {a: max(level, q.collection.finest_level(a)) for a, level in shown.items()}
+    target = domain.margin(domain.mask(margin))
+    published = {a: max(level, q.collection.finest_level(a)) for a, level in target.items()}
     upward: dict[int, ExpectedCells] = {}
     result = ExpectedCells(CodedCells(domain, Margin({}), {}, 1), np.array([float(q.cube.total)]))
     for clique in reversed(range(len(q.tree.cliques))):
@@ -36,9 +36,9 @@ def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedC
             result = _joined(result, cells, separator)
         else:
             upward[clique] = cells
-    for attribute, level in shown.items():
+    for attribute, level in target.items():
         result = result.refined(attribute, level)
-    cells = result.summed(shown)
+    cells = result.summed(target)
     return cells[cells.expected > 0]
 
 

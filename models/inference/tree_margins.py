@@ -76,8 +76,8 @@ class TreeMargins:
 
     def joint(self, items: tuple[Item, ...]) -> FloatArray:
         """Rows by the values of all items, one axis each; read-only."""
-        known = self._kept.arrays.get(items)
-        return self._kept.keep(items, self._joint(items)) if known is None else known
+        kept = self._kept.arrays.get(items)
+        return self._kept.keep(items, self._joint(items)) if kept is None else kept
 
     def _joint(self, items: tuple[Item, ...]) -> FloatArray:
         shape = self.shape(items)
@@ -99,27 +99,27 @@ class TreeMargins:
         """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
         return self._worked_out([(side, items)])[side, items]
 
-    def _worked_out(self, wanted: Iterable[_Beyond]) -> dict[_Beyond, FloatArray]:
+    def _worked_out(self, questions: Iterable[_Beyond]) -> dict[_Beyond, FloatArray]:
         """What lies beyond some sides, those farther off first: trees may be deeper than Python can recurse."""
-        found: dict[_Beyond, FloatArray] = {}
-        wanted = list(wanted)
-        waiting = list(wanted)
+        answers: dict[_Beyond, FloatArray] = {}
+        questions = list(questions)
+        waiting = list(questions)
         while waiting:
-            asked = waiting[-1]
-            if asked not in found and (known := self._kept.arrays.get(asked)) is not None:
-                found[asked] = known
-            if asked in found:
+            question = waiting[-1]
+            if question not in answers and (kept := self._kept.arrays.get(question)) is not None:
+                answers[question] = kept
+            if question in answers:
                 waiting.pop()
                 continue
-            side, items = asked
+            side, items = question
             clique = self.tree.links[side.link].cliques[side.side]
             needed = self._ways(clique, items)
-            if missing := [way for way in needed if way not in found]:
+            if missing := [way for way in needed if way not in answers]:
                 waiting.extend(missing)
                 continue
-            messages = {way: found[way] if way in wanted else found.pop(way) for way in needed}
-            found[asked] = self._kept.keep(asked, self._through(clique, side, items, messages))
-        return found
+            messages = {way: answers[way] if way in questions else answers.pop(way) for way in needed}
+            answers[question] = self._kept.keep(question, self._through(clique, side, items, messages))
+        return answers
 
     def _ways(self, clique: int, items: tuple[Item, ...]) -> list[_Beyond]:
         """The sides on which lie the items that a clique does not hold, each with its items."""
@@ -127,7 +127,7 @@ class TreeMargins:
         for item in items:
             if not self.tree.holders(item) >> clique & 1:
                 ways.setdefault(self.tree.way(clique, item), []).append(item)
-        return [(side, tuple(asked)) for side, asked in ways.items()]
+        return [(side, tuple(beyond)) for side, beyond in ways.items()]
 
     def _through(
         self, clique: int, back: Side | None, items: tuple[Item, ...], beyond: Mapping[_Beyond, FloatArray]
@@ -137,7 +137,7 @@ class TreeMargins:
         beyond: what lies on each of the clique's ways to items that it does not hold.
         """
         own = [item for item in items if self.tree.holders(item) >> clique & 1]
-        apart = [item for _, asked in beyond for item in asked]
+        apart = [item for _, others in beyond for item in others]
         messages = [self._message(side, counts) for (side, _), counts in beyond.items()]
         counts = self.tree.cliques[clique].expected
         keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
@@ -154,21 +154,21 @@ class TreeMargins:
                 codes = parts.codes[codes]
                 counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
             keys = keys * self.size(item) + codes
-        found = self.coupling.through(counts, keys, size, messages)
-        told = (*own, *apart)
-        if told == items:
-            return found.reshape(cells, -1)
-        lengths = [self.size(item) for item in told]
-        axes = [0, *(told.index(item) + 1 for item in items)]
-        return np.ascontiguousarray(found.reshape(cells, *lengths).transpose(axes)).reshape(cells, -1)
+        counted = self.coupling.through(counts, keys, size, messages)
+        order = (*own, *apart)
+        if order == items:
+            return counted.reshape(cells, -1)
+        lengths = [self.size(item) for item in order]
+        axes = [0, *(order.index(item) + 1 for item in items)]
+        return np.ascontiguousarray(counted.reshape(cells, *lengths).transpose(axes)).reshape(cells, -1)
 
     def _message(self, side: Side, counts: FloatArray) -> Message:
         link = self.tree.links[side.link]
         return Message(counts, link.rows[side.side], link.positions[1 - side.side])
 
-    def _ordered(self, found: FloatArray, told: tuple[Item, ...], items: tuple[Item, ...]) -> FloatArray:
-        shaped = found.reshape([self.size(item) for item in told])
-        return shaped if told == items else shaped.transpose([told.index(item) for item in items])
+    def _ordered(self, counts: FloatArray, order: tuple[Item, ...], items: tuple[Item, ...]) -> FloatArray:
+        shaped = counts.reshape([self.size(item) for item in order])
+        return shaped if order == items else shaped.transpose([order.index(item) for item in items])
 
 
 def proportional(tree: CalibratedTree) -> TreeMargins:
@@ -183,8 +183,8 @@ def expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArr
     an unknown attribute or level, TooManyCellsError for a margin too large to be laid out.
     """
     key = tuple(margin.items())
-    known = margins._kept.arrays.get(key)
-    return margins._kept.keep(key, _expected_counts(margins, margin)) if known is None else known
+    kept = margins._kept.arrays.get(key)
+    return margins._kept.keep(key, _expected_counts(margins, margin)) if kept is None else kept
 
 
 def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
@@ -193,15 +193,15 @@ def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatAr
     domain.mask(margin)
     if prod(shape := [domain.hierarchy(a).size(level) for a, level in margin.items()]) > CELL_LIMIT:
         raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
-    asked = sorted((domain.index(a), level) for a, level in margin.items())
-    shown = [(i, max(level, tree.finest_levels[i])) for i, level in asked]
-    items = tuple((i, level) for i, level in shown if level < domain.hierarchies[i].height)
-    found = margins.joint(items).reshape([domain.hierarchies[i].size(level) for i, level in shown])
-    for axis, ((i, fine), (_, level)) in enumerate(zip(asked, shown)):
+    fine_items = sorted((domain.index(a), level) for a, level in margin.items())
+    published = [(i, max(level, tree.finest_levels[i])) for i, level in fine_items]
+    items = tuple((i, level) for i, level in published if level < domain.hierarchies[i].height)
+    counts = margins.joint(items).reshape([domain.hierarchies[i].size(level) for i, level in published])
+    for axis, ((i, fine), (_, level)) in enumerate(zip(fine_items, published)):
         if fine < level:
             hierarchy = domain.hierarchies[i]
             parents = hierarchy.lift(fine, level)
             shares = hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(level)[parents]
-            found = np.moveaxis(np.moveaxis(found, axis, -1)[..., parents] * shares, -1, axis)
-    order = [i for i, _ in asked]
-    return found.transpose([order.index(domain.index(a)) for a in margin]) if len(margin) > 1 else found
+            counts = np.moveaxis(np.moveaxis(counts, axis, -1)[..., parents] * shares, -1, axis)
+    order = [i for i, _ in fine_items]
+    return counts.transpose([order.index(domain.index(a)) for a in margin]) if len(margin) > 1 else counts

@@ -152,7 +152,7 @@ def _fixes(collection: Collection, mask: int, cell: Mapping[str, Value]) -> bool
 def _relevant(collection: Collection, tree: JunctionTree, cell: Mapping[str, Value]) -> list[int]:
     """The cliques left after pruning leaves that add no attribute of the cell to their neighbour's."""
     domain = collection.domain
-    asked = domain.mask({attribute: value.level for attribute, value in cell.items()})
+    fixed = domain.mask({attribute: value.level for attribute, value in cell.items()})
     kept = set(range(len(tree.cliques)))
     while True:
         for clique in sorted(kept, reverse=True):
@@ -162,7 +162,7 @@ def _relevant(collection: Collection, tree: JunctionTree, cell: Mapping[str, Val
             linked = {n: tree.cliques[clique] & tree.cliques[n] for n in neighbours}
             if len(kept) > 1 and len(neighbours) <= 1:
                 shared = next(iter(linked.values()), 0)
-                if not asked & tree.cliques[clique] & ~shared:
+                if not fixed & tree.cliques[clique] & ~shared:
                     kept.remove(clique)
                     break
         else:
@@ -192,8 +192,8 @@ def _outer(collection: Collection, cell: Mapping[str, Value]) -> CountBounds:
 
 
 def _shows(collection: Collection, mask: int, cell: Mapping[str, Value]) -> bool:
-    asked = collection.domain.mask({attribute: value.level for attribute, value in cell.items()})
-    return not asked & ~mask
+    fixed = collection.domain.mask({attribute: value.level for attribute, value in cell.items()})
+    return not fixed & ~mask
 
 
 def _programmed(collection: Collection, cell: Mapping[str, Value], seconds: float) -> CountBounds:

@@ -30,8 +30,8 @@ def anneal(problem: Problem, stop: Stop) -> SearchResult:
     that is a stopping rule only.
     """
     _ = problem.price
-    found = forward(problem, stop)
-    walk = _Walk(problem, Position.of(problem.cube, found.cliques), np.random.default_rng(problem.seed))
+    forwarded = forward(problem, stop)
+    walk = _Walk(problem, Position.of(problem.cube, forwarded.cliques), np.random.default_rng(problem.seed))
     proposals = PROPOSALS * problem.cube.domain.vertex_count
     for turn in range(proposals):
         if stop():
@@ -40,8 +40,8 @@ def anneal(problem: Problem, stop: Stop) -> SearchResult:
     walk.return_to_best()
     climbed = forward(replace(problem, start=tuple(walk.best.cliques)), stop)
     position = Position.of(problem.cube, climbed.cliques)
-    steps = (*found.steps, *walk.steps, *climbed.steps)
-    return result_of("anneal", problem, position, found.evaluated + walk.evaluated + climbed.evaluated, steps)
+    steps = (*forwarded.steps, *walk.steps, *climbed.steps)
+    return result_of("anneal", problem, position, forwarded.evaluated + walk.evaluated + climbed.evaluated, steps)
 
 
 class _Walk:

@@ -35,10 +35,10 @@ def exact(problem: Problem, stop: Stop) -> SearchResult:
     Deterministic unless stopped. Raises SelectionError for an objective that is a stopping rule only.
     """
     _ = problem.price
-    found = forward(problem, stop)
+    initial = forward(problem, stop)
     if lattice_size(problem) > LARGEST_LATTICE or (allowed := allowed_margins(problem, stop)) is None:
-        return replace(found, strategy="exact")
-    return _Search(problem, found, allowed, stop).run()
+        return replace(initial, strategy="exact")
+    return _Search(problem, initial, allowed, stop).run()
 
 
 class _State(NamedTuple):
@@ -53,13 +53,13 @@ class _State(NamedTuple):
 
 
 class _Search:
-    def __init__(self, problem: Problem, found: SearchResult, allowed: Mapping[Mask, Node], stop: Stop) -> None:
+    def __init__(self, problem: Problem, initial: SearchResult, allowed: Mapping[Mask, Node], stop: Stop) -> None:
         self.problem, self.stop = problem, stop
         self.entropy = problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
-        self.best = found.value if found.value is not None else float("inf")
-        self.cliques, self.divergence = frozenset(found.cliques), found.kl_divergence
-        self.steps = list(found.steps)
-        self.evaluated = found.evaluated
+        self.best = initial.value if initial.value is not None else float("inf")
+        self.cliques, self.divergence = frozenset(initial.cliques), initial.kl_divergence
+        self.steps = list(initial.steps)
+        self.evaluated = initial.evaluated
         pivot = problem.constraint.pivot
         free = {mask: node for mask, node in allowed.items() if not mask & pivot}
         self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}

@@ -107,8 +107,8 @@ def lower_bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound:
     steps = [(_joining(scores, axis).reshape(-1), int(np.prod(shape[axis + 1 :]))) for axis in range(len(shape))]
     for nodes in _finer_first(shape):
         for costs, stride in steps:
-            shown = nodes[np.isfinite(costs[nodes])]
-            flat[shown] = np.minimum(flat[shown], costs[shown] + flat[shown + stride])
+            extendable = nodes[np.isfinite(costs[nodes])]
+            flat[extendable] = np.minimum(flat[extendable], costs[extendable] + flat[extendable + stride])
     return LowerBound(problem, remaining)
 
 

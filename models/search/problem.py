@@ -69,8 +69,8 @@ def from_independence(problem: Problem) -> Problem:
     for own in domain.attribute_masks:
         for step in reversed(list(vertices_of(own))):
             margin = own & ((2 << step) - 1)
-            shown = tuple(maximal_masks((*start, margin)))
-            if Collection.of(problem.cube, shown).is_decomposable and problem.constraint(shown, 0) is None:
-                start = shown
+            extended = tuple(maximal_masks((*start, margin)))
+            if Collection.of(problem.cube, extended).is_decomposable and problem.constraint(extended, 0) is None:
+                start = extended
                 break
     return replace(problem, start=start)

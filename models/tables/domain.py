@@ -52,8 +52,8 @@ class Domain:
         if len(set(self.attributes)) != len(self.attributes):
             raise DomainMismatchError("an attribute is named twice in a domain")
         if len(self.attributes) != len(self.hierarchies):
-            given = len(self.hierarchies)
-            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {given} hierarchies")
+            hierarchy_count = len(self.hierarchies)
+            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {hierarchy_count} hierarchies")
 
     @classmethod
     def of(cls, hierarchies: Mapping[str, Hierarchy]) -> "Domain":
@@ -87,8 +87,8 @@ class Domain:
         try:
             return self._index[attribute]
         except KeyError:
-            known = ", ".join(self.attributes)
-            raise DomainMismatchError(f"there is no attribute {attribute!r}; the attributes are {known}") from None
+            names = ", ".join(self.attributes)
+            raise DomainMismatchError(f"there is no attribute {attribute!r}; the attributes are {names}") from None
 
     def hierarchy(self, attribute: str) -> Hierarchy:
         """The hierarchy of an attribute. Raises DomainMismatchError when the domain has none of that name."""
@@ -126,11 +126,11 @@ class Domain:
 
     def levels(self, mask: Mask) -> dict[str, int]:
         """For each attribute, in the domain's order, the level at which a valid mask shows it: that of `*` if not at all."""
-        shown = (
+        levels = (
             hierarchy.height - (mask & own).bit_count()
             for hierarchy, own in zip(self.hierarchies, self.attribute_masks)
         )
-        return dict(zip(self.attributes, shown))
+        return dict(zip(self.attributes, levels))
 
     @cached_property
     def attribute_masks(self) -> tuple[Mask, ...]:
@@ -156,14 +156,14 @@ class Domain:
 
     def cell_count(self, mask: Mask) -> int:
         """Number of cells of the margin of a valid mask, empty ones included; remembered."""
-        known = self._cell_counts.get(mask)
-        if known is None:
-            known = 1
+        cells = self._cell_counts.get(mask)
+        if cells is None:
+            cells = 1
             for attribute, resolution in self.resolutions(mask):
                 hierarchy = self.hierarchy(attribute)
-                known *= hierarchy.size(hierarchy.height - resolution)
-            self._cell_counts[mask] = known
-        return known
+                cells *= hierarchy.size(hierarchy.height - resolution)
+            self._cell_counts[mask] = cells
+        return cells
 
     @cached_property
     def induced_attributes(self) -> tuple[InducedAttribute, ...]:

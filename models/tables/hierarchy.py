@@ -87,7 +87,7 @@ class Hierarchy:
                 raise HierarchyError(f"row {number} does not end in {SUPPRESSED}")
             if row[0] in codes[0]:
                 raise HierarchyError(f"row {number} repeats the base value of an earlier row")
-            path = [known.setdefault(label, len(known)) for known, label in zip(codes, row)]
+            path = [codes_of_level.setdefault(label, len(codes_of_level)) for codes_of_level, label in zip(codes, row)]
             for level, (code, parent) in enumerate(pairwise(path)):
                 if code == len(parents[level]):
                     parents[level].append(parent)
@@ -96,7 +96,7 @@ class Hierarchy:
                         f"row {number} is not nested: its value at level {level} is under another value "
                         f"of level {level + 1} in an earlier row"
                     )
-        return cls(tuple(tuple(known) for known in codes), tuple(map(tuple, parents)))
+        return cls(tuple(tuple(codes_of_level) for codes_of_level in codes), tuple(map(tuple, parents)))
 
     @classmethod
     def flat(cls, values: Iterable[str]) -> "Hierarchy":

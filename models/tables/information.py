@@ -35,8 +35,8 @@ def information_utility(
     for attribute in counted:
         hierarchy = table.domain.hierarchy(attribute)
         level = table.margin.get(attribute, hierarchy.height)
-        shown = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
-        columns.append(hierarchy.leaf_counts(level)[shown])
+        codes = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
+        columns.append(hierarchy.leaf_counts(level)[codes])
     original = (table.total if row_count is None else row_count) * len(counted)
     return information(np.stack(columns, axis=1), table.counts) / original if original else 0.0
 
@@ -46,10 +46,10 @@ def level_information(hierarchy: Hierarchy, level: int, weights: Sequence[Fracti
 
     weights: of the base values, not all 0; by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
     """
-    given = [1] * hierarchy.size(0) if weights is None else list(weights)
+    base_weights = [1] * hierarchy.size(0) if weights is None else list(weights)
     leaves = hierarchy.leaf_counts(level).tolist()
-    retained = (w * Fraction(1, leaves[v]) for w, v in zip(given, hierarchy.lift(0, level).tolist()))
-    return sum(retained, Fraction(0)) / sum(given)
+    retained = (w * Fraction(1, leaves[v]) for w, v in zip(base_weights, hierarchy.lift(0, level).tolist()))
+    return sum(retained, Fraction(0)) / sum(base_weights)
 
 
 def sweep_order(
@@ -60,10 +60,10 @@ def sweep_order(
     The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. A generalization of an entry
     comes after it. What is swept out of a class of one entry goes to the next (Def. 7).
     """
-    given = [None] * len(hierarchies) if weights is None else weights
+    base_weights = [None] * len(hierarchies) if weights is None else weights
     retained = [
         [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
-        for hierarchy, own in zip(hierarchies, given)
+        for hierarchy, own in zip(hierarchies, base_weights)
     ]
     nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
 

@@ -32,7 +32,7 @@ def _bit_sets(columns: Sequence[CodeArray], starts: npt.NDArray[np.int64], lengt
     padded = -(-length // _WORD) * _WORD
     sets = np.empty((starts[-1], padded // _WORD), dtype=np.uint64)
     for start, end, column in zip(starts, starts[1:], columns):
-        held = np.zeros((end - start, padded), dtype=np.bool_)
-        held[:, :length] = column == np.arange(end - start)[:, None]
-        sets[start:end] = np.packbits(held, axis=1).view(np.uint64)
+        holds = np.zeros((end - start, padded), dtype=np.bool_)
+        holds[:, :length] = column == np.arange(end - start)[:, None]
+        sets[start:end] = np.packbits(holds, axis=1).view(np.uint64)
     return sets
