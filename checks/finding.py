@@ -1,9 +1,10 @@
-"""What a check says: its verdict, and the worst that it found."""
+"""What a check says: its verdict, how it was reached, and the worst that was found."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from math import isfinite
+from typing import Any, Protocol
 
 
 class Verdict(Enum):
@@ -14,20 +15,100 @@ class Verdict(Enum):
     UNDECIDED = "undecided"
 
 
+class Algorithm(Enum):
+    """A way to reach a verdict. Its value is its name in JSON; `sentence` says for a reader how it decides."""
+
+    sentence: str
+
+    def __new__(cls, name: str, sentence: str) -> "Algorithm":
+        """A member with its sentence."""
+        member = object.__new__(cls)
+        member._value_ = name
+        member.sentence = sentence
+        return member
+
+    FILES = "files", "by reading every file"
+    NONE = "none", "not at all"
+    NOT_PUBLISHED = "not published", "at once: no table shows it"
+    MINIMUM = "minimum", "by looking at every cell"
+    EVERY_CLASS = "every class", "by looking at every class"
+    EVERY_BELIEF = "every belief", "by looking at every class and value"
+    K_LINK = "k-link", "by looking at every cell, which is enough here"
+    JOIN = "join", "by looking at every combination that the tables leave possible"
+    SUPPORTS = "supports", "by the sets of values that can occur together"
+    HULL = "hull", "by putting the tables together, keeping the most extreme combinations only (hull)"
+    PAIRWISE_RATIOS = "pairwise ratios", "by the largest ratio that any two values can have (pairwise ratios)"
+    VECTOR_SETS = "vector sets", "by putting the tables together, keeping only what could still break it (vector sets)"
+    BRANCH_AND_BOUND = (
+        "branch and bound",
+        "by a search that leaves out what provably cannot break it (branch and bound)",
+    )
+    INTEGER_PROGRAMMING = (
+        "integer programming",
+        "by the most rows that any combination can have (integer programming)",
+    )
+    ITERATIVE_FITTING = (
+        "iterative fitting",
+        "by fitting step by step what the tables say together (iterative fitting)",
+    )
+
+
+class Worst(Protocol):
+    """What decided a check, or came nearest to it, as plain values for JSON."""
+
+    def as_json(self) -> dict[str, Any]:
+        """What is known of it."""
+
+
+@dataclass(frozen=True)
+class WorstClass:
+    """The class or cell nearest to failing, or furthest beyond the bound. What is not known of it is None.
+
+    cell: published labels by attribute; empty where all rows are meant. margin: of the one marginal that shows it, levels
+    by attribute. margins, counts: of several marginals that combine to it, and for each its rows by sensitive value.
+    count: its rows, or the most rows that it can have. count_between: proven bounds of that. distribution: rows or shares
+    by sensitive value. reached: the strongest parameter of the criterion that it satisfies; infinite where none is too
+    strong, or none weak enough.
+    """
+
+    cell: Mapping[str, str] | None = None
+    margin: Mapping[str, int] | None = None
+    margins: Sequence[Mapping[str, int]] | None = None
+    counts: Sequence[Mapping[str, float]] | None = None
+    count: int | None = None
+    count_between: tuple[int, int] | None = None
+    distribution: Mapping[str, float] | None = None
+    reached: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """What is known, null standing for infinite."""
+        plain = {
+            "margin": None if self.margin is None else dict(self.margin),
+            "cell": None if self.cell is None else dict(self.cell),
+            "margins": None if self.margins is None else list(map(dict, self.margins)),
+            "counts": None if self.counts is None else list(map(dict, self.counts)),
+            "count": self.count,
+            "count_between": None if self.count_between is None else list(self.count_between),
+            "distribution": None if self.distribution is None else dict(self.distribution),
+        }
+        known = {name: value for name, value in plain.items() if value is not None}
+        return known | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
+
+
 @dataclass(frozen=True)
 class Finding:
     """The answer of one check.
 
-    criterion: its name in a bundle. parameters: what was demanded. worst: the cell or class nearest to failing, or
-    furthest beyond, with its published labels and the value it reaches; None where there is nothing to look at.
-    algorithm: how the verdict was reached. examined: how many cells, classes or bounds were looked at.
+    criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
+    where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
+    cells, classes or bounds were looked at.
     """
 
     criterion: str
     verdict: Verdict
     parameters: Mapping[str, Any]
-    worst: Mapping[str, Any] | None
-    algorithm: str
+    worst: Worst | None
+    algorithms: tuple[Algorithm, ...]
     examined: int
     note: str = field(default="")
 
@@ -36,6 +117,16 @@ class Finding:
         """Whether the criterion is proven to hold."""
         return self.verdict is Verdict.HOLDS
 
+    @property
+    def worst_class(self) -> WorstClass:
+        """The worst class; one of which nothing is known where there is none."""
+        return self.worst if isinstance(self.worst, WorstClass) else WorstClass()
+
+    @property
+    def algorithm(self) -> str:
+        """The names of the algorithms, as JSON has them."""
+        return ", ".join(algorithm.value for algorithm in self.algorithms)
+
     def as_json(self) -> dict[str, Any]:
         """The finding as plain values, `holds` first among them for readers who want a yes or no."""
         plain: dict[str, Any] = {
@@ -43,15 +134,15 @@ class Finding:
             "holds": self.holds,
             "verdict": self.verdict.value,
             "parameters": dict(self.parameters),
-            "worst": dict(self.worst) if self.worst is not None else None,
+            "worst": None if self.worst is None else self.worst.as_json(),
             "algorithm": self.algorithm,
             "examined": self.examined,
         }
         return plain | ({"note": self.note} if self.note else {})
 
     def __str__(self) -> str:
-        demanded = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
-        return f"{self.criterion}{f' ({demanded})' if demanded else ''}: {self.verdict.value}"
+        parameters = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
+        return f"{self.criterion}{f' ({parameters})' if parameters else ''}: {self.verdict.value}"
 
 
 def verdict_of(holds: bool) -> Verdict:

@@ -20,7 +20,7 @@ from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.entropy import Entropy
 from checks.diversity.simple import Simple
 from checks.errors import CriterionError
-from checks.finding import Finding, verdict_of
+from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.tables.contingency_table import ContingencyTable
 
 
@@ -31,15 +31,15 @@ def check_classes(classes: EquivalenceClasses, diversity: Diversity) -> Finding:
     """
     parameters = {"diversity": str(diversity), "sensitive": classes.sensitive}
     if not len(classes):
-        return Finding("l-diversity", verdict_of(True), parameters, None, "every class", 0)
+        return Finding("l-diversity", verdict_of(True), parameters, None, (Algorithm.EVERY_CLASS,), 0)
     passes = satisfies(diversity, classes.counts)
     slack = diversity.slack(classes.counts)
     suspects = np.flatnonzero(~passes) if not passes.all() else np.arange(len(classes))
     worst = int(suspects[slack[suspects].argmin()])
-    described = _class(classes, worst) | {
-        "reached": _finite(float(diversity.reached(classes.counts[worst : worst + 1])[0]))
-    }
-    return Finding("l-diversity", verdict_of(bool(passes.all())), parameters, described, "every class", len(classes))
+    described = replace(_class(classes, worst), reached=float(diversity.reached(classes.counts[worst : worst + 1])[0]))
+    return Finding(
+        "l-diversity", verdict_of(bool(passes.all())), parameters, described, (Algorithm.EVERY_CLASS,), len(classes)
+    )
 
 
 def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:
@@ -166,13 +166,13 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
     )
 
 
-def _class(classes: EquivalenceClasses, position: int) -> dict[str, Any]:
-    return {
-        "margin": dict(classes.margin),
-        "cell": classes.labels(position),
-        "count": int(classes.counts[position].sum()),
-        "distribution": classes.distribution(position),
-    }
+def _class(classes: EquivalenceClasses, position: int) -> WorstClass:
+    return WorstClass(
+        classes.labels(position),
+        classes.margin,
+        count=int(classes.counts[position].sum()),
+        distribution=classes.distribution(position),
+    )
 
 
 def _finite(value: float) -> float | None:

@@ -6,6 +6,7 @@ can break this criterion (Theorem 5.1), so no search may prune with it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,10 +17,27 @@ from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_c
 from checks.diversity.criterion import BOUNDARY
 from checks.diversity.spelling import spelled
 from checks.errors import CriterionError
-from checks.finding import Finding, verdict_of
+from checks.finding import Algorithm, Finding, verdict_of
 from models.arrays import BoolArray, CountArray, FloatArray
 from models.errors import ContradictionError
 from models.tables.contingency_table import ContingencyTable
+
+
+@dataclass(frozen=True)
+class ChangeOfBelief:
+    """What somebody believes of a person before and after a table is published: the probability of a sensitive value.
+
+    cell: the person's nonsensitive values.
+    """
+
+    cell: Mapping[str, str]
+    value: str
+    prior: float
+    posterior: float
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
 
 
 def prior_belief(alike: NDArray[Any]) -> FloatArray:
@@ -112,15 +130,15 @@ def bayes_optimal(
     if breached.size:
         suspects = np.where(breached | ~breached.any(), excess, -np.inf)
         at, shown = divmod(int(suspects.argmax()), excess.shape[1])
-        worst = {
-            "cell": people.labels(at),
-            "value": table.domain.hierarchy(sensitive).labels[people.level][shown],
-            "prior": float(prior[at, shown]),
-            "posterior": float(posterior[at, shown]),
-        }
+        worst = ChangeOfBelief(
+            people.labels(at),
+            table.domain.hierarchy(sensitive).labels[people.level][shown],
+            float(prior[at, shown]),
+            float(posterior[at, shown]),
+        )
     parameters = {"rho_1": float(rho_1), "rho_2": float(rho_2), "sensitive": sensitive}
     verdict = verdict_of(not breached.any())
-    return Finding("bayes-optimal", verdict, parameters, worst, "every belief", breached.size)
+    return Finding("bayes-optimal", verdict, parameters, worst, (Algorithm.EVERY_BELIEF,), breached.size)
 
 
 def _excess(prior: FloatArray, posterior: FloatArray, rho_1: float, rho_2: float) -> FloatArray:

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable
-from typing import Any
+from math import inf
 
-from checks.finding import Finding, verdict_of
+from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain, Mask
@@ -17,12 +17,12 @@ def nonsensitive_part(domain: Domain, mask: Mask, sensitive: Iterable[str]) -> M
     return mask
 
 
-def smallest_class(classes: ContingencyTable) -> dict[str, Any] | None:
+def smallest_class(classes: ContingencyTable) -> WorstClass | None:
     """The smallest class of a table over nonsensitive attributes, or None when it has no cell."""
     if not len(classes):
         return None
     cell = int(classes.counts.argmin())
-    return {"margin": dict(classes.margin), "cell": classes.labels(cell), "count": int(classes.counts[cell])}
+    return WorstClass(classes.labels(cell), classes.margin, count=int(classes.counts[cell]))
 
 
 def k_link(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
@@ -31,20 +31,19 @@ def k_link(collection: Collection, sensitive: AnyCollection[str], k: int) -> Fin
     Inherited by every coarser collection. Holds for any collection, decomposable or not. The empty margin counts too:
     fewer than k rows in all fail.
     """
-    worst, examined = None, 0
+    smallest, least, examined = None, inf, 0
     for mask in collection.masks:
         classes = collection.cube.table(nonsensitive_part(collection.domain, mask, sensitive))
         examined += len(classes)
-        found = smallest_class(classes)
-        if found and (worst is None or found["count"] < worst["count"]):
-            worst = found
-    return Finding("k-link", verdict_of(worst is None or worst["count"] >= k), {"k": k}, worst, "minimum", examined)
+        if len(classes) and classes.counts.min() < least:
+            smallest, least = smallest_class(classes), int(classes.counts.min())
+    return Finding("k-link", verdict_of(least >= k), {"k": k}, smallest, (Algorithm.MINIMUM,), examined)
 
 
 def k_anonymity(table: ContingencyTable, sensitive: AnyCollection[str], k: int) -> Finding:
     """Whether every class of one table has k rows or more (KG06 Def. 2.3)."""
     mask = nonsensitive_part(table.domain, table.mask, sensitive)
     classes = table.rolled_up(table.domain.margin(mask))
-    worst = smallest_class(classes)
-    holds = worst is None or worst["count"] >= k
-    return Finding("k-anonymity", verdict_of(holds), {"k": k}, worst, "minimum", len(classes))
+    holds = not len(classes) or int(classes.counts.min()) >= k
+    smallest = smallest_class(classes)
+    return Finding("k-anonymity", verdict_of(holds), {"k": k}, smallest, (Algorithm.MINIMUM,), len(classes))

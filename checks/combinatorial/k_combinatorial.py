@@ -12,14 +12,13 @@ anonymity, and only when there are two of them at least.
 
 from collections.abc import Collection as AnyCollection
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from checks.budget import FULL, Budget
 from checks.classes.k_anonymity import k_link
 from checks.combinatorial.programmed_bounds import by_programming
-from checks.finding import Finding, Verdict
+from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from checks.maxent.vector_sets import (
     TooManyVectorsError,
@@ -145,10 +144,10 @@ def by_search(tree: SensitiveTree, k: int, budget: int = FULL.cell_branches) -> 
     try:
         for chosen, vectors in tree.depth_first(factors, np.minimum, screen):
             worst = _described(tree, chosen[0], float(upper_bounds(tree, vectors[:1])[0]))
-            return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, "branch and bound", examined)
+            return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.BRANCH_AND_BOUND,), examined)
     except TooManyVectorsError:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "branch and bound", examined)
-    return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, "branch and bound", examined)
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.BRANCH_AND_BOUND,), examined)
+    return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.BRANCH_AND_BOUND,), examined)
 
 
 def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) -> Finding:
@@ -166,20 +165,20 @@ def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) 
     try:
         found = work_up(tree, factors, np.minimum, _minimal_of_equal_support, safe, limit)
     except TooManyVectorsError:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "vector sets", limit)
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.VECTOR_SETS,), limit)
     bounds = upper_bounds(tree, found.vectors)
     broken = np.flatnonzero((bounds > 0) & (bounds < k))
     if not len(broken):
-        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, "vector sets", found.examined)
+        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.VECTOR_SETS,), found.examined)
     lowest = int(broken[bounds[broken].argmin()])
     worst = _described(tree, found.chosen[lowest], float(bounds[lowest]))
-    return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, "vector sets", found.examined)
+    return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.VECTOR_SETS,), found.examined)
 
 
 def by_join(tree: SensitiveTree, k: int, limit: int = 20_000_000) -> Finding:
     """The reference: U of every class combination. Undecided when there are more than `limit`."""
     if tree.combination_count > limit:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "join", 0)
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.JOIN,), 0)
     worst: tuple[float, IndexArray] | None = None
     examined = 0
     for combinations, vectors in tree.combinations(slice_factors(tree), np.minimum):
@@ -192,11 +191,11 @@ def by_join(tree: SensitiveTree, k: int, limit: int = 20_000_000) -> Finding:
                 worst = float(bounds[lowest]), combinations[lowest]
     verdict = Verdict.FAILS if worst is not None and worst[0] < k else Verdict.HOLDS
     described = _described(tree, worst[1], worst[0]) if worst else None
-    return Finding("k-combinatorial", verdict, {"k": k}, described, "join", examined)
+    return Finding("k-combinatorial", verdict, {"k": k}, described, (Algorithm.JOIN,), examined)
 
 
-def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> dict[str, Any]:
-    return tree.describe(combination.tolist()) | {"count": int(bound)}
+def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> WorstClass:
+    return replace(tree.describe(combination.tolist()), count=int(bound))
 
 
 def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
@@ -215,33 +214,33 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
     if not link.holds:
-        return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, "k-link", link.examined)
+        return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
     if not collection.is_decomposable:
         return by_programming(collection, sensitive, k, budget)
     shown = [attribute for attribute in sensitive if collection.shows(attribute)]
     trees = [tree for attribute in shown if (tree := sensitive_tree(collection, attribute))]
     cliques = {clique for tree in trees for clique in tree.tree.cliques}
     if len(cliques) <= 1:
-        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, "k-link", link.examined)
+        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
     if len(trees) > 1:
         return by_programming(collection, sensitive, k, budget)
     found = of_tree(trees[0], k, budget)
     return _with_nearest(found, trees[0], link, budget.proof) if found.verdict is Verdict.HOLDS else found
 
 
-def _with_nearest(found: Finding, tree: SensitiveTree, link: Finding, budget: int) -> Finding:
-    """What was found to hold, with the cell nearest to failing: from the smallest class of k-link down, by search.
+def _with_nearest(holding: Finding, tree: SensitiveTree, link: Finding, budget: int) -> Finding:
+    """A claim that holds, with the cell nearest to failing: from the smallest class of k-link down, by search.
 
     budget: partial combinations that may be looked at for it; the smallest one met is shown where it ends before.
     """
-    worst, examined = link.worst, 0
-    while worst is not None and worst["count"] > found.parameters["k"]:
-        closer = by_search(tree, worst["count"], budget - examined)
+    nearest, examined = link, 0
+    while (count := nearest.worst_class.count) is not None and count > holding.parameters["k"]:
+        closer = by_search(tree, count, budget - examined)
         examined += closer.examined
         if closer.verdict is Verdict.UNDECIDED:
             note = "the cell shown is the one with the smallest count that was found; others may have a smaller one"
-            return replace(found, worst=worst, examined=found.examined + examined, note=note)
+            return replace(holding, worst=nearest.worst, examined=holding.examined + examined, note=note)
         if closer.verdict is Verdict.HOLDS:
             break
-        worst = closer.worst
-    return replace(found, worst=worst, examined=found.examined + examined)
+        nearest = closer
+    return replace(holding, worst=nearest.worst, examined=holding.examined + examined)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
+from checks.finding import WorstClass
 from models.arrays import FloatArray, IndexArray
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
@@ -197,13 +198,13 @@ class SensitiveTree:
                     finest[attribute] = (level, label)
         return {a: finest[a][1] for a in self.domain.attributes if a in finest}
 
-    def describe(self, combination: Sequence[int]) -> dict[str, Any]:
+    def describe(self, combination: Sequence[int]) -> WorstClass:
         """A class combination for a reader: its cell, and which marginals say what about it."""
-        return {
-            "cell": self.cell(combination),
-            "margins": [dict(margin) for margin in self.tree.margins],
-            "counts": [classes.distribution(int(i)) for classes, i in zip(self.classes, combination)],
-        }
+        return WorstClass(
+            self.cell(combination),
+            margins=self.tree.margins,
+            counts=[classes.distribution(int(i)) for classes, i in zip(self.classes, combination)],
+        )
 
 
 def class_source(table_of: Callable[[Mask], ContingencyTable], sensitive: str) -> Callable[[Mask], EquivalenceClasses]:

@@ -97,8 +97,6 @@ def _thresholds(published: BundleContent) -> Iterator[Threshold]:
     """The claims of a minimum count."""
     for claim, finding in zip(published.claims, published.verify().checks):
         if claim.least_count is not None:
-            count = (finding.worst or {}).get("count")
-            known = isinstance(count, int) and claim.shows_smallest(finding)
-            yield Threshold(
-                finding.criterion, claim.least_count, count if known else None, finding.verdict is Verdict.FAILS
-            )
+            count = finding.worst_class.count
+            smallest = count if claim.shows_smallest(finding) else None
+            yield Threshold(finding.criterion, claim.least_count, smallest, finding.verdict is Verdict.FAILS)

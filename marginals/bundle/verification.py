@@ -1,11 +1,11 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checks.claims.claim import Claim
-from checks.finding import Finding, Verdict
+from checks.finding import Algorithm, Finding, Verdict
 from marginals.bundle.agreement import union
 from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.content import BundleContent, Verification
@@ -22,13 +22,24 @@ _UNCHECKED = (
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
+@dataclass(frozen=True)
+class BadFile:
+    """A file of a bundle that cannot be trusted, and why."""
+
+    file: str
+    problem: str
+
+    def as_json(self) -> dict[str, str]:
+        """As plain values."""
+        return {"file": self.file, "problem": self.problem}
+
+
 def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: PublicKey | None = None) -> Finding:
     """The finding on a bundle's files: they can be trusted, or which one cannot and why. key: what they are signed with."""
     signed = {} if key is None else {"key": key.text}
     if problem is None:
-        return Finding("integrity", Verdict.HOLDS, signed, None, "files", 0, "; ".join(notes))
-    worst = {"file": problem.file, "problem": problem.problem}
-    return Finding("integrity", Verdict.FAILS, signed, worst, "files", 0)
+        return Finding("integrity", Verdict.HOLDS, signed, None, (Algorithm.FILES,), 0, "; ".join(notes))
+    return Finding("integrity", Verdict.FAILS, signed, BadFile(problem.file, problem.problem), (Algorithm.FILES,), 0)
 
 
 def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | Path | None = None) -> Verification:
@@ -76,7 +87,7 @@ def _findings(bundles: Sequence[tuple[str, BundleContent]], asked: Sequence[str 
     try:
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
     except IncompatibleReleasesError as problem:
-        yield Finding("composition", Verdict.UNDECIDED, {}, None, "none", 0, str(problem))
+        yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, str(problem))
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for folder, published in bundles:
             for finding in published.verify(_asked_of(published, asked, sensitive)).checks:

@@ -6,7 +6,7 @@ from typing import Any
 
 from checks.classes.assessment import Assessment, table_findings
 from checks.classes.assessment import assess as assess_table
-from checks.finding import Finding
+from checks.finding import Finding, WorstClass
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy
 from marginals.tables.table import Table
@@ -51,9 +51,9 @@ def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None
     diversities = [policy.criterion] if policy.criterion is not None else []
     found = table_findings(generalized, table.sensitive, diversities, policy.k_link)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
-    checks = tuple(replace(finding, worst=_without_values(finding.worst)) for finding in found)
+    checks = tuple(replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in found)
     return Assessed(assess_table(generalized, table.sensitive), checks)
 
 
-def _without_values(worst: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if worst is None else {name: worst[name] for name in ("count", "reached") if name in worst}
+def _without_values(worst: WorstClass) -> WorstClass:
+    return WorstClass(count=worst.count, reached=worst.reached)

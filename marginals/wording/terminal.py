@@ -26,7 +26,7 @@ def finding_lines(finding: Finding) -> Iterator[str]:
     if finding.note:
         yield finding.note
     if finding.worst is not None:
-        worst = {key: value for key, value in finding.worst.items() if key not in _TOO_LONG and value is not None}
+        worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
         lead = "nearest to failing" if finding.holds else "worst"
         yield f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
 

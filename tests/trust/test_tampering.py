@@ -62,7 +62,7 @@ def test_a_changed_descriptor_that_reads_well_is_noticed(bundle: Path) -> None:
     assert [finding.criterion for finding in found] == ["integrity"]
     assert not found[0].holds
     assert found[0].worst is not None
-    assert found[0].worst["file"] == SEAL
+    assert found[0].worst.file == SEAL
 
 
 def test_a_bundle_of_another_program_needs_no_seal_and_verify_says_so(bundle: Path) -> None:
@@ -101,8 +101,8 @@ def test_a_file_that_is_not_declared_is_named(bundle: Path, path: str) -> None:
     assert finding.criterion == "integrity"
     assert not finding.holds
     assert finding.worst is not None
-    assert finding.worst["file"] in (path, path.split("/")[0])
-    assert "does not declare it" in finding.worst["problem"]
+    assert finding.worst.file in (path, path.split("/")[0])
+    assert "does not declare it" in finding.worst.problem
     assert marginals.open_release(bundle).rows
 
 
@@ -112,7 +112,7 @@ def test_many_undeclared_files_are_one_sentence_in_a_moment(bundle: Path) -> Non
         (bundle / "marginals" / f"{number}.csv").touch()
     (finding,) = marginals.verify(bundle).checks
     assert finding.worst is not None
-    assert "nor 999 others" in finding.worst["problem"]
+    assert "nor 999 others" in finding.worst.problem
 
 
 def test_what_file_managers_leave_is_no_matter_of_integrity(bundle: Path) -> None:
@@ -132,7 +132,7 @@ def test_an_undeclared_link_is_named_and_not_followed(bundle: Path) -> None:
     (bundle / "loop").symlink_to(bundle)
     (finding,) = marginals.verify(bundle).checks
     assert finding.worst is not None
-    assert finding.worst["file"] == "loop"
+    assert finding.worst.file == "loop"
 
 
 @pytest.mark.parametrize("more", [b"0", b"0" * 5000])
@@ -142,4 +142,4 @@ def test_a_longer_file_is_named_with_both_sizes(bundle: Path, more: bytes) -> No
     file.write_bytes(file.read_bytes() + more)
     (finding,) = marginals.verify(bundle).checks
     assert finding.worst is not None
-    assert finding.worst["problem"] == f"it has {size + len(more)} bytes where the descriptor says {size}"
+    assert finding.worst.problem == f"it has {size + len(more)} bytes where the descriptor says {size}"

@@ -87,11 +87,11 @@ def vector(table: ContingencyTable, sensitive: str, own: dict[str, int]) -> list
 
 def is_a_class(finding: Finding, table: ContingencyTable, sensitive: str) -> list[int]:
     """The counts of the worst class, after checking that it is described as the table has it."""
-    worst: Any = finding.worst
-    own = rows_by_class(table, sensitive)[tuple(worst["cell"][a] for a in table.attributes if a != sensitive)]
-    assert worst["distribution"] == own
-    assert worst["count"] == sum(own.values())
-    assert worst["margin"] == {a: level for a, level in table.margin.items() if a != sensitive}
+    worst: Any = finding.worst_class
+    own = rows_by_class(table, sensitive)[tuple(worst.cell[a] for a in table.attributes if a != sensitive)]
+    assert worst.distribution == own
+    assert worst.count == sum(own.values())
+    assert worst.margin == {a: level for a, level in table.margin.items() if a != sensitive}
     return vector(table, sensitive, own)
 
 
@@ -111,7 +111,7 @@ def test_the_verdict_is_that_of_every_class(table: ContingencyTable, diversity: 
     assert finding.holds <= (slack[0] <= slack.min() + 1e-12)
     value = float(diversity.reached(np.array([worst]))[0])
     assert finding.worst is not None
-    assert finding.worst["reached"] == (value if value < inf else None)
+    assert finding.worst_class.reached == value
 
 
 @given(tables(["s", "t"]), diversities(3), st.integers(1, 3))
@@ -156,11 +156,11 @@ def test_a_tie_is_decided_exactly_and_a_failing_class_is_the_worst() -> None:
     finding = table_diversity(table, "s", Entropy(Fraction(4)))
     assert finding.holds
     assert finding.worst is not None
-    assert finding.worst["cell"] == {"q": "x"}
+    assert finding.worst_class.cell == {"q": "x"}
     beyond = table_diversity(table, "s", Entropy(Fraction(4) + Fraction(1, 10**15)))
     assert not beyond.holds
     assert beyond.worst is not None
-    assert beyond.worst["cell"] == {"q": "x"}
+    assert beyond.worst_class.cell == {"q": "x"}
 
 
 @given(

@@ -58,9 +58,9 @@ def test_merging_two_private_classes_need_not_be_private() -> None:
     assert before.holds
     assert not after.holds
     assert after.worst is not None
-    assert (after.worst["cell"], after.worst["value"]) == ({"q": "q1"}, "s1")
-    assert after.worst["prior"] == pytest.approx(0.3)
-    assert after.worst["posterior"] == pytest.approx(13.5 / (13.5 + 16 * 0.35 / 0.6))
+    assert (after.worst.cell, after.worst.value) == ({"q": "q1"}, "s1")
+    assert after.worst.prior == pytest.approx(0.3)
+    assert after.worst.posterior == pytest.approx(13.5 / (13.5 + 16 * 0.35 / 0.6))
     assert after.examined == 4
 
 
@@ -164,9 +164,9 @@ def test_the_verdict_is_exact(data: st.DataObject) -> None:
     finding = bayes_optimal(table, population, "s", {"q": level}, *rho)
     assert finding.holds is not exact_breach(table, population, level, rho)
     assert finding.worst is not None
-    found = breach(*(np.array([[finding.worst[name]]]) for name in ("prior", "posterior")), *rho)
+    found = breach(*(np.array([[getattr(finding.worst, name)]]) for name in ("prior", "posterior")), *rho)
     on_the_boundary = any(
-        isclose(finding.worst[name], value, abs_tol=1e-9)
+        isclose(getattr(finding.worst, name), value, abs_tol=1e-9)
         for name in ("prior", "posterior")
         for rho_i in rho
         for value in (float(rho_i), 1 - float(rho_i))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.classes.k_anonymity import k_anonymity, k_link, nonsensitive_part
-from checks.finding import Verdict
+from checks.finding import Verdict, WorstClass
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -43,11 +43,11 @@ def test_k_link_shows_the_smallest_class_of_all_marginals(drawn: tuple[Collectio
     if finding.worst is None:
         assert not sizes
         return
-    assert finding.worst["count"] == min(sizes)
-    margin = finding.worst["margin"]
+    assert finding.worst_class.count == min(sizes)
+    margin = finding.worst_class.margin
     assert margin in [dict(without(published, sensitive)) for published in collection.margins]
     table = marginal(collection, margin)
-    assert table[cell_of(collection.domain, margin, finding.worst["cell"])] == min(sizes)
+    assert table[cell_of(collection.domain, margin, finding.worst_class.cell)] == min(sizes)
 
 
 @given(collections(), st.integers(1, 8), st.data())
@@ -95,7 +95,7 @@ def test_a_marginal_of_the_sensitive_attribute_alone_has_the_class_of_all_rows(r
     table = ContingencyTable.from_cells(domain, {"s": 0}, {"s": np.array([0, 1])}, np.array([1, rows - 1]))
     finding = k_link(Collection.of(DataCube([table]), [1]), ["s"], 5)
     assert finding.holds is holds
-    assert finding.worst == {"margin": {}, "cell": {}, "count": rows}
+    assert finding.worst == WorstClass(margin={}, cell={}, count=rows)
 
 
 def test_the_4_anonymous_table_of_the_paper() -> None:

@@ -129,7 +129,7 @@ def test_a_table_is_close_when_each_of_its_classes_is(data: st.DataObject, t: Fr
     assert (finding.criterion, finding.examined) == ("t-closeness", len(classes))
     assert finding.parameters == {"t": float(t), "distance": "hierarchical", "sensitive": "s"}
     assert finding.worst is not None
-    assert finding.worst["reached"] == pytest.approx(furthest, abs=1e-9)
+    assert finding.worst_class.reached == pytest.approx(furthest, abs=1e-9)
 
 
 @pytest.mark.parametrize(("t", "whole"), [("-1/2", (1, 2)), ("2", (1, 2)), ("1/2", (0, 0)), ("1/2", ())])

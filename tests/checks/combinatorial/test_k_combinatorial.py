@@ -69,13 +69,13 @@ def test_the_cell_shown_is_one_with_the_smallest_count(drawn: Drawn, fails: bool
     assert finding.worst is not None
     assert not finding.note
     fine = without(finest(collection.margins), [sensitive])
-    margins = [finding.worst["margin"]] if "margin" in finding.worst else finding.worst["margins"]
+    margins = finding.worst_class.margins or [finding.worst_class.margin]
     shown = without(finest(margins), [sensitive])
-    place = cell_of(collection.domain, shown, finding.worst["cell"])
+    place = cell_of(collection.domain, shown, finding.worst_class.cell)
     within = np.ones(bounds.shape, dtype=bool)
     for axis, above in zip(places_within(collection.domain, fine, shown), place):
         within &= axis == above
-    most = finding.worst["count"]
+    most = finding.worst_class.count
     assert bounds[within & (bounds > 0)].max() == most == bounds[bounds > 0].min()
 
 
@@ -199,9 +199,9 @@ def test_a_cell_that_two_margins_pin_down_together_by_hand() -> None:
     finding = k_combinatorial(collection, ["s"], 2)
     assert finding.verdict is Verdict.FAILS
     assert finding.worst is not None
-    assert finding.worst["cell"] == {"a": "x", "b": "x"}
-    assert finding.worst["count"] == 1
-    assert finding.worst["counts"] in ([{"u": 1, "v": 5}, {"u": 5, "w": 1}], [{"u": 5, "w": 1}, {"u": 1, "v": 5}])
+    assert finding.worst_class.cell == {"a": "x", "b": "x"}
+    assert finding.worst_class.count == 1
+    assert finding.worst_class.counts in ([{"u": 1, "v": 5}, {"u": 5, "w": 1}], [{"u": 5, "w": 1}, {"u": 1, "v": 5}])
 
 
 def test_a_cell_that_cannot_be_filled_at_all_is_no_finding() -> None:

@@ -106,7 +106,7 @@ def test_k_combinatorial_is_that_of_integer_programming(shape: str, rows: int, s
         assert finding.verdict is (Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS)
         if finding.verdict is Verdict.FAILS:
             assert finding.worst is not None
-            assert 0 < finding.worst["count"] < k
+            assert 0 < finding.worst_class.count < k
 
 
 def test_several_sensitive_attributes_are_decided_by_integer_programming() -> None:
@@ -138,7 +138,7 @@ def test_a_budget_that_ends_is_undecided_with_the_proven_interval() -> None:
     finding = by_programming(collection, ["s"], 2, replace(FULL, cell_programs=0))
     assert finding.verdict is Verdict.UNDECIDED
     assert finding.worst is not None
-    assert finding.worst["count_between"] == [0, 300]
+    assert finding.worst_class.count_between == (0, 300)
     finding = by_programming(collection, ["s"], 2, replace(FULL, cells=3))
     assert finding.verdict is Verdict.UNDECIDED
     assert "more than 3" in finding.note

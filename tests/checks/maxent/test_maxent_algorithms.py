@@ -118,7 +118,7 @@ def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[
         assert finding.verdict is expected, finding.algorithm
         if finding.verdict is Verdict.FAILS and finding.algorithm != "branch and bound":
             assert finding.worst is not None
-            assert finding.worst["count"] == positive.min()
+            assert finding.worst_class.count == positive.min()
 
 
 @given(sensitive_collections(), st.integers(1, 4), st.fractions(0, Fraction(9, 10), max_denominator=10))

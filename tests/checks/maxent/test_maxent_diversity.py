@@ -52,7 +52,7 @@ def assert_is_brute_force(finding: Finding, collection: Collection, sensitive: s
     assert finding.worst is not None
     values = [reached(diversity, vector) for vector in vectors]
     worst = max(values) if isinstance(diversity, Recursive) else min(values)
-    shown = np.inf if finding.worst["reached"] is None else finding.worst["reached"]
+    shown = finding.worst_class.reached
     assert shown == pytest.approx(worst, rel=1e-9)
 
 
@@ -92,9 +92,9 @@ def test_functional_diversity_is_about_base_values_at_whatever_level(
         assert finding.holds is all(is_functional(criterion, vector) for vector in vectors)
         assert finding.worst is not None
         labels = hierarchy.labels[shown[sensitive]]
-        worst = [Fraction(finding.worst["distribution"].get(label, 0)) for label in labels]
+        worst = [Fraction(finding.worst_class.distribution.get(label, 0)) for label in labels]
         worst = base_values(hierarchy, shown[sensitive], worst)
-        assert finding.worst["reached"] == pytest.approx(reached_tau(criterion, worst), abs=1e-9)
+        assert finding.worst_class.reached == pytest.approx(reached_tau(criterion, worst), abs=1e-9)
         least = min(room(criterion, vector) for vector in vectors)
         assert room(criterion, worst) == pytest.approx(least, rel=1e-9)
 
@@ -136,16 +136,16 @@ def test_the_worst_class_is_shown_with_its_distribution(drawn: Drawn, diversity:
     fine = without(finest(collection.margins), [sensitive])
     part = without(finest([m for m in collection.margins if sensitive in m]), [sensitive])
     above = places_within(collection.domain, fine, part)
-    shown = cell_of(collection.domain, part, finding.worst["cell"])
+    shown = cell_of(collection.domain, part, finding.worst_class.cell)
     labels = collection.domain.hierarchy(sensitive).labels[finest(collection.margins)[sensitive]]
     found = 0
     for place, vector in conditionals(collection, sensitive).items():
         if tuple(int(axis.ravel()[i]) for axis, i in zip(above, place)) == shown:
             shares = {label: float(v / sum(vector)) for label, v in zip(labels, vector) if v}
-            assert finding.worst["distribution"] == pytest.approx(shares, abs=1e-12)
+            assert finding.worst_class.distribution == pytest.approx(shares, abs=1e-12)
             found += 1
     assert found
-    assert sum(finding.worst["distribution"].values()) == pytest.approx(1)
+    assert sum(finding.worst_class.distribution.values()) == pytest.approx(1)
 
 
 @settings(max_examples=60)
@@ -230,8 +230,8 @@ def test_two_diverse_margins_need_not_be_diverse_together() -> None:
     finding = maxent_diversity(collection, "s", three)
     assert finding.verdict is Verdict.FAILS
     assert finding.worst is not None
-    assert finding.worst["reached"] == pytest.approx(9)
-    assert sorted(finding.worst["distribution"].values()) == pytest.approx([0.1, 0.9])
+    assert finding.worst_class.reached == pytest.approx(9)
+    assert sorted(finding.worst_class.distribution.values()) == pytest.approx([0.1, 0.9])
     assert maxent_diversity(collection, "s", nine).holds
     assert not maxent_diversity(collection, "s", Recursive(Fraction(9), 2)).holds
 
@@ -242,12 +242,12 @@ def test_a_value_ruled_out_by_each_margin_leaves_one() -> None:
     finding = maxent_diversity(collection, "s", Distinct(2))
     assert finding.verdict is Verdict.FAILS
     assert finding.worst is not None
-    assert finding.worst["cell"] == {"a": "x", "b": "x"}
-    assert finding.worst["distribution"] == {"w": 1.0}
-    assert finding.worst["reached"] == 1
+    assert finding.worst_class.cell == {"a": "x", "b": "x"}
+    assert finding.worst_class.distribution == {"w": 1.0}
+    assert finding.worst_class.reached == 1
     undefined = maxent_diversity(collection, "s", Recursive(Fraction(100), 2))
     assert undefined.worst is not None
-    assert undefined.worst["reached"] is None
+    assert undefined.worst_class.reached == np.inf
 
 
 def test_a_finer_collection_may_pass_where_a_coarser_one_fails() -> None:

@@ -15,6 +15,7 @@ import pytest
 import forked
 import marginals
 from marginals import Attribute, BundleError, InputError, Policy, Release
+from marginals.bundle.verification import BadFile
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from models.graphs.collection import Collection
@@ -180,7 +181,7 @@ def test_a_bundle_that_cannot_be_trusted_is_refused_and_the_file_named(
     verification = marginals.verify(bundle)
     assert not verification.ok
     assert verification.checks[0].criterion == "integrity"
-    assert verification.checks[0].worst == {"file": caught.value.file, "problem": caught.value.problem}
+    assert verification.checks[0].worst == BadFile(caught.value.file, caught.value.problem)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"release": 1}', '{"a": 1, "a": 2}', "[" * 100_000])

@@ -88,7 +88,7 @@ def test_bundles_of_different_tables_are_an_integrity_failure_that_names_both(tm
         assert not verification.ok
         assert verification.checks[0].criterion == "integrity"
         assert verification.checks[0].worst is not None
-        said = " ".join(map(str, verification.checks[0].worst.values()))
+        said = " ".join(map(str, verification.checks[0].worst.as_json().values()))
         assert str(one) in said
         assert str(second) in said
 

@@ -115,7 +115,7 @@ def test_the_page_has_headings_in_order_alternatives_for_pictures_and_what_the_c
     for finding in release.verify().checks:
         assert finding.holds
         assert finding.worst is not None
-        for label in finding.worst["cell"].values():
+        for label in finding.worst_class.cell.values():
             assert label in text
     assert f"{release.rows:,}" in text
     for said in ("differential privacy", "deFinetti", "composition attack", "open_release", "read.csv", "1 fact"):
@@ -150,7 +150,7 @@ def test_the_descriptor_lists_the_report_and_verify_notices_a_changed_one(bundle
     found = marginals.verify(bundle).checks
     assert [finding.holds for finding in found] == [False]
     assert found[0].worst is not None
-    assert found[0].worst["file"] == "report.html"
+    assert found[0].worst.file == "report.html"
     assert marginals.open_release(bundle).verify().ok, "no number is read from the page"
     assert run("report", bundle).exit_code == 0
     assert marginals.verify(bundle).ok
