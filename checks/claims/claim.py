@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from checks.budget import FULL, Budget
 from checks.diversity.criterion import Diversity
 from checks.errors import CriterionError
-from checks.finding import Finding, Verdict
+from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 
@@ -99,7 +99,7 @@ class Claim(ABC):
         """What it says of a release that does not show the attribute it is about, as a sentence."""
         return f"No table shows {self.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
 
-    def reached_in_words(self, worst: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def reached_in_words(self, worst: WorstClass) -> str:  # noqa: ARG002
         """What the worst class of a finding reaches, beside what is claimed; empty where there is nothing to say."""
         return ""
 
@@ -119,9 +119,9 @@ def k_from_text(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
-def rows_in_words(worst: Mapping[str, Any], k: int) -> str:
+def rows_in_words(worst: WorstClass, k: int) -> str:
     """The rows of the worst class, beside those claimed."""
-    return f"{worst['count']:,.6g} rows; at least {k:,} are claimed" if "count" in worst else ""
+    return "" if worst.count is None else f"{worst.count:,.6g} rows; at least {k:,} are claimed"
 
 
 _DIGITS = 15

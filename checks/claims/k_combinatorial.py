@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from checks.budget import FULL, Budget
 from checks.claims.claim import Claim, check_k, k_from_text, rows_in_words
 from checks.combinatorial.k_combinatorial import k_combinatorial, of_tree
-from checks.finding import Finding, Verdict
+from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 
@@ -71,7 +71,7 @@ class KCombinatorial(Claim):
             f"{self.k:,} {'row' if self.k == 1 else 'rows'}."
         )
 
-    def reached_in_words(self, worst: Mapping[str, Any]) -> str:
+    def reached_in_words(self, worst: WorstClass) -> str:
         """The most rows that the worst combination can have."""
         return rows_in_words(worst, self.k)
 

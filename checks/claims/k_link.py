@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from checks.budget import FULL, Budget
 from checks.claims.claim import Claim, check_k, k_from_text, rows_in_words
 from checks.classes.k_anonymity import k_link
-from checks.finding import Finding, Verdict
+from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 
@@ -74,7 +74,7 @@ class KLink(Claim):
         aside = f" ({' and '.join(sensitive)} set aside)" if sensitive else ""
         return f"Each class of a published table{aside} has at least {self.k:,} {'row' if self.k == 1 else 'rows'}."
 
-    def reached_in_words(self, worst: Mapping[str, Any]) -> str:
+    def reached_in_words(self, worst: WorstClass) -> str:
         """The rows of the smallest class."""
         return rows_in_words(worst, self.k)
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
@@ -10,7 +11,7 @@ from checks.claims.claim import Claim
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
-from checks.finding import Finding, Verdict
+from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.fitted_diversity import fitted_diversity
 from checks.maxent.maxent_diversity import at_base_values, decided, maxent_diversity
 from checks.maxent.sensitive_tree import SensitiveTree
@@ -88,10 +89,11 @@ class MaxentDiversity(Claim):
             f"person, {self.diversity.meaning()}."
         )
 
-    def reached_in_words(self, worst: Mapping[str, Any]) -> str:
+    def reached_in_words(self, worst: WorstClass) -> str:
         """What the criterion says of the worst class."""
-        value = worst.get("reached")
-        return "" if value is None else self.diversity.reached_in_words(float(value))
+        if worst.reached is None or not isfinite(worst.reached):
+            return ""
+        return self.diversity.reached_in_words(worst.reached)
 
     def reason(self) -> str:
         """The wrong distribution."""

@@ -5,7 +5,7 @@ Where a table has several sensitive attributes each is checked in turn, and the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
 from typing import Any

@@ -9,7 +9,7 @@ import numpy as np
 
 from checks.classes.equivalence_classes import EquivalenceClasses, grouped
 from checks.diversity.criterion import Diversity, loosened_to
-from checks.finding import Finding, Verdict
+from checks.finding import Algorithm, Finding, Verdict
 from checks.maxent.maxent_diversity import at_base_values, decided, describe_worst
 from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
@@ -29,14 +29,15 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
     """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting."""
     parameters = {"diversity": str(diversity), "sensitive": sensitive}
     if not collection.shows(sensitive):
-        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
+        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
+    fitting = (Algorithm.ITERATIVE_FITTING,)
     try:
         fit = iterative_fit(collection)
     except TooManyCellsError as error:
-        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, str(error))
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, fitting, 0, str(error))
     if fit.residual > MARGIN / 1000:
         note = f"the fit still misses a published count by {fit.residual:.2g} of it"
-        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, "iterative fitting", 0, note)
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, fitting, 0, note)
     verdicts, examined, worst = set(), 0, None
     for least in (0.0, VANISHING):
         tree = _tree(fit, sensitive, least)
@@ -50,8 +51,8 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
                 worst = describe_worst(tree, asked, outcome.combination)
     verdict = verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED
     note = "" if verdict is not Verdict.UNDECIDED else "the value reached is within the fit's error of the bound"
-    name = f"iterative fitting, {algorithm}"
-    return Finding("maxent-diversity", verdict, parameters, worst, name, examined, note)
+    algorithms = (*fitting, algorithm)
+    return Finding("maxent-diversity", verdict, parameters, worst, algorithms, examined, note)
 
 
 def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:

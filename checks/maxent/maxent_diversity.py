@@ -6,13 +6,13 @@ passes the criterion. Values are those of the finest published level of the sens
 collection that does not show the attribute says nothing about it, and passes.
 """
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from checks.budget import FULL, Budget
 from checks.diversity.criterion import BOUNDARY, Diversity
-from checks.finding import Finding, Verdict, verdict_of
+from checks.finding import Algorithm, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull, by_supports
 from checks.maxent.outcome import Outcome
@@ -46,29 +46,29 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined)
     return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
 
 
-def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[str, Outcome]:
-    """The fastest algorithm that fits the criterion and the size, by name, and what it says.
+def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[Algorithm, Outcome]:
+    """The fastest algorithm that fits the criterion and the size, and what it says.
 
     The join where it is small; pairwise ratios where these are all that the criterion bounds; supports where it counts
     values; branch and bound where violations have cuts; hull pruning for the rest; at last the join again, while it can
     be enumerated at all.
     """
     small = tree.combination_count <= SMALL_JOIN
-    name, outcome = "join", by_join(tree, diversity) if small else None
+    algorithm, outcome = Algorithm.JOIN, by_join(tree, diversity) if small else None
     if outcome is None:
         if diversity.largest_ratio(len(tree.labels)) is not None:
-            name, outcome = "pairwise ratios", pairwise_ratios(tree, diversity)
+            algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, diversity)
         elif (least := diversity.least_values()) is not None:
-            name, outcome = "supports", by_supports(tree, least, budget.vectors)
+            algorithm, outcome = Algorithm.SUPPORTS, by_supports(tree, least, budget.vectors)
         elif (bounded := branch_and_bound(tree, diversity, budget)) is not None:
-            name, outcome = "branch and bound", bounded
+            algorithm, outcome = Algorithm.BRANCH_AND_BOUND, bounded
         else:
-            name, outcome = "hull", by_hull(tree, diversity, budget)
+            algorithm, outcome = Algorithm.HULL, by_hull(tree, diversity, budget)
     if outcome.verdict is Verdict.UNDECIDED:
         joined = by_join(tree, diversity, budget.joined)
         if joined.verdict is not Verdict.UNDECIDED:
-            return "join", joined
-    return name, outcome
+            return Algorithm.JOIN, joined
+    return algorithm, outcome
 
 
 def at_base_values(diversity: Diversity, tree: SensitiveTree) -> Diversity:
@@ -76,16 +76,13 @@ def at_base_values(diversity: Diversity, tree: SensitiveTree) -> Diversity:
     return diversity.at_base_values(tree.domain.hierarchy(tree.sensitive), tree.level)
 
 
-def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> dict[str, Any]:
+def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> WorstClass:
     """A class combination for a reader: its cell, the marginals that combine to it, and the value it reaches."""
     exact = tree.exact_vector(combination)
     total = sum(exact)
     shares = np.array([[float(v / total) for v in exact]])
-    described = tree.describe(combination)
-    described["distribution"] = {label: share for label, share in zip(tree.labels, shares[0].tolist()) if share}
-    reached = float(diversity.reached(shares)[0])
-    described["reached"] = reached if np.isfinite(reached) else None
-    return described
+    distribution = {label: share for label, share in zip(tree.labels, shares[0].tolist()) if share}
+    return replace(tree.describe(combination), distribution=distribution, reached=float(diversity.reached(shares)[0]))
 
 
 def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
@@ -93,9 +90,9 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     parameters = {"diversity": str(diversity), "sensitive": sensitive}
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
-        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, "not published", 0)
+        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
     diversity = at_base_values(diversity, tree)
     algorithm, outcome = decided(tree, diversity, budget)
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
-    return Finding("maxent-diversity", outcome.verdict, parameters, worst, algorithm, outcome.examined, note)
+    return Finding("maxent-diversity", outcome.verdict, parameters, worst, (algorithm,), outcome.examined, note)

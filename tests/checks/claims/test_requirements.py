@@ -178,7 +178,7 @@ def test_margins_that_fail_together_are_refused_for_now(requirements: Requiremen
 
 def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
     def undecided(_tree: SensitiveTree, k: int, _budget: Budget) -> Finding:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, "", 0)
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (), 0)
 
     monkeypatch.setattr("checks.claims.k_combinatorial.of_tree", undecided)
     cube, apart, _ = agreeing()

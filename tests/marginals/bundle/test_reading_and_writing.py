@@ -15,9 +15,9 @@ import pytest
 import forked
 import marginals
 from marginals import Attribute, BundleError, InputError, Policy, Release
-from marginals.bundle.verification import BadFile
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
+from marginals.bundle.verification import BadFile
 from models.graphs.collection import Collection
 from written_bundles import write_bundle
 

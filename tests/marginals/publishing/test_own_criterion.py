@@ -152,7 +152,7 @@ def test_where_it_is_not_registered_the_bundle_is_refused_with_the_forms_that_ar
         marginals.register_diversity(TopTwo)
     assert not finding.holds
     assert finding.worst is not None
-    assert "'top-two:0.9' is not of the form distinct:l" in finding.worst["problem"]
+    assert "'top-two:0.9' is not of the form distinct:l" in finding.worst.problem
     with pytest.raises(CriterionError, match=r"top-two:share$"):
         parse_diversity("top-two")
     assert marginals.verify(bundle).ok

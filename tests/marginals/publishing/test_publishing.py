@@ -300,7 +300,7 @@ def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
     def refused(_collection: Collection, sensitive: str, _diversity: Diversity, _budget: Budget) -> Finding:
-        return Finding("maxent-diversity", verdict, {"sensitive": sensitive}, None, "", 0)
+        return Finding("maxent-diversity", verdict, {"sensitive": sensitive}, None, (), 0)
 
     monkeypatch.setattr("checks.claims.maxent_diversity.maxent_diversity", refused)
     for folder in ("old", "new"):
