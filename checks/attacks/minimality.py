@@ -25,14 +25,14 @@ that gained nothing; so this is the most that knowing it tells.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
-from math import comb, factorial, prod
-from typing import Any
+from math import prod
 
 import numpy as np
 
+from checks.attacks.possible_worlds import TooManyWorldsError, Visits, diverse_draws, large_parts_probability
+from checks.attacks.refinement import Refinement, Shift, Suspect
 from checks.claims.claim import Claim
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.classes.k_anonymity import nonsensitive_part
@@ -48,88 +48,11 @@ from models.tables.margin import Margin
 MOST_CELLS = 1 << 20
 """Cells of a finer margin, empty ones included, that are laid out."""
 
-_MOST_VECTORS = 20_000
-"""Ways to draw the sensitive values of a part from its class that are looked at."""
-
-_MOST_VISITS = 200_000
-"""Ways to go on from one part of a class to the next that are looked at, in one step."""
-
 _MOST_TERMS = 4_000_000
 """Possible numbers of rows of all parts of different classes, in one step."""
 
 Sizes = Callable[[Mapping[str, int]], MarginBounds]
 """What is known for certain of the counts of a nonsensitive margin, axes in the order given."""
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """A claim that can have refused a step, and the positions of the classes where it can have."""
-
-    claim: Claim
-    culprits: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Shift:
-    """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
-
-    cell: its labels at the finer level. distance: total variation. value: the sensitive value that gains most; before,
-    after: its probability.
-    """
-
-    cell: Mapping[str, str]
-    distance: float
-    value: str
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """A step, and what its refusal tells.
-
-    margin: the published one. finer: the level refused for `attribute`. classes: of the margin, sensitive attributes set
-    aside. suspects: None where nothing can be told, and `note` says why. culprit: labels of the one class that can be to
-    blame, None where there are none or several. publishable, shift: None where they are not known. is_certain: whether
-    counts that are known refuse the step in every possible world.
-    """
-
-    margin: Margin
-    attribute: str
-    finer: int
-    classes: int
-    suspects: tuple[Suspect, ...] | None
-    culprit: Mapping[str, str] | None = None
-    publishable: float | None = None
-    shift: Shift | None = None
-    note: str = ""
-    is_certain: bool = False
-
-    @property
-    def culprits(self) -> int | None:
-        """How many classes can be to blame."""
-        if self.suspects is None:
-            return None
-        return len({position for suspect in self.suspects for position in suspect.culprits})
-
-    def as_json(self) -> dict[str, Any]:
-        """The step as plain values."""
-        suspects = None
-        if self.suspects is not None:
-            suspects = [{**s.claim.as_json(), "culprits": len(s.culprits)} for s in self.suspects]
-        return {
-            "margin": dict(self.margin),
-            "attribute": self.attribute,
-            "finer": self.finer,
-            "classes": self.classes,
-            "suspects": suspects,
-            "culprits": self.culprits,
-            "culprit": None if self.culprit is None else dict(self.culprit),
-            "publishable": self.publishable,
-            "shift": None if self.shift is None else asdict(self.shift),
-            "note": self.note,
-            "certain": self.is_certain,
-        }
 
 
 def refinements(
@@ -168,10 +91,6 @@ class _Parts:
         return bool(np.array_equal(self.lower, self.upper))
 
 
-class _TooManyWorldsError(Exception):
-    """More possible worlds than are looked at."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Step:
     collection: Collection
@@ -203,7 +122,7 @@ class _Step:
         mask = nonsensitive_part(domain, domain.mask(self.margin), self.sensitive)
         classes = self.collection.cube.table(mask)
 
-        def told(
+        def refinement(
             suspects: tuple[Suspect, ...] | None,
             publishable: float | None = None,
             shift: Shift | None = None,
@@ -218,25 +137,27 @@ class _Step:
         refined = domain.mask({**self.margin, self.attribute: self.finer})
         after = Collection.of(self.collection.cube, maximal_masks([*self.collection.masks, refined]))
         if not after.is_decomposable:
-            return told(None, note="with it the release would have no junction tree, so it need not have been tried")
+            return refinement(
+                None, note="with it the release would have no junction tree, so it need not have been tried"
+            )
         together = self._together(after)
         if self.attribute in self.sensitive:
             # Counts of classes stay, and finer sensitive values are as diverse or more.
-            return told(None, note=together) if together else told((), 1.0)
+            return refinement(None, note=together) if together else refinement((), 1.0)
         finer = {**domain.margin(mask), self.attribute: self.finer}
         if prod(domain.hierarchy(a).size(level) for a, level in finer.items()) > MOST_CELLS:
-            return told(None, note=f"the finer margin has more than {MOST_CELLS} cells")
+            return refinement(None, note=f"the finer margin has more than {MOST_CELLS} cells")
         parts = self._parts(classes, sizes(finer))
         if np.any((parts.lower >= 1) & (parts.upper < self.least)):
-            return replace(told(tuple(self._small(parts)), 0.0), is_certain=True)
+            return replace(refinement(tuple(self._small(parts)), 0.0), is_certain=True)
         if together:
-            return told(None, note=together)
+            return refinement(None, note=together)
         suspects = tuple(s for s in (*self._small(parts), *self._uniform(classes, parts)) if s.culprits)
         try:
             publishable, shift = self._weighed(classes, parts, suspects)
-        except _TooManyWorldsError:
-            return told(suspects, note="there are too many possible worlds to weigh them")
-        return told(suspects, publishable, shift)
+        except TooManyWorldsError:
+            return refinement(suspects, note="there are too many possible worlds to weigh them")
+        return refinement(suspects, publishable, shift)
 
     def _together(self, after: Collection) -> str:
         """Why the margin's own classes do not decide about what comes after the step; empty where they do."""
@@ -344,10 +265,10 @@ class _Step:
             kind = rows, tuple(np.sort(parts.weight[first:last]).tolist())
             kinds[kind] = kinds.get(kind, 0) + 1
         if sum(rows * len(weights) for rows, weights in kinds) > _MOST_TERMS:
-            raise _TooManyWorldsError
+            raise TooManyWorldsError
         probability = 1.0
         for (rows, weights), number in kinds.items():
-            probability *= _large_parts_probability(rows, weights, self.least) ** number
+            probability *= large_parts_probability(rows, weights, self.least) ** number
         return probability
 
     def _all_diverse(
@@ -356,10 +277,10 @@ class _Step:
         """With known counts: the same for diversity when each row of a class is as likely to have each of its values."""
         held = self._held(classes)
         diversities = [diversity for _, diversity in self._diversities()]
-        draws, visits = [], _Visits()
+        draws, visits = [], Visits()
         for position in sorted({position for suspect in suspects for position in suspect.culprits}):
             own = np.flatnonzero((parts.class_of == position) & (parts.lower > 0))
-            draws.append((position, own, _draws(held.counts[position], parts.lower[own], diversities, visits)))
+            draws.append((position, own, diverse_draws(held.counts[position], parts.lower[own], diversities, visits)))
         publishable = prod((draw.passing for _, _, draw in draws), start=Fraction(1))
         shifts = []
         for position, own, draw in draws:
@@ -388,105 +309,3 @@ def _sorted(codes: Sequence[CodeArray], length: int) -> IndexArray:
 
 def _positions(parts: _Parts, which: BoolArray) -> tuple[int, ...]:
     return tuple(np.unique(parts.class_of[which]).tolist())
-
-
-def _large_parts_probability(rows: int, weights: Sequence[float], least: int) -> float:
-    """P(no part has 1 .. least-1 rows) for a multinomial with these weights.
-
-    Parts with Poisson numbers of rows are independent, and multinomial given their sum: so the small numbers are left
-    out of each, and the sum is that of all parts by convolution.
-    """
-    from scipy.stats import poisson  # slow to import, and few need it
-
-    numbers = np.arange(rows + 1)
-    length = 2 * len(numbers)
-    sums = np.zeros(rows + 1)
-    sums[0] = 1.0
-    for weight in weights:
-        chances = poisson.pmf(numbers, rows * weight)
-        chances[1:least] = 0
-        sums = np.fft.irfft(np.fft.rfft(sums, length) * np.fft.rfft(chances, length), length)[: rows + 1]
-    return float(np.clip(sums[rows] / poisson.pmf(rows, rows), 0.0, 1.0))
-
-
-class _Visits:
-    """Counts down what may still be looked at."""
-
-    def __init__(self) -> None:
-        self._left = _MOST_VISITS
-
-    def spend(self, number: int) -> None:
-        self._left -= number
-        if self._left < 0:
-            raise _TooManyWorldsError
-
-
-@dataclass(frozen=True)
-class _Draws:
-    """passing: probability that all parts are diverse. shares: for each part and value the expected share of its rows
-    where all are, and 0 where not all are: the expectation of their product.
-    """
-
-    passing: Fraction
-    shares: tuple[tuple[Fraction, ...], ...]
-
-
-def _draws(vector: CountArray, sizes: CountArray, diversities: Sequence[Diversity], visits: _Visits) -> _Draws:
-    """Over all ways to give the values of a class to parts of known sizes, each row as likely to have each of them."""
-    whole, wanted = tuple(vector.tolist()), tuple(sizes.tolist())
-
-    @cache
-    def diverse(size: int) -> tuple[tuple[int, ...], ...]:
-        vectors = list(_drawn(whole, size))
-        keep = np.ones(len(vectors), dtype=bool)
-        for diversity in diversities:
-            keep &= satisfies(diversity, np.array(vectors, dtype=np.int64))
-        return tuple(v for v, kept in zip(vectors, keep) if kept)
-
-    @cache
-    def ways(parts: tuple[int, ...], left: tuple[int, ...]) -> int:
-        if not parts:
-            return 1
-        return sum(number * ways(parts[1:], rest) for _, number, rest in choices(parts[0], left))
-
-    def choices(size: int, left: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...]]]:
-        candidates = diverse(size)
-        visits.spend(len(candidates))
-        for drawn in candidates:
-            if all(d <= n for d, n in zip(drawn, left)):
-                number = prod(comb(n, d) for n, d in zip(left, drawn))
-                yield drawn, number, tuple(n - d for n, d in zip(left, drawn))
-
-    every = factorial(sum(wanted)) // prod(map(factorial, wanted))
-    shares = []
-    for position, size in enumerate(wanted):
-        others = tuple(sorted(wanted[:position] + wanted[position + 1 :]))
-        sums = [0] * len(whole)
-        for drawn, number, rest in choices(size, whole):
-            together = number * ways(others, rest)
-            sums = [total + together * d for total, d in zip(sums, drawn)]
-        shares.append(tuple(Fraction(total, every * size) for total in sums))
-    return _Draws(sum(shares[0], start=Fraction(0)), tuple(shares))
-
-
-def _drawn(whole: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
-    """All vectors below a given one with a given sum. Raises _TooManyWorldsError where there are very many."""
-    polynomial = [1]
-    for count in whole:
-        polynomial = [
-            sum(polynomial[i - taken] for taken in range(min(count, i) + 1) if i - taken < len(polynomial))
-            for i in range(min(len(polynomial) + count, size + 1))
-        ]
-        if max(polynomial) > _MOST_VECTORS:
-            raise _TooManyWorldsError
-    return _below(whole, size)
-
-
-def _below(whole: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
-    if not whole:
-        if size == 0:
-            yield ()
-        return
-    for first in range(max(0, size - sum(whole[1:])), min(whole[0], size) + 1):
-        for rest in _below(whole[1:], size - first):
-            yield (first, *rest)

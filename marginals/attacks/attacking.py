@@ -9,7 +9,8 @@ import numpy as np
 
 from checks.attacks.class_table import sensitive_levels
 from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
-from checks.attacks.minimality import Refinement, refinements
+from checks.attacks.minimality import refinements
+from checks.attacks.refinement import Refinement
 from checks.classes.equivalence_classes import equivalence_classes
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import Concluded, Threshold, conclusions

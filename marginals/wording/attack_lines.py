@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from marginals.wording.attacks_in_words import refusal_in_words, step_in_words
 
 if TYPE_CHECKING:
-    from checks.attacks.minimality import Refinement
+    from checks.attacks.refinement import Refinement
     from marginals.attacks.attacking import Attacked, Attacks, Minimality
     from marginals.attacks.composition import Composition
     from marginals.attacks.disclosure_measures import Threshold

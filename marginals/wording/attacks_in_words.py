@@ -1,7 +1,7 @@
 """What attacks found, in sentences for people who decide about a release."""
 
-from checks.attacks.minimality import Refinement
 from checks.attacks.reconstruction import Reconstruction
+from checks.attacks.refinement import Refinement
 from marginals.attacks.disclosure_measures import Concluded, Threshold
 
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.attacks.minimality import Refinement, refinements
+from checks.attacks.minimality import refinements
+from checks.attacks.refinement import Refinement
 from checks.claims.claim import Claim
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink

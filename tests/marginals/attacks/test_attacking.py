@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.attacks.minimality import Refinement, Suspect
+from checks.attacks.refinement import Refinement, Suspect
 from checks.claims.claim import Claim
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
