@@ -13,7 +13,7 @@ from checks.budget import FULL, Budget
 from checks.claims.claim import Claim
 from checks.claims.registry import _HOMES, claims_from_text, parse_claim
 from checks.errors import CriterionError
-from checks.finding import Finding, verdict_of
+from checks.finding import Algorithm, Finding, verdict_of
 from marginals.example import release
 from marginals.pages.release_page import report_html
 from marginals.release.release import Release
@@ -41,7 +41,9 @@ class MostCells(Claim):
 
     def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
         most = max(map(len, collection.tables))
-        return Finding("most-cells", verdict_of(most <= self.cells), {"cells": self.cells}, None, "minimum", most)
+        return Finding(
+            "most-cells", verdict_of(most <= self.cells), {"cells": self.cells}, None, (Algorithm.MINIMUM,), most
+        )
 
     def title(self) -> str:
         return "Small tables"

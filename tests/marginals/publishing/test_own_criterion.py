@@ -19,7 +19,7 @@ from checks.classes.equivalence_classes import equivalence_classes
 from checks.diversity.registry import parse_diversity, spellings
 from checks.diversity.spelling import numbers, spelled
 from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks.finding import Algorithm, Verdict
 from checks.maxent.maxent_diversity import by_join, decided
 from marginals.commands.main import main
 from marginals.example import table
@@ -137,9 +137,9 @@ def test_without_cuts_of_its_own_it_is_decided_as_the_join_decides(drawn: tuple[
     for share in (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-            name, outcome = decided(tree, TopTwo(share))
+            algorithm, outcome = decided(tree, TopTwo(share))
         expected = by_join(tree, TopTwo(share)).verdict
-        assert (name, outcome.verdict) == ("hull", expected) or expected is Verdict.UNDECIDED
+        assert (algorithm, outcome.verdict) == (Algorithm.HULL, expected) or expected is Verdict.UNDECIDED
 
 
 def test_where_it_is_not_registered_the_bundle_is_refused_with_the_forms_that_are_known(bundle: Path) -> None:
