@@ -1,7 +1,6 @@
-"""The main job on the real Adult table: published numbers of the papers (design section 6)."""
+"""The main job on the real Adult table: published numbers of the papers."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +35,10 @@ def policy(tmp_path: Path, shared_data: Path) -> Path:
     return write_config(tmp_path, shared_data / "adult", "hierarchies", QUASI_IDENTIFIERS, privacy, sensitive)
 
 
-def run(*arguments: object) -> dict[str, object]:
+def run(*arguments: object) -> dict[str, Any]:
     result = CliRunner().invoke(main, [*map(str, arguments), "--json"])
     assert result.exit_code == 0, result.output
-    answer: dict[str, object] = json.loads(result.stdout)
+    answer: dict[str, Any] = json.loads(result.stdout)
     return answer
 
 
@@ -79,7 +78,7 @@ def test_the_release_is_three_times_closer_than_the_best_single_table_and_verifi
 
 
 def test_facts_of_the_table(policy: Path) -> None:
-    """Design section 6: ages 31-40 are 12,291 rows, 81-90 are 114."""
+    """Ages 31-40 are 12,291 rows, 81-90 are 114."""
     table = marginals.read_config(policy).read_table()
     by_age = dict(table.counts.rolled_up({"age": 0}).cells())
     assert sum(count for (age,), count in by_age.items() if 31 <= int(age) <= 40) == 12_291
@@ -115,39 +114,32 @@ def test_random_queries_equal_enumeration_and_their_bounds_hold(policy: Path) ->
         assert found.lower * (1 - 1e-9) <= found.expected <= found.upper * (1 + 1e-9)
 
 
-def searched(policy: Path, strategy: str, base: str) -> tuple[dict[str, Any], float]:
-    """What publish says with another strategy and base table, and the seconds it took."""
+def searched(policy: Path, strategy: str, base: str) -> dict[str, Any]:
+    """What publish says with another strategy and base table."""
     path = policy.with_name(f"{strategy}.toml")
     path.write_text(f'{policy.read_text()}[base]\ntable = {base}\n[search]\nstrategy = "{strategy}"\n')
-    began = time.monotonic()
-    answer = run("publish", path, "--out", policy.with_name("searched"))
-    return answer, time.monotonic() - began
+    return run("publish", path, "--out", policy.with_name("searched"))
 
 
 def test_the_best_release_is_proven_and_contains_a_minimal_table(policy: Path) -> None:
-    """KG06 section 8: the best collection that contains one of the three minimal tables is the best of all.
-
-    Reading the table is within the 5 seconds that the exact search may take.
-    """
+    """KG06 section 8: the best collection that contains one of the three minimal tables is the best of all."""
     tables = [table["levels"] for table in run("anonymize", policy)["minimal"]]  # type: ignore[attr-defined]
     inline = ["{ " + ", ".join(f'"{a}" = {level}' for a, level in levels.items()) + " }" for levels in tables]
-    best, seconds = searched(policy, "exact", '"none"')
+    best = searched(policy, "exact", '"none"')
     assert best["search"]["optimal"] is True
-    assert seconds < 5
-    containing = [searched(policy, "exact", base)[0] for base in inline]
+    assert best["search"]["evaluated"] < 200
+    containing = [searched(policy, "exact", base) for base in inline]
     assert all(answer["search"]["optimal"] for answer in containing)
     assert min(answer["kl_divergence"] for answer in containing) == pytest.approx(best["kl_divergence"], abs=1e-12)
     assert best["kl_divergence"] == pytest.approx(0.412903, abs=1e-6)
 
 
-@pytest.mark.parametrize(("strategy", "seconds"), [("greedy", 2), ("anneal", 10)])
-def test_stepwise_and_random_searches_come_close_to_the_best_release(
-    policy: Path, strategy: str, seconds: float
-) -> None:
-    answer, taken = searched(policy, strategy, '"best"')
-    assert answer["kl_divergence"] <= 1.03 * searched(policy, "exact", '"none"')[0]["kl_divergence"]
+@pytest.mark.parametrize(("strategy", "most"), [("greedy", 30), ("anneal", 3000)])
+def test_stepwise_and_random_searches_come_close_to_the_best_release(policy: Path, strategy: str, most: int) -> None:
+    answer = searched(policy, strategy, '"best"')
+    assert answer["kl_divergence"] <= 1.03 * searched(policy, "exact", '"none"')["kl_divergence"]
     assert answer["search"]["lower_bound"] <= answer["kl_divergence"]
-    assert taken < seconds
+    assert answer["search"]["evaluated"] < most
 
 
 @pytest.fixture
@@ -164,9 +156,9 @@ def nine(tmp_path: Path, shared_data: Path) -> Path:
 
 def test_nine_attributes_are_released_with_about_half_the_divergence_of_the_best_single_table(nine: Path) -> None:
     best = run("anonymize", nine)["minimal"][0]["kl_divergence"]  # type: ignore[index]
-    greedy, seconds = searched(nine, "greedy", '"best"')
+    greedy = searched(nine, "greedy", '"best"')
     assert greedy["kl_divergence"] <= 0.52 * best
-    assert seconds < 10
-    genetic, seconds = searched(nine, "genetic", '"best"')
+    assert greedy["search"]["evaluated"] < 100
+    genetic = searched(nine, "genetic", '"best"')
     assert genetic["kl_divergence"] < greedy["kl_divergence"]
-    assert seconds < 61
+    assert genetic["search"]["evaluated"] < 50_000
