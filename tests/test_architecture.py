@@ -51,22 +51,10 @@ def test_no_folder_has_more_modules_than_one_can_overlook() -> None:
     assert {folder: number for folder, number in modules.items() if number > MODULES} == {}
 
 
-STILL_LONG: set[str] = {
-    "checks/attacks/minimality.py",
-    "marginals/commands/main.py",
-    "marginals/demo/census.py",
-    "marginals/release/release.py",
-    "marginals/risk/assessment.py",
-}
-
-
 @every_floor
 def test_no_module_is_longer_than_one_can_read_at_once(floor: str) -> None:
     lines = {shown(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES_OF[floor]}
-    assert {path: number for path, number in lines.items() if number > LINES and path not in STILL_LONG} == {}
-
-
-STILL_MANY: set[tuple[str, str]] = set()
+    assert {path: number for path, number in lines.items() if number > LINES} == {}
 
 
 @every_floor
@@ -77,7 +65,7 @@ def test_no_function_has_more_parameters_than_one_can_remember_without_saying_wh
         for function in functions(path)
         if parameter_count(function) > PARAMETERS and not gives_a_reason(function)
     }
-    assert {place: number for place, number in many.items() if place not in STILL_MANY} == {}
+    assert many == {}
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:

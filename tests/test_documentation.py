@@ -28,8 +28,10 @@ CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(valu
 
 
 def own_methods(kind: type) -> Iterator[tuple[str, str | None]]:
-    """The public methods and properties that a class defines, with their docstrings."""
-    for name, value in vars(kind).items():
+    """The public methods and properties that a class of ours defines or inherits from one, with their docstrings."""
+    ours = [base for base in kind.__mro__ if base.__module__.partition(".")[0] in ("models", "checks", "marginals")]
+    defined = {name: value for base in reversed(ours) for name, value in vars(base).items()}
+    for name, value in defined.items():
         named = isinstance(value, classmethod | staticmethod | cached_property | property) or inspect.isfunction(value)
         if named and not name.startswith("_"):
             yield name, value.__doc__

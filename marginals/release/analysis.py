@@ -1,0 +1,234 @@
+"""Analysis: what a statistician asks a model of published marginals, answered as pandas."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from marginals.conditions.grammar import Where
+from marginals.errors import InputError
+from marginals.release.estimates import (
+    Attributes,
+    Estimate,
+    OddsRatio,
+    as_margin,
+    association,
+    box_of,
+    cells_of,
+    count,
+    counts,
+    crosstab,
+    distribution,
+    labelled,
+    odds,
+    rows_frame,
+)
+from models.arrays import CodeArray
+from models.inference.marginal_model import MarginalModel
+from models.inference.sampling import drawn_leaves
+
+
+class ModelAnalysis(ABC):
+    """Counts, measures of association and samples from a model; the examples ask `marginals.example.release`."""
+
+    @property
+    @abstractmethod
+    def model(self) -> MarginalModel:
+        """The maximum-entropy distribution of the marginals, and what is certain beside it."""
+
+    def marginal(self, margin: Mapping[str, int]) -> "pd.Series[Any]":
+        """Counts over any attributes at any levels, indexed by label.
+
+        A series named `count`, of whole numbers, where a published marginal shows it exactly; otherwise one named
+        `expected_count` from the maxent distribution. Cells of (expected) count 0 are left out.
+
+        >>> from marginals.example import release
+        >>> release.marginal({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
+        age    sex
+        20-39  Female    16.309703
+               Male      13.690297
+        40-59  Female     6.690297
+               Male      11.309703
+        Name: expected_count, dtype: float64
+        >>> release.marginal({"sex": 0, "diagnosis": 0})["Male"].to_dict()
+        {'Asthma': 4, 'Flu': 5, 'Gout': 16}
+        """
+        cells = cells_of(self.model, margin)
+        name = "expected_count" if cells.counts.dtype.kind == "f" else "count"
+        return labelled(self.model, cells, margin, {name: cells.counts})[name]
+
+    def counts(self, attributes: Attributes) -> pd.DataFrame:
+        """A margin with how surely it is known: columns expected, lower, upper, exact; one row a cell that is possible.
+
+        attributes: names, at their finest published levels, or a level for each. Where `exact`, the published marginals
+        leave one number only; when all rows are, `expected` holds whole numbers. `attrs["sharp"]` says whether all bounds
+        are proven to be attained by tables with the published marginals.
+
+        >>> from marginals.example import release
+        >>> release.counts({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
+                       expected  lower  upper  exact
+        age   sex
+        20-39 Female  16.309703     13     22  False
+              Male    13.690297      8     17  False
+        40-59 Female   6.690297      1     10  False
+              Male    11.309703      8     17  False
+        """
+        return counts(self.model, attributes)
+
+    def count(self, where: Where, seconds: float = 0.0) -> Estimate:
+        """Rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
+
+        The bounds hold for certain, and `sharp` says whether they are proven to be the best. Where they are not, integer
+        programming may improve them for so many seconds; for sets of values it may then leave out the expected count,
+        which need not be a whole number. Raises InputError for an attribute or label that there is not.
+
+        >>> from marginals.example import release
+        >>> release.count({"age": "20-29", "sex": "Female"}).lower
+        5
+        >>> release.count(["age in 20-39", "diagnosis=Asthma|Flu"])
+        Estimate(expected=22.0, lower=22, upper=22, sharp=True)
+        """
+        return count(self.model, where, seconds)
+
+    def expected_count(self, where: Where) -> float:
+        """Expected number of rows that a condition means; labels may be of any level: `{"age": "30-34"}`.
+
+        >>> from marginals.example import release
+        >>> release.expected_count({"age": "20-39", "diagnosis": "Gout"})
+        8.0
+        """
+        return self.model.expected_in(box_of(self.model, where))
+
+    def crosstab(self, rows: Attributes, columns: Attributes, where: Where = ()) -> pd.DataFrame:
+        """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
+
+        >>> from marginals.example import release
+        >>> release.crosstab("sex", "diagnosis", where="age>=40").round(1)  # doctest: +NORMALIZE_WHITESPACE
+        diagnosis  Asthma  Flu  Gout
+        sex
+        Female        3.5  2.1   1.1
+        Male          1.5  0.9   8.9
+        """
+        return crosstab(self.model, rows, columns, where)
+
+    def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> pd.DataFrame:
+        """Probabilities of `attributes` (columns) given others (rows); nan where nothing is given.
+
+        >>> from marginals.example import release
+        >>> release.conditional("diagnosis", given="sex").round(2)  # doctest: +NORMALIZE_WHITESPACE
+        diagnosis  Asthma   Flu  Gout
+        sex
+        Female       0.39  0.52  0.09
+        Male         0.16  0.20  0.64
+        """
+        table = crosstab(self.model, given, attributes, where)
+        return table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
+
+    def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> float:
+        """Expected value among the rows that a condition means. values: the number of each label, if labels are none.
+
+        >>> from marginals.example import release
+        >>> round(release.mean("age", where="diagnosis=Gout"), 2)
+        43.39
+        >>> round(release.mean("sex", values={"Female": 0, "Male": 1}), 3)
+        0.521
+        """
+        numbers, probabilities = distribution(self.model, attribute, where, values)
+        return float(numbers @ probabilities)
+
+    def quantile(
+        self,
+        attribute: str,
+        probabilities: Sequence[float] = (0.25, 0.5, 0.75),
+        where: Where = (),
+        values: Mapping[str, float] | None = None,
+    ) -> "pd.Series[float]":
+        """For each probability the least value that at least so many of the rows do not exceed.
+
+        >>> from marginals.example import release
+        >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
+        {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
+        """
+        numbers, shares = distribution(self.model, attribute, where, values)
+        if isinstance(probabilities, float | int):
+            raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
+        if not all(0 <= p <= 1 for p in probabilities):
+            raise InputError("a quantile is asked for with a probability from 0 to 1")
+        places = np.searchsorted(np.cumsum(shares) * (1 + 1e-12), probabilities)
+        found = numbers[np.minimum(places, len(numbers) - 1)]
+        return pd.Series(found, index=pd.Index(probabilities, name="probability"), name=attribute)
+
+    def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
+        """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
+
+        >>> from marginals.example import release
+        >>> round(release.odds_ratio("sex=Male", "diagnosis=Flu").expected, 3)
+        0.229
+        """
+        return odds(self.model, first, second, where)
+
+    def mutual_information(self, first: Attributes, second: Attributes, given: Attributes = ()) -> float:
+        """Mutual information in nats under the maxent distribution, at the finest published or the given levels.
+
+        >>> from marginals.example import release
+        >>> round(release.mutual_information("sex", "diagnosis"), 3)
+        0.18
+        >>> round(release.mutual_information("age", "sex", given="diagnosis"), 3)
+        0.0
+        """
+        return association(self.model, first, second, given)
+
+    def cells(self, attributes: Attributes | None = None) -> pd.DataFrame:
+        """Cells that are possible, as columns of labels, and their counts as `weight`, for weighted regressions.
+
+        Of all published attributes by default. Raises TooManyCellsError where these are too many to be laid out.
+
+        >>> from marginals.example import release
+        >>> release.cells({"age": 2, "sex": 0})
+             age     sex     weight
+        0  20-39  Female  16.309703
+        1  20-39    Male  13.690297
+        2  40-59  Female   6.690297
+        3  40-59    Male  11.309703
+        """
+        published = [
+            a for a, level in self.model.finest_levels.items() if level < self.model.domain.hierarchy(a).height
+        ]
+        margin = as_margin(self.model, published if attributes is None else attributes)
+        cells = cells_of(self.model, margin)
+        return labelled(self.model, cells, margin, {"weight": cells.counts}).reset_index(drop=not cells.codes)
+
+    def sample(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
+        """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
+
+        Raises InputError for fewer than no rows, DomainMismatchError where the release counts no rows at all.
+
+        >>> from marginals.example import release
+        >>> release.sample(2, seed=0)
+             age     sex diagnosis
+        0  40-49  Female    Asthma
+        1  30-39  Female       Flu
+        """
+        codes = self._draw(rows, np.random.default_rng(seed))
+        return rows_frame(self.model, self.model.finest_levels, codes)
+
+    def sample_base_values(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
+        """As `sample`, all attributes at base values, drawn evenly among those under the published value.
+
+        >>> from marginals.example import release
+        >>> release.sample_base_values(2, seed=0)
+          age     sex diagnosis
+        0  48  Female    Asthma
+        1  39  Female       Flu
+        """
+        rng = np.random.default_rng(seed)
+        codes = self._draw(rows, rng)
+        leaves = drawn_leaves(self.model.domain, self.model.finest_levels, codes, rows, rng)
+        return rows_frame(self.model, dict.fromkeys(self.model.domain.attributes, 0), leaves)
+
+    def _draw(self, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
+        if rows < 0:
+            raise InputError(f"a sample has 0 rows or more, not {rows}")
+        return self.model.sampler.draw(rows, rng)
