@@ -1,4 +1,4 @@
-"""Full-domain generalization: all minimal single tables that satisfy the requirements (design 4.8).
+"""Full-domain generalization: all minimal single tables that satisfy the requirements.
 
 The nodes of the lattice assign a level to each quasi-identifier. The requirements are monotone: what a node satisfies,
 every coarser node satisfies. So a verdict on one node settles a whole box of the lattice, and the search always asks
@@ -46,14 +46,14 @@ MEASURES = (
     "classification_metric",
     "information_utility",
 )
-"""What single tables can be compared by (design 4.2)."""
+"""What single tables can be compared by."""
 
 _LARGER_IS_BETTER = ("classes", "information_utility")
 
 
 @dataclass(frozen=True)
 class SingleTable:
-    """One generalized table with the measures of design 4.2.
+    """One generalized table with its measures of utility.
 
     levels: of the quasi-identifiers, `*` included. suppressed: rows shown with all of them at `*`, because their class
     fails. discernibility: such a row costs as many as there are in all. classification_metric: rows whose first sensitive
@@ -73,7 +73,7 @@ class SingleTable:
     kl_divergence: float
 
     def as_json(self) -> dict[str, object]:
-        """The table as plain values (design 5.2)."""
+        """The table as plain values."""
         return {
             "levels": dict(self.levels),
             "height": self.height,
@@ -224,7 +224,7 @@ class _Lattice:
 
 
 def _no_progress(settled: int, nodes: int) -> None:
-    """Nobody watches."""
+    """Ignores progress."""
 
 
 def minimal_tables(

@@ -13,7 +13,7 @@ from checks.attacks.minimality import refinements
 from checks.attacks.refinement import Refinement
 from checks.classes.equivalence_classes import equivalence_classes
 from marginals.attacks.composition import Composition, composition
-from marginals.attacks.disclosure_measures import Concluded, Threshold, conclusions
+from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold, disclosure_measures
 from marginals.bundle.agreement import recoded, union
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
@@ -41,14 +41,14 @@ class Guessing:
 
 @dataclass(frozen=True)
 class Attacked:
-    """What is concluded about one sensitive attribute; guessing: None where the truth is not given."""
+    """What readers can conclude about one sensitive attribute; guessing: None where the truth is not given."""
 
-    concluded: Concluded
+    measures: DisclosureMeasures
     guessing: Guessing | None
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        return {**self.concluded.as_json(), "guessing": None if self.guessing is None else asdict(self.guessing)}
+        return {**self.measures.as_json(), "guessing": None if self.guessing is None else asdict(self.guessing)}
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     >>> from marginals.example import release, table
     >>> with TemporaryDirectory() as folder:
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
-    >>> attacks.attacked[0].concluded.reconstruction.share
+    >>> attacks.attacked[0].measures.reconstruction.share
     0.0
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
@@ -131,12 +131,12 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
     """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection)
     true = None if truth is None else _in_truth(model, truth)
-    found = conclusions(published, model)
+    found = disclosure_measures(published, model)
     attacked = []
-    for concluded in found.concluded:
-        level = sensitive_levels(model, concluded.sensitive)[concluded.sensitive]
-        guessing = None if truth is None or true is None else _guessing(model, concluded.sensitive, level, truth, true)
-        attacked.append(Attacked(concluded, guessing))
+    for measures in found.measures:
+        level = sensitive_levels(model, measures.sensitive)[measures.sensitive]
+        guessing = None if truth is None or true is None else _guessing(model, measures.sensitive, level, truth, true)
+        attacked.append(Attacked(measures, guessing))
     together = composition(bundles, published, model) if len(bundles) > 1 else ()
     return Attacks(tuple(attacked), found.thresholds, found.left_out, _minimality(bundles, model, truth), together)
 

@@ -16,7 +16,7 @@ from models.tables.data_cube import DataCube
 
 
 @dataclass(frozen=True)
-class Holding:
+class View:
     """What the holder of some releases concludes about the cells of one margin.
 
     smallest: bound on the least number of rows that any class that can have some can have at most, sensitive values set
@@ -42,15 +42,15 @@ class Holding:
 
 @dataclass(frozen=True)
 class Composition:
-    """What is concluded about a sensitive attribute with all releases, and with each alone, of the same margin.
+    """What readers can conclude about a sensitive attribute with all releases, and with each alone, of the same margin.
 
     unknown: releases of which that is not known alone, with the reason.
     """
 
     sensitive: str
     margin: Mapping[str, int]
-    together: Holding
-    each: tuple[Holding, ...]
+    together: View
+    each: tuple[View, ...]
     unknown: Mapping[str, str]
 
     def as_json(self) -> dict[str, Any]:
@@ -97,10 +97,8 @@ def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
     return MarginalModel(Collection.of(DataCube(tables), [table.mask for table in tables]))
 
 
-def _holding(
-    names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]
-) -> Holding:
+def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
     own = sensitive_levels(model, list(levels)[-1])
     furthest = skewness(class_table(model, own)).distance if own else None
     bounds = model.frechet_bounds
-    return Holding(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)
+    return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)

@@ -16,8 +16,8 @@ from models.inference.tree_margins import CELL_LIMIT
 
 
 @dataclass(frozen=True)
-class Concluded:
-    """What is concluded about one sensitive attribute.
+class DisclosureMeasures:
+    """What readers can conclude about one sensitive attribute.
 
     reconstruction: of the cells of all that bears on the attribute. skewness: largest distance of a class's maxent
     posterior from everybody's distribution, total variation. skewed_class: that class.
@@ -57,20 +57,22 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class Conclusions:
-    """For each sensitive attribute what is concluded, or why it is not known; and the thresholds."""
+class ReleaseMeasures:
+    """For each sensitive attribute what readers can conclude, or why that is not known; and the thresholds."""
 
-    concluded: tuple[Concluded, ...]
+    measures: tuple[DisclosureMeasures, ...]
     thresholds: tuple[Threshold, ...]
     left_out: Mapping[str, str]
 
 
-def conclusions(published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT) -> Conclusions:
+def disclosure_measures(
+    published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT
+) -> ReleaseMeasures:
     """All measures that need the release alone.
 
     model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
     """
-    concluded, left_out = [], {}
+    measures, left_out = [], {}
     for sensitive in published.sensitive:
         levels = sensitive_levels(model, sensitive)
         if not levels:
@@ -80,17 +82,17 @@ def conclusions(published: BundleContent, model: MarginalModel, most_cells: int 
         try:
             if cells > most_cells:
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
-            concluded.append(_concluded(model, levels))
+            measures.append(_measures(model, levels))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
-    return Conclusions(tuple(concluded), tuple(_thresholds(published)), left_out)
+    return ReleaseMeasures(tuple(measures), tuple(_thresholds(published)), left_out)
 
 
-def _concluded(model: MarginalModel, levels: Mapping[str, int]) -> Concluded:
+def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeasures:
     classes = class_table(model, levels)
     skewed = skewness(classes)
     known = reconstruction(model.frechet_bounds, levels)
-    return Concluded(classes.sensitive, known, skewed.distance, classes.labels(skewed.position))
+    return DisclosureMeasures(classes.sensitive, known, skewed.distance, classes.labels(skewed.position))
 
 
 def _thresholds(published: BundleContent) -> Iterator[Threshold]:

@@ -45,7 +45,7 @@ class Verification:
         return all(finding.holds for finding in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """The verification as plain values (design 5.2)."""
+        """The verification as plain values."""
         return {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
 
     def __str__(self) -> str:

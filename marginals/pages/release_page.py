@@ -10,7 +10,7 @@ from math import isfinite
 
 import numpy as np
 
-from marginals.attacks.disclosure_measures import conclusions
+from marginals.attacks.disclosure_measures import disclosure_measures
 from marginals.bundle.content import BundleContent
 from marginals.installing import installing
 from marginals.pages.page import page
@@ -110,7 +110,7 @@ def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims, attributes = _claims(published), _attributes(published)
     most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
-    attackers = conclusions(published, MarginalModel(published.collection), most_cells)
+    attackers = disclosure_measures(published, MarginalModel(published.collection), most_cells)
     return page(
         "report.html",
         title=published.title,
@@ -120,7 +120,7 @@ def report_html(published: BundleContent) -> bytes:
         hidden=next((a.steps[0].example for a in attributes if _is_hidden(published, a.name)), None),
         marginals=_marginals(published),
         claims=claims,
-        concluded=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.concluded],
+        measures=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.measures],
         thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
         not_attacked=attackers.left_out,
         overall=_overall(published),

@@ -25,7 +25,7 @@ class Assessed:
         return all(finding.holds for finding in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """The assessment as plain values (design 5.2), and the findings."""
+        """The assessment as plain values, and the findings."""
         return self.assessment.as_json() | {"checks": [finding.as_json() for finding in self.checks]}
 
 

@@ -23,14 +23,14 @@ _LEAST = {
 
 @dataclass(frozen=True)
 class Policy:
-    """What a release must satisfy and how it is looked for.
+    """What a release must satisfy, and how it is searched for.
 
     k_link, k_combinatorial: rows. diversity: for example "entropy:6" or "recursive:3,4". base: the anonymized table
     that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each
     attribute. start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
-    or "nothing". max_sensitive_margins: at most so many margins show a sensitive attribute. max_cells, max_attributes:
-    of a margin, empty cells included. must_publish, must_not_publish: margins that something published must show, or
-    that nothing published may show. time_limit: seconds.
+    or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
+    max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
+    published one. must_not_publish: margins that no published one may reveal. time_limit: seconds.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy

@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def no_progress(task: str, done: int, total: int) -> None:
-    """Nobody watches."""
+    """Ignores progress."""
 
 
 def anonymize(

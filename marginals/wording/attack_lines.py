@@ -25,7 +25,7 @@ def attack_lines(attacks: "Attacks") -> Iterator[str]:
 
 
 def _attribute_lines(attacked: "Attacked") -> Iterator[str]:
-    measures = attacked.concluded
+    measures = attacked.measures
     cells = measures.reconstruction
     skewed_class = ", ".join(f"{attribute}={label}" for attribute, label in measures.skewed_class.items())
     yield (

@@ -2,7 +2,7 @@
 
 from checks.attacks.reconstruction import Reconstruction
 from checks.attacks.refinement import Refinement
-from marginals.attacks.disclosure_measures import Concluded, Threshold
+from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold
 
 
 def reconstruction_in_words(known: Reconstruction) -> str:
@@ -17,11 +17,11 @@ def reconstruction_in_words(known: Reconstruction) -> str:
     )
 
 
-def skewness_in_words(concluded: Concluded) -> str:
+def skewness_in_words(measures: DisclosureMeasures) -> str:
     """What the distance of a class from everybody means."""
     return (
-        f"Knowing that somebody is in this class changes the probability of any set of values of {concluded.sensitive} by "
-        f"at most {100 * concluded.skewness:.1f} percentage points from what is true of everybody; "
+        f"Knowing that somebody is in this class changes the probability of any set of values of {measures.sensitive} by "
+        f"at most {100 * measures.skewness:.1f} percentage points from what is true of everybody; "
         "in every other class it changes by no more."
     )
 
@@ -38,8 +38,8 @@ def threshold_in_words(threshold: Threshold) -> str:
         return "How near the tables come to it together is not known."
     if threshold.binding:
         return (
-            "Met without a row to spare. Who knows that the release is as fine as its claims allow may suspect that this "
-            "one is why it is not finer."
+            "Met without a row to spare. A reader who knows that the release was refined until a claim failed can infer "
+            "that this claim stopped it."
         )
     spare = threshold.smallest - threshold.k
     return (
@@ -57,11 +57,11 @@ def step_in_words(step: Refinement) -> str:
 def refusal_in_words(step: Refinement) -> str:
     """What somebody concludes who knows that a step was refused."""
     if step.suspects is None:
-        return f"nothing can be told; {step.note}"
+        return f"nothing can be inferred; {step.note}"
     if not step.suspects:
         return "no claim can have refused it, so it was left out for another reason"
     if step.is_certain:
-        return "refused in every possible world, so that it was tells nothing more"
+        return "refused whatever the data, so the refusal reveals nothing"
     whose = "one class" if step.culprits == 1 else f"{step.culprits} of {step.classes} classes"
     if step.culprits == step.classes:
         whose = "the only class" if step.classes == 1 else f"any of the {step.classes} classes"

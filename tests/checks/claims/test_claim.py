@@ -67,7 +67,7 @@ def test_every_finding_is_plain_json(drawn: tuple[Collection, str], claim: Claim
 
 
 def test_what_a_bundle_states_is_taken_as_written() -> None:
-    """The three claims of design 5.3."""
+    """The three claims."""
     assert parse_claim({"criterion": "k-link", "k": 6}) == KLink(6)
     assert parse_claim({"criterion": "k-combinatorial", "k": 6}) == KCombinatorial(6)
     stated = {"criterion": "maxent-diversity", "diversity": "entropy:6", "sensitive": "occupation"}

@@ -21,7 +21,7 @@ from checks.diversity.registry import parse_diversity
 from html_pages import Page
 from marginals import Attribute, Table
 from marginals.attacks import composition as composition_module
-from marginals.attacks.disclosure_measures import Threshold, conclusions
+from marginals.attacks.disclosure_measures import Threshold, disclosure_measures
 from marginals.bundle.agreement import union
 from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
@@ -151,7 +151,7 @@ def test_those_who_know_the_people_conclude_more_from_a_refused_step(tmp_path: P
 def test_what_counts_alone_refuse_tells_nothing_more_to_those_who_know_them(tmp_path: Path) -> None:
     write_bundle(published_of(wong(tmp_path), [{"town": 1, "ill": 0}], (KLink(3),)), tmp_path / "release")
     words = run("attack", tmp_path / "release", "--truth", tmp_path / "release.toml").output
-    assert "refused in every possible world" in words.partition("for those who know")[2]
+    assert "refused whatever the data" in words.partition("for those who know")[2]
 
 
 @pytest.mark.parametrize(
@@ -197,13 +197,13 @@ def test_the_smallest_count_is_the_one_that_all_margins_leave() -> None:
     published = published_of(
         table_of(rows), [{"town": 0, "ill": 0}, {"ill": 0, "sex": 0}], (KLink(2), KCombinatorial(2))
     )
-    found = conclusions(published, MarginalModel(published.collection))
+    found = disclosure_measures(published, MarginalModel(published.collection))
     assert [(t.criterion, t.smallest, t.binding) for t in found.thresholds] == [
         ("k-link", 4, False),
         ("k-combinatorial", 2, True),
     ]
-    small = conclusions(published, MarginalModel(published.collection), most_cells=3)
-    assert small.concluded == ()
+    small = disclosure_measures(published, MarginalModel(published.collection), most_cells=3)
+    assert small.measures == ()
     assert "more than the 3" in small.left_out["ill"]
     assert small.thresholds == found.thresholds
 
@@ -258,7 +258,7 @@ def test_the_report_calls_binding_what_is_met_without_a_row_to_spare_and_nothing
 def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
     step = Refinement(Margin({"town": 1}), "town", 0, 2, (Suspect(KLink(10), (0, 1)),), publishable=0.0)
     assert "no belief changes by more than 1e-12" in refusal_in_words(step)
-    assert "refused in every possible world" in refusal_in_words(replace(step, is_certain=True))
+    assert "refused whatever the data" in refusal_in_words(replace(step, is_certain=True))
 
 
 def test_a_threshold_that_is_not_met_says_so(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_threshold_that_is_not_met_says_so(tmp_path: Path) -> None:
     rows = [("oak", "flu", "f")] * 2 + [("oak", "gout", "m")] * 2 + [("elm", "mumps", "f"), ("elm", "gout", "m")] * 3
     claims = (KLink(2), KCombinatorial(4))
     published = published_of(table_of(rows), [{"town": 0, "ill": 0}, {"ill": 0, "sex": 0}], claims)
-    missed = conclusions(published, MarginalModel(published.collection)).thresholds[1]
+    missed = disclosure_measures(published, MarginalModel(published.collection)).thresholds[1]
     assert (missed.smallest, missed.is_missed) == (None, True)
     write_bundle(published, tmp_path / "release")
     assert "k-combinatorial 4: the claim is not met" in run("attack", tmp_path / "release").output
@@ -279,9 +279,9 @@ def test_the_report_shows_what_attackers_could_conclude(monkeypatch: pytest.Monk
     published = published_of(table_of(random_rows(1, 200)), [{"town": 1, "ill": 0}, {"ill": 0, "sex": 0}], (KLink(2),))
     page = report_html(published).decode()
     assert page == report_html(published).decode()
-    (concluded,) = conclusions(published, MarginalModel(published.collection)).concluded
-    assert f"{concluded.reconstruction.determined:,} of {concluded.reconstruction.cells:,}" in page
-    assert f"{100 * concluded.skewness:.1f} percentage points" in page
+    (measures,) = disclosure_measures(published, MarginalModel(published.collection)).measures
+    assert f"{measures.reconstruction.determined:,} of {measures.reconstruction.cells:,}" in page
+    assert f"{100 * measures.skewness:.1f} percentage points" in page
     assert "Minimality: k-link" in page
     monkeypatch.setattr(report, "_LAID_OUT", 3)
     assert "Not computed: 8 cells bear on it, more than the 3 that are laid out." in report_html(published).decode()
