@@ -29,9 +29,9 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
             compared.add((place, common))
             margin = table.domain.margin(common)
             rolled = each.rolled_up(margin)
-            known_place, known = first.setdefault(common, (place, rolled))
-            if not equal_cells([known, rolled]):
-                problem = f"it contradicts {known_place}: they differ on their common margin ({margin})"
+            first_place, first_margin = first.setdefault(common, (place, rolled))
+            if not equal_cells([first_margin, rolled]):
+                problem = f"it contradicts {first_place}: they differ on their common margin ({margin})"
                 raise BundleError(place, problem)
 
 
@@ -47,10 +47,10 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     for name, published in bundles:
         for attribute, hierarchy in published.domain.items():
             finest = published.collection.finest_level(attribute)
-            first, known, shown = hierarchies.setdefault(attribute, (name, hierarchy, finest))
-            if not _agree(known, hierarchy, max(shown, finest)):
+            first, first_hierarchy, first_finest = hierarchies.setdefault(attribute, (name, hierarchy, finest))
+            if not _agree(first_hierarchy, hierarchy, max(first_finest, finest)):
                 raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
-            if finest < shown:
+            if finest < first_finest:
                 hierarchies[attribute] = (name, hierarchy, finest)
             if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
                 # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.

@@ -29,8 +29,8 @@ class Utility:
 
     def as_json(self) -> dict[str, float]:
         """The measures that are known."""
-        known = {"kl_divergence": self.kl_divergence, "kl_suppressed": self.kl_suppressed}
-        return known | ({} if self.kl_best_table is None else {"kl_best_table": self.kl_best_table})
+        measures = {"kl_divergence": self.kl_divergence, "kl_suppressed": self.kl_suppressed}
+        return measures | ({} if self.kl_best_table is None else {"kl_best_table": self.kl_best_table})
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,11 @@ def read_plain_file(root: Path, name: str, limit: int) -> ReadFile | None:
 
 def _opened(place: Path, path: str, limit: int) -> ReadFile:
     with open(os.open(place, _FLAGS), "rb") as stream:  # noqa: PTH123
-        found = os.fstat(stream.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
             return ReadFile(path, limit, problem="it is not a file")
-        if found.st_size > limit:
-            return ReadFile(path, limit, size=found.st_size)
+        if status.st_size > limit:
+            return ReadFile(path, limit, size=status.st_size)
         content = stream.read(limit + 1)
     return ReadFile(path, limit, content if len(content) <= limit else b"", len(content))
 

@@ -154,7 +154,7 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     joined = [np.concatenate(parts) for parts in zip(*batches)] or [np.zeros(0, dtype=np.int64) for _ in header]
     if joined[-1].sum(dtype=np.float64) > MAX_ROWS:
         raise BundleError(path, f"its counts sum to more than the {MAX_ROWS} rows that are counted exactly")
-    by_attribute = {attribute: found for attribute, found in zip(header, joined[:-1]) if attribute in margin}
+    by_attribute = {attribute: codes for attribute, codes in zip(header, joined[:-1]) if attribute in margin}
     table = ContingencyTable.from_cells(domain, margin, by_attribute, joined[-1])
     if len(table) != read:
         raise BundleError(path, "a cell stands in two rows")
@@ -166,11 +166,11 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
 def _codes(path: str, before: int, domain: Domain, attribute: str, level: int, labels: Sequence[str]) -> CodeArray:
     """The codes of some rows' labels. before: how many rows came before them."""
     hierarchy = domain.hierarchy(attribute)
-    found = np.array([-1 if (code := hierarchy.code(label, level)) is None else code for label in labels])
-    if (unknown := np.flatnonzero(found < 0)).size:
+    codes = np.array([-1 if (code := hierarchy.code(label, level)) is None else code for label in labels])
+    if (unknown := np.flatnonzero(codes < 0)).size:
         problem = f"has a value of {attribute!r} that its hierarchy lacks at level {level}"
         raise BundleError(path, f"row {before + int(unknown[0]) + 1} {problem}")
-    return found.astype(smallest_code_dtype(hierarchy.size(level)))
+    return codes.astype(smallest_code_dtype(hierarchy.size(level)))
 
 
 def _counts(path: str, before: int, stated: Sequence[str]) -> CountArray:

@@ -155,14 +155,14 @@ def check_signature(descriptor: bytes, signature: bytes, key: PublicKey) -> None
 
 def _second_line(path: Path) -> str:
     """The line of a key's file that holds the key; the one before it is a comment."""
-    shown = printable(str(path))
+    name = printable(str(path))
     if not path.is_file():
-        raise InputError(f"there is no file {shown}")
+        raise InputError(f"there is no file {name}")
     try:
         with path.open("rb") as stream:
             lines = stream.read(MAX_SIGNATURE_BYTES).decode("utf-8", "replace").split("\n")
     except OSError as error:
-        raise InputError(f"{shown} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{name} cannot be read: {error.strerror or type(error).__name__}") from None
     return lines[1].strip() if len(lines) > 1 else ""
 
 
