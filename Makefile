@@ -1,14 +1,15 @@
-# One word each; VENV, DEMO, BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
+# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
+EXTRAS ?= dev
 BIN = $(VENV)/bin
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: help demo setup lint quick test nightly coverage mutants bench docs release
+.PHONY: help demo setup lint quick test nightly coverage mutants bench docs notebooks release
 
 help:  ## what each of these commands does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed  ## set up, then simulate a table and publish it
 	if test -f "$(DEMO)/census.csv"; then rm -rf "$(DEMO)"; fi
@@ -46,6 +47,9 @@ bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not pa
 docs: $(VENV)/.ready  ## the documentation, in build/docs/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
 
+notebooks: $(VENV)/.ready  ## run the notebooks, and keep what comes out
+	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
+
 release: $(VENV)/.ready  ## wheel and sdist in build/dist: checked, each installed where nothing else is, the demo run
 	rm -rf build/dist build/release
 	$(BIN)/python -m hatchling build -d build/dist
@@ -62,5 +66,5 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.ready: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	touch $@

@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 from hypothesis import Phase, settings
 
-from project import ROOT
+from project import NO_DATA, data_folder
 
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
@@ -56,23 +56,19 @@ elif "MARGINALS_TIMES" in os.environ:
     _as_many_examples(None, int(os.environ["MARGINALS_TIMES"]))
 
 
-def _data_folder() -> Path:
-    return Path(os.environ.get("MARGINALS_DATA") or ROOT / ".." / "shared" / "data").resolve()
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of the real tables (Adult, Nursery): MARGINALS_DATA, or ../shared/data."""
-    folder = _data_folder()
+    folder = data_folder()
     if not folder.is_dir():
-        pytest.skip("the real tables are not here: neither MARGINALS_DATA nor ../shared/data is a folder")
+        pytest.skip(NO_DATA)
     return folder
 
 
 @pytest.fixture(scope="session")
 def shared_vectors() -> Path:
     """The folder of published tables and other tools' answers: `vectors`, next to the folder of the real tables."""
-    folder = _data_folder().parent / "vectors"
+    folder = data_folder().parent / "vectors"
     if not folder.is_dir():
         pytest.skip("the published vectors are not here: there is no folder vectors next to that of the real tables")
     return folder

@@ -2,8 +2,11 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from project import NO_DATA, data_folder
 
 nbclient = pytest.importorskip("nbclient", reason="notebooks are run with nbclient")
 nbformat = pytest.importorskip("nbformat", reason="notebooks are read with nbformat")
@@ -16,11 +19,49 @@ def test_there_are_notebooks() -> None:
     assert NOTEBOOKS
 
 
+NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path: Path) -> None:
-    run(path)
+def test_a_notebook_runs_and_what_is_checked_in_is_what_comes_out(path: Path) -> None:
+    """`make notebooks` runs them all and keeps what comes out."""
+    if "MARGINALS_DATA" in path.read_text(encoding="utf-8") and not data_folder().is_dir():
+        pytest.skip(NO_DATA)
+    stored = nbformat.read(path, as_version=4)
+    for before, after in zip(stored.cells, run(path), strict=True):
+        if before.cell_type == "code":
+            assert_same([shown(output) for output in before.outputs], [shown(output) for output in after.outputs])
+
+
+def shown(output: Any) -> tuple[str, tuple[str, ...], str]:
+    """The kind of an output, the formats that it has, and its text, without the numbers of bytes of files."""
+    text = output.get("text") or output.get("data", {}).get("text/plain", "")
+    formats = tuple(sorted(output.get("data", {})))
+    return output.output_type, formats, " ".join(re.sub(r"\d+ bytes", "bytes", text).split())
+
+
+def assert_same(before: list[tuple[str, tuple[str, ...], str]], after: list[tuple[str, tuple[str, ...], str]]) -> None:
+    """Words are the same, and numbers to a part in ten thousand."""
+    assert [output[:2] for output in before] == [output[:2] for output in after]
+    for (*_, old), (*_, new) in zip(before, after):
+        olds, news = NUMBER.split(old), NUMBER.split(new)
+        assert olds[::2] == news[::2]
+        assert [float(number) for number in olds[1::2]] == pytest.approx(
+            [float(number) for number in news[1::2]], rel=1e-4
+        )
+
+
+def test_an_output_that_is_stale_is_noticed() -> None:
+    fresh = [("stream", (), "KL divergence 0.6543, at most 0.0012 nats from the best")]
+    assert_same(fresh, [("stream", (), "KL divergence 0.65430001, at most 0.0012 nats from the best")])
+    for stale in ("KL divergence 0.6544, at most", "divergence 0.6543, at most"):
+        with pytest.raises(AssertionError):
+            assert_same(fresh, [("stream", (), fresh[0][2].replace("KL divergence 0.6543, at most", stale))])
+    for other in ([], [("display_data", (), fresh[0][2])]):
+        with pytest.raises(AssertionError):
+            assert_same(fresh, other)
 
 
 @pytest.mark.slow
@@ -30,14 +71,16 @@ def test_a_notebook_about_a_real_table_runs_without_it(monkeypatch: pytest.Monke
     run(FOLDER / "injecting_utility.ipynb")
 
 
-def run(path: Path) -> None:
+def run(path: Path) -> list[Any]:
+    """The cells of a notebook with what comes out of them now."""
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": FOLDER}}
     )
-    cells = [cell for cell in client.execute().cells if cell.cell_type == "code"]
-    assert all(cell.execution_count for cell in cells)
-    assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
+    cells = list(client.execute().cells)
+    assert all(cell.execution_count for cell in cells if cell.cell_type == "code")
+    assert not [output for cell in cells for output in cell.get("outputs", ()) if output.output_type == "error"]
+    return cells
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
