@@ -19,6 +19,7 @@ from marginals.bundle import signature
 from marginals.bundle.seal import seal_of
 from marginals.bundle.signature import SIGNATURE
 from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.verification import BadFile
 from marginals.example import release
 from minisign_programs import Keys, write_keys
 from small_release import contents
@@ -186,10 +187,7 @@ def test_a_bundle_that_is_replaced_meanwhile_is_not_called_tampered_with(genuine
     exchange = folder_of(other)
     for answer in outcomes(genuine, tmp_path / "place", exchange, lambda: marginals.verify(tmp_path / "place")):
         if not answer.ok:
-            assert answer.checks[0].worst == {
-                "file": "place",
-                "problem": "it was replaced while it was read; read it again",
-            }
+            assert answer.checks[0].worst == BadFile("place", "it was replaced while it was read; read it again")
 
 
 def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
@@ -227,8 +225,8 @@ def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 def problem(folder: Path) -> str:
     (finding,) = marginals.verify(folder).checks
-    assert finding.worst is not None
-    return f"{finding.worst['file']}: {finding.worst['problem']}"
+    assert isinstance(finding.worst, BadFile)
+    return f"{finding.worst.file}: {finding.worst.problem}"
 
 
 def test_a_file_with_two_paths_is_one_file_read_once(genuine: Path) -> None:
