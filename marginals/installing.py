@@ -9,5 +9,5 @@ def installing(extra: str = "") -> str:
     >>> installing("duckdb")
     'pip install ".[duckdb]" in a checkout of anonymized-marginals'
     """
-    wanted = f'".[{extra}]"' if extra else "."
-    return f"pip install {wanted} in a checkout of {PROJECT}"
+    package = f'".[{extra}]"' if extra else "."
+    return f"pip install {package} in a checkout of {PROJECT}"

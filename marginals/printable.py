@@ -12,8 +12,8 @@ def printable(text: str) -> str:
     >>> printable("red: \x1b[31m, two" + chr(10) + "lines")
     'red: \\x1b[31m, two\\nlines'
     """
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: _LONGEST + 1])
-    return shown if len(text) <= _LONGEST else shown[:_LONGEST] + "..."
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: _LONGEST + 1])
+    return escaped if len(text) <= _LONGEST else escaped[:_LONGEST] + "..."
 
 
 def wrapped(line: str, width: int) -> str:

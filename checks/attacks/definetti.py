@@ -35,23 +35,23 @@ class Groups:
 
 def published_groups(tables: Iterable[ContingencyTable], people: EquivalenceClasses) -> tuple[Groups, ...]:
     """The marginals that show the sensitive attribute at the level of `people`, and otherwise what these show too."""
-    domain, held = people.domain, dict(zip(people.attributes, people.codes))
+    domain, code_columns = people.domain, dict(zip(people.attributes, people.codes))
     values = people.counts.shape[1]
-    found = []
+    groups = []
     for table in tables:
         if table.margin.get(people.sensitive) != people.level:
             continue
         levels = {a: level for a, level in table.margin.items() if a != people.sensitive}
         shape = [domain.hierarchy(a).size(level) for a, level in levels.items()]
-        lifted = [domain.hierarchy(a).lift(people.margin[a], level)[held[a]] for a, level in levels.items()]
+        lifted = [domain.hierarchy(a).lift(people.margin[a], level)[code_columns[a]] for a, level in levels.items()]
         keys = np.ravel_multi_index(lifted, shape) if levels else np.zeros(len(people), dtype=np.intp)
         known, group_of = np.unique(keys, return_inverse=True)
         columns = [table.column(a, level) for a, level in levels.items()]
         sought = np.ravel_multi_index(columns, shape) if levels else np.zeros(len(table), dtype=np.intp)
         rows = np.zeros((len(known), values))
         np.add.at(rows, (np.searchsorted(known, sought), table.column(people.sensitive, people.level)), table.counts)
-        found.append(Groups(group_of, rows))
-    return tuple(found)
+        groups.append(Groups(group_of, rows))
+    return tuple(groups)
 
 
 def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int = ROUNDS) -> FloatArray:

@@ -63,13 +63,13 @@ def refinements(
     sizes: what the attacker knows of finer counts: bounds from the release, or the counts themselves where everybody's
     nonsensitive values are known. Raises NotDecomposableError.
     """
-    found = []
+    steps = []
     for mask in maximal_masks(collection.junction_tree.cliques):
         margin = collection.domain.margin(mask)
         for attribute, level in margin.items():
             if level:
-                found.append(_Step(collection, tuple(sensitive), tuple(claims), margin, attribute).judged(sizes))
-    return tuple(found)
+                steps.append(_Step(collection, tuple(sensitive), tuple(claims), margin, attribute).judged(sizes))
+    return tuple(steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,11 +220,11 @@ class _Step:
         """
         if not (claims := self._diversities()):
             return
-        held = self._held(classes).counts[parts.class_of]
-        rows = held.sum(axis=1)
+        by_value = self._held(classes).counts[parts.class_of]
+        rows = by_value.sum(axis=1)
         drawn = np.maximum(parts.lower, self.least)
         feasible = (drawn <= np.minimum(parts.upper, rows - self.least)) | ((drawn == rows) & (parts.upper == rows))
-        ordered = -np.sort(-held, axis=1)
+        ordered = -np.sort(-by_value, axis=1)
         before = np.cumsum(ordered, axis=1) - ordered
         vectors = np.clip(drawn[:, None] - before, 0, ordered)[feasible]
         for claim, diversity in claims:
@@ -236,11 +236,11 @@ class _Step:
         """The sensitive values of each class, in the order of the classes."""
         sensitive = self.shown[0]
         table = self.collection.cube.table(self.collection.domain.mask(self.margin))
-        held = equivalence_classes(table, sensitive)
+        by_class = equivalence_classes(table, sensitive)
         place = np.empty(len(classes), dtype=np.intp)
-        place[_sorted(classes.codes, len(classes))] = _sorted(held.codes, len(held))
-        codes = tuple(column[place] for column in held.codes)
-        return replace(held, codes=codes, counts=held.counts[place])
+        place[_sorted(classes.codes, len(classes))] = _sorted(by_class.codes, len(by_class))
+        codes = tuple(column[place] for column in by_class.codes)
+        return replace(by_class, codes=codes, counts=by_class.counts[place])
 
     def _weighed(
         self, classes: ContingencyTable, parts: _Parts, suspects: tuple[Suspect, ...]
@@ -275,17 +275,19 @@ class _Step:
         self, classes: ContingencyTable, parts: _Parts, suspects: tuple[Suspect, ...]
     ) -> tuple[float, Shift | None]:
         """With known counts: the same for diversity when each row of a class is as likely to have each of its values."""
-        held = self._held(classes)
+        by_class = self._held(classes)
         diversities = [diversity for _, diversity in self._diversities()]
         draws, visits = [], Visits()
         for position in sorted({position for suspect in suspects for position in suspect.culprits}):
             own = np.flatnonzero((parts.class_of == position) & (parts.lower > 0))
-            draws.append((position, own, diverse_draws(held.counts[position], parts.lower[own], diversities, visits)))
+            draws.append(
+                (position, own, diverse_draws(by_class.counts[position], parts.lower[own], diversities, visits))
+            )
         publishable = prod((draw.passing for _, _, draw in draws), start=Fraction(1))
         shifts = []
         for position, own, draw in draws:
             others = prod((other.passing for at, _, other in draws if at != position), start=Fraction(1))
-            vector = held.counts[position]
+            vector = by_class.counts[position]
             before = [Fraction(int(count), int(vector.sum())) for count in vector]
             for part, shares in zip(own, draw.shares):
                 after = [(b - share * others) / (1 - publishable) for b, share in zip(before, shares)]
@@ -296,7 +298,7 @@ class _Step:
         return float(publishable), Shift(
             {**classes.labels(position), self.attribute: label},
             float(distance),
-            held.domain.hierarchy(held.sensitive).labels[held.level][value],
+            by_class.domain.hierarchy(by_class.sensitive).labels[by_class.level][value],
             float(before[value]),
             float(after[value]),
         )

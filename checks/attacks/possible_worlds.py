@@ -66,7 +66,7 @@ class Draws:
 
 def diverse_draws(vector: CountArray, sizes: CountArray, diversities: Sequence[Diversity], visits: Visits) -> Draws:
     """Over all ways to give the values of a class to parts of known sizes, each row as likely to have each of them."""
-    whole, wanted = tuple(vector.tolist()), tuple(sizes.tolist())
+    whole, part_sizes = tuple(vector.tolist()), tuple(sizes.tolist())
 
     @cache
     def diverse(size: int) -> tuple[tuple[int, ...], ...]:
@@ -90,10 +90,10 @@ def diverse_draws(vector: CountArray, sizes: CountArray, diversities: Sequence[D
                 number = prod(comb(n, d) for n, d in zip(left, drawn))
                 yield drawn, number, tuple(n - d for n, d in zip(left, drawn))
 
-    every = factorial(sum(wanted)) // prod(map(factorial, wanted))
+    every = factorial(sum(part_sizes)) // prod(map(factorial, part_sizes))
     shares = []
-    for position, size in enumerate(wanted):
-        others = tuple(sorted(wanted[:position] + wanted[position + 1 :]))
+    for position, size in enumerate(part_sizes):
+        others = tuple(sorted(part_sizes[:position] + part_sizes[position + 1 :]))
         sums = [0] * len(whole)
         for drawn, number, rest in choices(size, whole):
             together = number * ways(others, rest)

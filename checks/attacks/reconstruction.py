@@ -31,14 +31,14 @@ class Reconstruction:
 
 def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstruction:
     """What of a margin is determined. Raises TooManyCellsError for a margin too large to be laid out."""
-    found = bounds.of_margin(margin)
-    determined = (found.lower == found.upper) & (found.upper > 0)
+    margin_bounds = bounds.of_margin(margin)
+    determined = (margin_bounds.lower == margin_bounds.upper) & (margin_bounds.upper > 0)
     return Reconstruction(
-        int(np.count_nonzero(found.upper)),
+        int(np.count_nonzero(margin_bounds.upper)),
         int(np.count_nonzero(determined)),
-        int(found.lower[determined].sum()),
+        int(margin_bounds.lower[determined].sum()),
         bounds.collection.cube.total,
-        found.sharp,
+        margin_bounds.sharp,
     )
 
 

@@ -54,9 +54,9 @@ def table_findings(
     table: ContingencyTable, sensitive: Sequence[str], diversities: Sequence[Diversity], k: int | None = None
 ) -> tuple[Finding, ...]:
     """k-anonymity where k is given, then each diversity in each sensitive attribute in turn (MKGV07 Def. 4.6)."""
-    found = [] if k is None else [k_anonymity(table, sensitive, k)]
-    found += [table_diversity(table, attribute, diversity) for diversity in diversities for attribute in sensitive]
-    return tuple(found)
+    findings = [] if k is None else [k_anonymity(table, sensitive, k)]
+    findings += [table_diversity(table, attribute, diversity) for diversity in diversities for attribute in sensitive]
+    return tuple(findings)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
     """
     public = table.domain.margin(nonsensitive_part(table.domain, table.mask, sensitive))
     sizes = table.rolled_up(public).counts
-    shown = [equivalence_classes(table.rolled_up({**public, a: table.margin[a]}), a) for a in sensitive]
+    by_attribute = [equivalence_classes(table.rolled_up({**public, a: table.margin[a]}), a) for a in sensitive]
     nobody = np.zeros(len(sizes), dtype=bool)
     return Assessment(
         rows=table.total,
@@ -158,10 +158,10 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
         k_anonymity=int(sizes.min()) if len(sizes) else 0,
         diversity={a: reached(equivalence_classes(table, a).counts) for a in sensitive if len(table)},
         homogeneous=affected(
-            sizes, np.logical_or.reduce([nobody, *(nearly_homogeneous(c, Fraction(1)) for c in shown)])
+            sizes, np.logical_or.reduce([nobody, *(nearly_homogeneous(c, Fraction(1)) for c in by_attribute)])
         ),
         nearly_homogeneous=affected(
-            sizes, np.logical_or.reduce([nobody, *(nearly_homogeneous(c, share) for c in shown)])
+            sizes, np.logical_or.reduce([nobody, *(nearly_homogeneous(c, share) for c in by_attribute)])
         ),
     )
 

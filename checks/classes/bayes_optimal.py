@@ -63,11 +63,11 @@ def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDA
     >>> posterior_belief(np.array([[36, 16]]), np.array([[15, 35]]), np.array([[40, 60]])).round(3)
     array([[0.591, 0.409]])
     """
-    shown = np.asarray(published) > 0
-    if np.any(shown & ~(np.asarray(in_class) > 0)):
+    occurs = np.asarray(published) > 0
+    if np.any(occurs & ~(np.asarray(in_class) > 0)):
         raise ContradictionError("a class shows a sensitive value that nobody of the population who would be in it has")
     weights = np.divide(
-        published * np.asarray(alike, dtype=np.float64), in_class, out=np.zeros(shown.shape), where=shown
+        published * np.asarray(alike, dtype=np.float64), in_class, out=np.zeros(occurs.shape), where=occurs
     )
     totals = weights.sum(axis=1, keepdims=True)
     if not (totals > 0).all():
@@ -164,5 +164,5 @@ def _in_population(population: ContingencyTable, classes: EquivalenceClasses) ->
     values = classes.counts.shape[1]
     codes = {a: np.repeat(column, values) for a, column in zip(classes.attributes, classes.codes)}
     codes[classes.sensitive] = np.tile(np.arange(values), len(classes))
-    shown = population.rolled_up({**classes.margin, classes.sensitive: classes.level})
-    return shown.counts_of(codes).reshape(len(classes), values)
+    table = population.rolled_up({**classes.margin, classes.sensitive: classes.level})
+    return table.counts_of(codes).reshape(len(classes), values)

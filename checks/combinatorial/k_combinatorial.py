@@ -163,16 +163,16 @@ def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) 
         return upper_bounds(tree, np.minimum(vectors, outside[clique][block])) >= k
 
     try:
-        found = work_up(tree, factors, np.minimum, _minimal_of_equal_support, safe, limit)
+        worked_up = work_up(tree, factors, np.minimum, _minimal_of_equal_support, safe, limit)
     except TooManyVectorsError:
         return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.VECTOR_SETS,), limit)
-    bounds = upper_bounds(tree, found.vectors)
+    bounds = upper_bounds(tree, worked_up.vectors)
     broken = np.flatnonzero((bounds > 0) & (bounds < k))
     if not len(broken):
-        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.VECTOR_SETS,), found.examined)
+        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.VECTOR_SETS,), worked_up.examined)
     lowest = int(broken[bounds[broken].argmin()])
-    worst = _described(tree, found.chosen[lowest], float(bounds[lowest]))
-    return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.VECTOR_SETS,), found.examined)
+    worst = _described(tree, worked_up.chosen[lowest], float(bounds[lowest]))
+    return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.VECTOR_SETS,), worked_up.examined)
 
 
 def by_join(tree: SensitiveTree, k: int, limit: int = 20_000_000) -> Finding:
@@ -200,8 +200,8 @@ def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> Wo
 
 def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
     """Whether the cliques of one sensitive attribute are k-combinatorially anonymous, by search, then by vector sets."""
-    found = by_search(tree, k, budget.cell_branches)
-    return by_vector_sets(tree, k, budget.cell_vectors) if found.verdict is Verdict.UNDECIDED else found
+    finding = by_search(tree, k, budget.cell_branches)
+    return by_vector_sets(tree, k, budget.cell_vectors) if finding.verdict is Verdict.UNDECIDED else finding
 
 
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
@@ -217,15 +217,15 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
         return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
     if not collection.is_decomposable:
         return by_programming(collection, sensitive, k, budget)
-    shown = [attribute for attribute in sensitive if collection.shows(attribute)]
-    trees = [tree for attribute in shown if (tree := sensitive_tree(collection, attribute))]
+    published = [attribute for attribute in sensitive if collection.shows(attribute)]
+    trees = [tree for attribute in published if (tree := sensitive_tree(collection, attribute))]
     cliques = {clique for tree in trees for clique in tree.tree.cliques}
     if len(cliques) <= 1:
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
     if len(trees) > 1:
         return by_programming(collection, sensitive, k, budget)
-    found = of_tree(trees[0], k, budget)
-    return _with_nearest(found, trees[0], link, budget.proof) if found.verdict is Verdict.HOLDS else found
+    finding = of_tree(trees[0], k, budget)
+    return _with_nearest(finding, trees[0], link, budget.proof) if finding.verdict is Verdict.HOLDS else finding
 
 
 def _with_nearest(holding: Finding, tree: SensitiveTree, link: Finding, budget: int) -> Finding:

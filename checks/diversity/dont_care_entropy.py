@@ -99,8 +99,8 @@ class DontCareEntropy(Diversity):
         lowered = sorted((v for code, v in enumerate(vector) if v > 0 and code in self.dont_care), reverse=True)
         while lowered and not entropy_is_at_least(fixed, Fraction(sum(fixed)) / lowered[-1]):
             fixed.append(lowered.pop())
-        wanted = self.l - len(lowered)
-        return wanted <= 1 or entropy_is_at_least(fixed, wanted)
+        still_needed = self.l - len(lowered)
+        return still_needed <= 1 or entropy_is_at_least(fixed, still_needed)
 
 
 def _row(counts: ArrayLike) -> FloatArray:

@@ -49,13 +49,13 @@ class Induction:
         values under a published one have weight 0, the data contradict that knowledge, and each is as likely.
         """
         size = hierarchy.size(0)
-        given = [Fraction(1)] * size if weights is None else [Fraction(w) for w in weights]
-        if len(given) != size or min(given) < 0:
+        exact_weights = [Fraction(1)] * size if weights is None else [Fraction(w) for w in weights]
+        if len(exact_weights) != size or min(exact_weights) < 0:
             raise CriterionError(f"{size} base values need as many weights that are not negative")
         rows = []
         for level, code in values:
             under = [value == code for value in hierarchy.lift(0, level).tolist()]
-            masses = [w if held else Fraction(0) for w, held in zip(given, under)]
+            masses = [w if held else Fraction(0) for w, held in zip(exact_weights, under)]
             if not any(masses):
                 masses = [Fraction(held) for held in under]
             total = sum(masses)
@@ -81,10 +81,10 @@ class Induction:
     @cached_property
     def leaves(self) -> IndexArray | None:
         """How many base values each published value counts for, evenly and alone, shape (values,); None where not so."""
-        held = [[share for share in row if share] for row in self.shares]
-        evenly = all(len(set(shares)) == 1 for shares in held)
+        positive = [[share for share in row if share] for row in self.shares]
+        evenly = all(len(set(shares)) == 1 for shares in positive)
         apart = all(sum(share > 0 for share in column) <= 1 for column in zip(*self.shares))
-        return read_only(np.array([len(shares) for shares in held], dtype=np.intp)) if evenly and apart else None
+        return read_only(np.array([len(shares) for shares in positive], dtype=np.intp)) if evenly and apart else None
 
     def exactly(self, vector: Sequence[Fraction | int]) -> list[Fraction]:
         """Rows by base value for rows by published value, as fractions."""

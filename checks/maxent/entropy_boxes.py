@@ -178,9 +178,9 @@ def _contact(log_tree: LogTree, box: Box, log_effective: float) -> _Contact:
         outer = np.vstack((outer, _outer(x - x[box.head], cut.total)))
         inner = np.vstack((inner, cut.extreme))
     gap, best = max(tried, key=lambda attempt: attempt[0])
-    near, held = np.flatnonzero(outer_shares), np.flatnonzero(shares > 1e-9)
-    box = replace(box, outer=outer[near], inner=inner[held])
-    return _Contact(box, best, gap > ROUNDING, shares[held], np.array(met))
+    near, positive = np.flatnonzero(outer_shares), np.flatnonzero(shares > 1e-9)
+    box = replace(box, outer=outer[near], inner=inner[positive])
+    return _Contact(box, best, gap > ROUNDING, shares[positive], np.array(met))
 
 
 def _nearest(outer: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -41,14 +41,14 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
     verdicts, examined, worst = set(), 0, None
     for least in (0.0, VANISHING):
         tree = _tree(fit, sensitive, least)
-        asked = at_base_values(diversity, tree)
-        nearby = [loosened_to(asked, MARGIN), loosened_to(asked, -MARGIN)]
-        for criterion in nearby if None not in nearby else [asked]:
-            algorithm, outcome = decided(tree, criterion or asked)
+        criterion_here = at_base_values(diversity, tree)
+        nearby = [loosened_to(criterion_here, MARGIN), loosened_to(criterion_here, -MARGIN)]
+        for criterion in nearby if None not in nearby else [criterion_here]:
+            algorithm, outcome = decided(tree, criterion or criterion_here)
             examined += outcome.examined
-            verdicts.add(outcome.verdict if criterion is not asked else _robust(tree, asked, outcome))
+            verdicts.add(outcome.verdict if criterion is not criterion_here else _robust(tree, criterion_here, outcome))
             if outcome.combination is not None:
-                worst = describe_worst(tree, asked, outcome.combination)
+                worst = describe_worst(tree, criterion_here, outcome.combination)
     verdict = verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED
     note = "" if verdict is not Verdict.UNDECIDED else "the value reached is within the fit's error of the bound"
     algorithms = (*fitting, algorithm)
@@ -69,13 +69,13 @@ def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verd
 def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
     """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
     domain = fit.tree.domain
-    known: dict[Mask, EquivalenceClasses] = {}
+    classes_by_mask: dict[Mask, EquivalenceClasses] = {}
 
     def classes_of(mask: Mask) -> EquivalenceClasses:
-        if mask not in known:
+        if mask not in classes_by_mask:
             cells = fit.marginal(mask)
             kept = cells[cells.expected > least]
-            known[mask] = grouped(domain, domain.margin(mask), kept.codes, kept.expected, sensitive)
-        return known[mask]
+            classes_by_mask[mask] = grouped(domain, domain.margin(mask), kept.codes, kept.expected, sensitive)
+        return classes_by_mask[mask]
 
     return SensitiveTree.of(fit.tree, sensitive, classes_of)

@@ -52,10 +52,10 @@ def _is_combination(points: FloatArray, target: FloatArray, spend: Callable[[], 
     spend()
     from scipy.optimize import linprog  # slow to import, and few need it
 
-    found = linprog(np.zeros(len(points)), A_eq=points.T, b_eq=target, bounds=(0, None), method="highs")
-    if found.status != 0 or found.x is None:
+    solution = linprog(np.zeros(len(points)), A_eq=points.T, b_eq=target, bounds=(0, None), method="highs")
+    if solution.status != 0 or solution.x is None:
         return False
-    weights = np.maximum(found.x, 0)
+    weights = np.maximum(solution.x, 0)
     return bool(np.abs(weights @ points - target).max() <= _RESIDUAL)
 
 
@@ -95,18 +95,18 @@ def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 def _by_vector_sets(tree: SensitiveTree, diversity: Diversity, prune: Prune, limit: int) -> tuple[Outcome, bool] | None:
     """The outcome, and whether some vector is near the boundary; None when the sets outgrow their limit."""
     try:
-        found = work_up(tree, tree.conditional_factors, np.multiply, prune, none_doomed, limit)
+        worked_up = work_up(tree, tree.conditional_factors, np.multiply, prune, none_doomed, limit)
     except TooManyVectorsError:
         return None
-    if not len(found.vectors):
-        return Outcome(Verdict.HOLDS, None, found.examined, proven_worst=True), False
-    slack = diversity.slack(found.vectors)
+    if not len(worked_up.vectors):
+        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True), False
+    slack = diversity.slack(worked_up.vectors)
     close = np.flatnonzero(np.abs(slack) <= BOUNDARY)
     fails = bool(np.any(slack < -BOUNDARY)) or any(
-        not diversity.decide(tree.exact_vector(found.chosen[position].tolist())) for position in close
+        not diversity.decide(tree.exact_vector(worked_up.chosen[position].tolist())) for position in close
     )
-    combination = tuple(found.chosen[int(slack.argmin())].tolist())
-    return Outcome(verdict_of(not fails), combination, found.examined, proven_worst=True), bool(len(close))
+    combination = tuple(worked_up.chosen[int(slack.argmin())].tolist())
+    return Outcome(verdict_of(not fails), combination, worked_up.examined, proven_worst=True), bool(len(close))
 
 
 def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> Outcome:
@@ -116,12 +116,12 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
     """
     factors = [(factor > 0).astype(np.float64) for factor in tree.conditional_factors]
     try:
-        found = work_up(tree, factors, np.minimum, distinct_positions, none_doomed, limit)
+        worked_up = work_up(tree, factors, np.minimum, distinct_positions, none_doomed, limit)
     except TooManyVectorsError:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
-    if not len(found.vectors):
-        return Outcome(Verdict.HOLDS, None, found.examined, proven_worst=True)
-    sizes = found.vectors.sum(axis=1)
+    if not len(worked_up.vectors):
+        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True)
+    sizes = worked_up.vectors.sum(axis=1)
     lowest = int(sizes.argmin())
-    combination = tuple(found.chosen[lowest].tolist())
-    return Outcome(verdict_of(bool(sizes[lowest] >= least)), combination, found.examined, proven_worst=True)
+    combination = tuple(worked_up.chosen[lowest].tolist())
+    return Outcome(verdict_of(bool(sizes[lowest] >= least)), combination, worked_up.examined, proven_worst=True)

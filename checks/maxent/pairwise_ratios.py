@@ -61,8 +61,8 @@ def _passes_exactly(tree: SensitiveTree, bound: LargestRatio, head: int, tail: i
             ratio = a / b
             for factor in below:
                 ratio *= factor if factor is not None else 1
-            known = best[above]
-            if known is None or (known >= 0 and ratio > known):
+            best_above = best[above]
+            if best_above is None or (best_above >= 0 and ratio > best_above):
                 best[above] = ratio
         arriving[clique] = best
     ratios = [ratio for ratio in arriving[0] if ratio is not None]

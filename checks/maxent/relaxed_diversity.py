@@ -68,12 +68,12 @@ def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit:
     Undecided when a step would make more than `limit` vectors.
     """
     try:
-        found = work_up(tree, marks(tree, epsilon), np.minimum, _fewest_marks, none_doomed, limit)
+        worked_up = work_up(tree, marks(tree, epsilon), np.minimum, _fewest_marks, none_doomed, limit)
     except TooManyVectorsError:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
-    if not len(found.vectors):
-        return Outcome(Verdict.HOLDS, None, found.examined, proven_worst=True)
-    number = (found.vectors > _UNMARKED).sum(axis=1)
+    if not len(worked_up.vectors):
+        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True)
+    number = (worked_up.vectors > _UNMARKED).sum(axis=1)
     lowest = int(number.argmin())
-    combination = tuple(found.chosen[lowest].tolist())
-    return Outcome(verdict_of(bool(number[lowest] >= least)), combination, found.examined, proven_worst=True)
+    combination = tuple(worked_up.chosen[lowest].tolist())
+    return Outcome(verdict_of(bool(number[lowest] >= least)), combination, worked_up.examined, proven_worst=True)

@@ -209,12 +209,12 @@ class SensitiveTree:
 
 def class_source(table_of: Callable[[Mask], ContingencyTable], sensitive: str) -> Callable[[Mask], EquivalenceClasses]:
     """A function from a mask to the classes of that margin, which remembers its answers."""
-    known: dict[Mask, EquivalenceClasses] = {}
+    classes_by_mask: dict[Mask, EquivalenceClasses] = {}
 
     def classes_of(mask: Mask) -> EquivalenceClasses:
-        if mask not in known:
-            known[mask] = equivalence_classes(table_of(mask), sensitive)
-        return known[mask]
+        if mask not in classes_by_mask:
+            classes_by_mask[mask] = equivalence_classes(table_of(mask), sensitive)
+        return classes_by_mask[mask]
 
     return classes_of
 

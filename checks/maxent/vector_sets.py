@@ -54,14 +54,14 @@ def work_up(
         chosen[:, clique] = owner
         for child in tree.tree.children[clique]:
             below, below_chosen, block = finished.pop(child)
-            wanted = tree.outward[child][owner]
+            separator_rows = tree.outward[child][owner]
             starts = np.searchsorted(block, np.arange(len(tree.separators[child]) + 1))
-            size = starts[wanted + 1] - starts[wanted]
+            size = starts[separator_rows + 1] - starts[separator_rows]
             if int(size.sum()) > limit:
                 raise TooManyVectorsError
             rows = np.repeat(np.arange(len(owner)), size)
             within = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
-            joined = np.repeat(starts[wanted], size) + within
+            joined = np.repeat(starts[separator_rows], size) + within
             vectors, owner = combine(vectors[rows], below[joined]), owner[rows]
             chosen = np.maximum(chosen[rows], below_chosen[joined])
             examined += len(rows)

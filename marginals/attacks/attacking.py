@@ -131,14 +131,20 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
     """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection)
     true = None if truth is None else _in_truth(model, truth)
-    found = disclosure_measures(published, model)
+    release_measures = disclosure_measures(published, model)
     attacked = []
-    for measures in found.measures:
+    for measures in release_measures.measures:
         level = sensitive_levels(model, measures.sensitive)[measures.sensitive]
         guessing = None if truth is None or true is None else _guessing(model, measures.sensitive, level, truth, true)
         attacked.append(Attacked(measures, guessing))
     together = composition(bundles, published, model) if len(bundles) > 1 else ()
-    return Attacks(tuple(attacked), found.thresholds, found.left_out, _minimality(bundles, model, truth), together)
+    return Attacks(
+        tuple(attacked),
+        release_measures.thresholds,
+        release_measures.left_out,
+        _minimality(bundles, model, truth),
+        together,
+    )
 
 
 def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalModel, truth: Table | None) -> Minimality:
@@ -172,8 +178,10 @@ def _guessing(
 ) -> Guessing:
     base = {a: 0 for a in truth.quasi_identifiers if a in model.domain.attributes}
     people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
-    shown = [table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)}) for table in tables]
-    groups = published_groups(shown, people)
+    tables_with_attribute = [
+        table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)}) for table in tables
+    ]
+    groups = published_groups(tables_with_attribute, people)
     # Both know everybody's nonsensitive values; only one learns across classes.
     learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
     return Guessing(accuracy(learned, people), accuracy(unlearned, people), base_rate(people))
@@ -184,7 +192,7 @@ def _in_truth(model: MarginalModel, truth: Table) -> list[ContingencyTable]:
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
     if any(a not in truth.domain.attributes for table in model.collection.tables for a in table.attributes):
         raise other
-    found = []
+    groups = []
     for table in model.collection.tables:
         try:
             recoded_table = recoded(table, truth.domain)
@@ -193,5 +201,5 @@ def _in_truth(model: MarginalModel, truth: Table) -> list[ContingencyTable]:
             raise other from None
         if not equal_cells([true, recoded_table]):
             raise other
-        found.append(true)
-    return found
+        groups.append(true)
+    return groups

@@ -31,10 +31,10 @@ class View:
 
     def as_json(self) -> dict[str, Any]:
         """The holding as plain values."""
-        known = {**asdict(self.reconstruction), "share": self.reconstruction.share}
+        reconstruction = {**asdict(self.reconstruction), "share": self.reconstruction.share}
         return {
             "releases": list(self.releases),
-            "reconstruction": known,
+            "reconstruction": reconstruction,
             "smallest_class": self.smallest,
             "skewness": self.skewness,
         }
@@ -73,7 +73,7 @@ def composition(
     """
     models = [(name, _alone(published, together)) for name, published in bundles]
     names = tuple(name for name, _ in bundles)
-    found = []
+    compositions = []
     for sensitive in together.sensitive:
         if not (levels := sensitive_levels(model, sensitive)):
             continue
@@ -87,8 +87,8 @@ def composition(
                 each.append(_holding((name,), alone, levels, together.sensitive))
             except MarginalsError as error:
                 unknown[name] = str(error)
-        found.append(Composition(sensitive, levels, all_held, tuple(each), unknown))
-    return tuple(found)
+        compositions.append(Composition(sensitive, levels, all_held, tuple(each), unknown))
+    return tuple(compositions)
 
 
 def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:

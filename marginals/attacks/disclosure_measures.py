@@ -91,8 +91,8 @@ def disclosure_measures(
 def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeasures:
     classes = class_table(model, levels)
     skewed = skewness(classes)
-    known = reconstruction(model.frechet_bounds, levels)
-    return DisclosureMeasures(classes.sensitive, known, skewed.distance, classes.labels(skewed.position))
+    determined = reconstruction(model.frechet_bounds, levels)
+    return DisclosureMeasures(classes.sensitive, determined, skewed.distance, classes.labels(skewed.position))
 
 
 def _thresholds(published: BundleContent) -> Iterator[Threshold]:

@@ -155,25 +155,25 @@ def interaction_picture(collection: Collection) -> InteractionPicture:
     Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
     join and of each other, as far as a turn can help.
     """
-    shown = levels_shown(collection.margins)
-    order = [attribute for attribute in collection.domain.attributes if attribute in shown]
+    levels = levels_shown(collection.margins)
+    order = [attribute for attribute in collection.domain.attributes if attribute in levels]
     pairs = finest_pairs(collection.margins)
     names = {attribute: shortened(attribute, 130) for attribute in order}
     colour = colours(collection.domain)
-    sizes = [(max(text_width(names[a]), 24.0 * len(shown[a])) + 20, 50.0) for a in order]
+    sizes = [(max(text_width(names[a]), 24.0 * len(levels[a])) + 20, 50.0) for a in order]
     height = min(140.0 + 44 * len(order), 420 + 20.0 * len(order))
 
     def drawn(centres: Sequence[Point]) -> InteractionPicture:
         capsules = tuple(
-            _capsule(attribute, names[attribute], colour[attribute], centre, size, shown[attribute])
+            _capsule(attribute, names[attribute], colour[attribute], centre, size, levels[attribute])
             for attribute, centre, size in zip(order, centres, sizes)
         )
         beads = {(capsule.attribute, bead.level): bead for capsule in capsules for bead in capsule.beads}
         ends = [(beads[a, i], beads[b, j]) for a, i, b, j in pairs]
         lines = tuple(Line(one.x, one.y, other.x, other.y) for one, other in ends)
-        return InteractionPicture(height, capsules, lines, told or "No two attributes are published together.")
+        return InteractionPicture(height, capsules, lines, sentence or "No two attributes are published together.")
 
-    told = "; ".join(f"{a} at level {i} with {b} at level {j}" for a, i, b, j in pairs)
+    sentence = "; ".join(f"{a} at level {i} with {b} at level {j}" for a, i, b, j in pairs)
     graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(order)
     graph.add_edges_from((a, b) for a, _, b, _ in pairs)
@@ -198,8 +198,8 @@ def _placed(graph: "nx.Graph[str]") -> list[Point]:
     lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
     apart = max(max(row.values()) for row in lengths.values()) + 1
     distances = {a: {b: lengths[a].get(b, apart) for b in graph} for a in graph}
-    found = nx.kamada_kawai_layout(graph, dist=distances)
-    return [(float(found[node][0]), float(found[node][1])) for node in graph]
+    layout = nx.kamada_kawai_layout(graph, dist=distances)
+    return [(float(layout[node][0]), float(layout[node][1])) for node in graph]
 
 
 def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
@@ -273,7 +273,7 @@ def tree_picture(collection: Collection) -> TreePicture:
     tree = collection.junction_tree.graph()
     colour = colours(collection.domain)
     boxes: list[Box] = []
-    told: list[str] = []
+    sentences: list[str] = []
     y = 4.0
     for part in nx.connected_components(tree):
         inside = tree.subgraph(part)
@@ -292,9 +292,9 @@ def tree_picture(collection: Collection) -> TreePicture:
             place[margin] = box
             boxes.append(box)
             y = box.y + box.height + 6
-            told.append(_words(margin) + (f", which shares {separator} with {_words(parent)}" if parent else ""))
+            sentences.append(_words(margin) + (f", which shares {separator} with {_words(parent)}" if parent else ""))
         y += 12
-    return TreePicture(round(y, 1), tuple(boxes), "; ".join(told))
+    return TreePicture(round(y, 1), tuple(boxes), "; ".join(sentences))
 
 
 def _sorted(margins: Iterable[Margin]) -> list[Margin]:

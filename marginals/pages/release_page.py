@@ -147,8 +147,8 @@ def _claims(published: BundleContent) -> list[ClaimInWords]:
 
 
 def _attributes(published: BundleContent) -> list[AttributeReport]:
-    shown = levels_shown(published.collection.margins)
-    return [_attribute(published, name, shown.get(name, [])) for name in published.domain.attributes]
+    levels = levels_shown(published.collection.margins)
+    return [_attribute(published, name, levels.get(name, [])) for name in published.domain.attributes]
 
 
 def _attribute(published: BundleContent, name: str, levels: list[int]) -> AttributeReport:
@@ -206,8 +206,8 @@ def _marginals(published: BundleContent) -> list[MarginalReport]:
     for table in published.collection.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
         smallest = int(table.rolled_up(public).counts.min()) if public else None
-        shown = tuple((a, table.margin[a], colour[a]) for a in table.attributes)
-        reports.append(MarginalReport(shown, len(table), smallest))
+        columns = tuple((a, table.margin[a], colour[a]) for a in table.attributes)
+        reports.append(MarginalReport(columns, len(table), smallest))
     return reports
 
 

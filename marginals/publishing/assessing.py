@@ -49,9 +49,11 @@ def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None
     margin = dict.fromkeys(table.domain.attributes, 0) | chosen
     generalized = table.base_counts.rolled_up(margin)
     diversities = [policy.criterion] if policy.criterion is not None else []
-    found = table_findings(generalized, table.sensitive, diversities, policy.k_link)
+    findings = table_findings(generalized, table.sensitive, diversities, policy.k_link)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
-    checks = tuple(replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in found)
+    checks = tuple(
+        replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in findings
+    )
     return Assessed(assess_table(generalized, table.sensitive), checks)
 
 

@@ -68,16 +68,16 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
             if attribute not in table.quasi_identifiers:
                 raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
         levels = {a: policy.base.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-        given = single_table(table.cube, levels, requirements)
-        if not table_satisfies(table.cube, given.mask, requirements):
+        base = single_table(table.cube, levels, requirements)
+        if not table_satisfies(table.cube, base.mask, requirements):
             raise NothingPublishableError("the base table that the policy gives does not satisfy the policy itself")
-        return _Base(given, None)
+        return _Base(base, None)
     minimal = anonymize(table, policy, progress).minimal
     if not minimal:
         suppressed = table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
         diversities = [policy.criterion] if policy.criterion is not None else []
-        found = table_findings(suppressed, table.sensitive, diversities, policy.k_link)
-        failing = [str(finding) for finding in found if not finding.holds]
+        findings = table_findings(suppressed, table.sensitive, diversities, policy.k_link)
+        failing = [str(finding) for finding in findings if not finding.holds]
         raise NothingPublishableError(
             "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
             + (f", of {table.rows} rows ({'; '.join(failing)})" if failing else "")
@@ -150,32 +150,34 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
     deadline = time.monotonic() + policy.time_limit
     base = _base(table, policy, requirements, progress)
     problem = _problem(table, policy, requirements, base)
-    asked = 0
+    calls = 0
 
     def stop() -> bool:
-        nonlocal asked
-        asked += 1
-        progress("collections", asked, 0)
+        nonlocal calls
+        calls += 1
+        progress("collections", calls, 0)
         return time.monotonic() > deadline
 
     result = STRATEGIES[policy.strategy](problem, stop)
-    found = with_bound(result, problem, lambda: time.monotonic() > deadline + _FOR_THE_BOUND)
-    if not found.cliques:
+    bounded = with_bound(result, problem, lambda: time.monotonic() > deadline + _FOR_THE_BOUND)
+    if not bounded.cliques:
         raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
     utility = Utility(
-        found.kl_divergence,
+        bounded.kl_divergence,
         MaximumEntropy(suppressed).kl_divergence,
         base.best.kl_divergence if base.best else None,
     )
     # A cube of the published marginals alone, over a domain that tells no more: a release must not carry the data along.
-    domain = _told(table, Collection.of(cube, found.cliques))
-    marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in found.cliques])
-    published = BundleContent(Collection.of(marginals, found.cliques), table.roles, requirements.claims, utility, title)
+    domain = _told(table, Collection.of(cube, bounded.cliques))
+    marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in bounded.cliques])
+    published = BundleContent(
+        Collection.of(marginals, bounded.cliques), table.roles, requirements.claims, utility, title
+    )
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:
             raise NothingPublishableError(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
             )
-    return Release(published, report_html, search=found)
+    return Release(published, report_html, search=bounded)

@@ -157,8 +157,8 @@ class ModelAnalysis(ABC):
         if not all(0 <= p <= 1 for p in probabilities):
             raise InputError("a quantile is asked for with a probability from 0 to 1")
         places = np.searchsorted(np.cumsum(shares) * (1 + 1e-12), probabilities)
-        found = numbers[np.minimum(places, len(numbers) - 1)]
-        return pd.Series(found, index=pd.Index(probabilities, name="probability"), name=attribute)
+        quantiles = numbers[np.minimum(places, len(numbers) - 1)]
+        return pd.Series(quantiles, index=pd.Index(probabilities, name="probability"), name=attribute)
 
     def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
         """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.

@@ -80,22 +80,22 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
     """The cells that can be occupied, counted where the margin is published and expected where not."""
     domain = model.domain
     mask = domain.mask(margin)
-    shown = domain.margin(mask)
+    published = domain.margin(mask)
     cube = model.collection.cube
     if cube.holds(mask):
         table = cube.table(mask)
-        return Cells(shown, dict(zip(table.attributes, table.codes)), table.counts)
-    if domain.size(shown) > CELL_LIMIT and model.collection.is_decomposable:
+        return Cells(published, dict(zip(table.attributes, table.codes)), table.counts)
+    if domain.size(published) > CELL_LIMIT and model.collection.is_decomposable:
         if model.tree.cell_count > CELL_LIMIT:
             raise TooManyCellsError(
                 "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
             )
-        sparse = expected_marginal(model.closed_form, shown)
-        return Cells(shown, sparse.codes, sparse.expected)
-    order = [a for a in domain.attributes if a in shown]
-    dense = model.expected({a: shown[a] for a in order})
+        sparse = expected_marginal(model.closed_form, published)
+        return Cells(published, sparse.codes, sparse.expected)
+    order = [a for a in domain.attributes if a in published]
+    dense = model.expected({a: published[a] for a in order})
     places = np.nonzero(dense)
-    return Cells(shown, dict(zip(order, places)), dense[places])
+    return Cells(published, dict(zip(order, places)), dense[places])
 
 
 def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: Mapping[str, Any]) -> pd.DataFrame:
@@ -116,17 +116,19 @@ def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
     margin = as_margin(model, attributes)
     sharp = True
     cells = cells_of(model, margin)
-    found: CountArray | FloatArray = cells.counts
-    lower: CountArray | FloatArray = found
-    upper: CountArray | FloatArray = found
-    if found.dtype.kind == "f":
+    expected: CountArray | FloatArray = cells.counts
+    lower: CountArray | FloatArray = expected
+    upper: CountArray | FloatArray = expected
+    if expected.dtype.kind == "f":
         order = list(cells.codes)
         bounds = model.frechet_bounds.of_margin({a: cells.margin[a] for a in order})
         places = tuple(cells.codes[a] for a in order)
         lower, upper, sharp = bounds.lower[places], bounds.upper[places], bounds.sharp
-        found = lower if np.array_equal(lower, upper) else np.where(lower == upper, lower, found).astype(np.float64)
+        expected = (
+            lower if np.array_equal(lower, upper) else np.where(lower == upper, lower, expected).astype(np.float64)
+        )
     exact = np.asarray(lower == upper)
-    frame = labelled(model, cells, margin, {"expected": found, "lower": lower, "upper": upper, "exact": exact})
+    frame = labelled(model, cells, margin, {"expected": expected, "lower": lower, "upper": upper, "exact": exact})
     frame.attrs["sharp"] = sharp
     return frame
 
@@ -216,8 +218,8 @@ def odds(model: MarginalModel, first: Where, second: Where, where: Where) -> Odd
 
     boxes = [[part(f, s) for s in (is_second, ~is_second)] for f in (is_first, ~is_first)]
     anything = np.ones_like(is_first), np.ones_like(is_second)
-    known = [part(is_first, anything[1]), part(anything[0], is_second), part(*anything)]
-    rows, columns, total = (_range(box) for box in known)
+    parts = [part(is_first, anything[1]), part(anything[0], is_second), part(*anything)]
+    rows, columns, total = (_range(box) for box in parts)
     lower, upper = odds_ratio_range([[_range(box) for box in row] for row in boxes], rows, columns, total)
     expected = odds_ratio(np.array([[model.expected_in(box) for box in row] for row in boxes]))
     return OddsRatio(expected, lower, upper)

@@ -66,14 +66,16 @@ def refusal_in_words(step: Refinement) -> str:
     if step.culprits == step.classes:
         whose = "the only class" if step.classes == 1 else f"any of the {step.classes} classes"
     reasons = " or ".join(suspect.claim.reason() for suspect in step.suspects)
-    told = f"a part of {whose} has {reasons}"
+    sentence = f"a part of {whose} has {reasons}"
     if step.culprit is not None and step.culprits != step.classes:
-        told += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
+        sentence += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
     if step.publishable is not None:
         expected = 1 - step.publishable
         change = f"{step.publishable:.3g}" if step.publishable >= _TINY else f"{_TINY:g}"
-        told += f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
+        sentence += (
+            f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
+        )
     if step.shift is not None:
         cell = ", ".join(f"{a}={label}" for a, label in step.shift.cell.items())
-        told += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"
-    return told + (f"; {step.note}" if step.note else "")
+        sentence += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"
+    return sentence + (f"; {step.note}" if step.note else "")
