@@ -16,9 +16,16 @@ from typing import Any
 
 import hypothesis
 import pytest
+from click.testing import CliRunner
 from hypothesis import Phase, settings
 
+import marginals
+from marginals.commands.main import main
 from project import NO_DATA, data_folder
+from small_release import write_config
+
+SLOW = 1.0
+"""Seconds from which on a test should be marked slow; with few examples, on a machine that does nothing else."""
 
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
@@ -74,6 +81,30 @@ def shared_vectors() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `marginals demo` fills, of 6,000 people; a test that changes something in it puts it back."""
+    folder = tmp_path_factory.mktemp("work") / "demo"
+    result = CliRunner().invoke(main, ["demo", str(folder), "--rows", "6000"])
+    assert result.exit_code == 0, result.output
+    assert "Published" in result.output
+    assert "times as much" in result.output
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The config of 600 people, with their table beside it."""
+    return write_config(tmp_path_factory.mktemp("people"))
+
+
+@pytest.fixture(scope="session")
+def small_release(small_config: Path) -> marginals.Release:
+    """What the policy of that config publishes."""
+    config = marginals.read_config(small_config)
+    return marginals.publish(config.read_table(), config.policy)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Headless Chromium: playwright's own, or one that is installed on the system."""
@@ -89,7 +120,7 @@ def browser() -> Iterator[Any]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """What was skipped, by reason: nothing is left out unseen."""
+    """What was skipped, by reason: nothing is left out unseen. And in a quick run, what it should not have run."""
     reasons: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", ()):
         _, _, reason = report.longrepr if isinstance(report.longrepr, tuple | list) else ("", 0, str(report.longrepr))
@@ -98,3 +129,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section(f"skipped: {reasons.total()}")
         for reason, number in sorted(reasons.items()):
             terminalreporter.write_line(f"{number:5}  {reason}")
+    if "not slow" in terminalreporter.config.option.markexpr:
+        reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
+        durations = sorted(
+            ((report.duration, report.nodeid) for report in reports if report.duration > SLOW), reverse=True
+        )
+        if durations:
+            terminalreporter.section(f"took more than {SLOW:g} s, and is not marked slow")
+            for duration, name in durations[:10]:
+                terminalreporter.write_line(f"{duration:5.1f}  {name}")

@@ -37,9 +37,9 @@ def spark_session() -> Any:
 
     MARGINALS_SPARK names another master, such as local-cluster[2,1,1024] with workers in processes of their own.
     """
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: make setup EXTRAS=dev,spark")
     if shutil.which("java") is None:
-        pytest.skip("Spark needs Java 17, and there is no java here")
+        pytest.skip("Spark needs Java 17, which is not installed: apt install openjdk-17-jre-headless")
     settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
     return (
         sql.SparkSession.builder.master(os.environ.get("MARGINALS_SPARK", "local[2]"))

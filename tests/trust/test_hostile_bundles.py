@@ -25,7 +25,7 @@ import marginals
 from marginals.bundle.seal import SEAL, seal_of
 from marginals.commands.main import main
 from models.errors import MarginalsError
-from small_release import contents, write_config
+from small_release import contents
 
 Package = dict[str, Any]
 SECONDS = 20
@@ -35,10 +35,9 @@ EXAMPLES = int(os.environ.get("MARGINALS_TRIALS", "60"))
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def whole(tmp_path_factory: pytest.TempPathFactory, small_release: marginals.Release) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("whole")
-    config = marginals.read_config(write_config(folder))
-    marginals.publish(config.read_table(), config.policy).write(folder / "release")
+    small_release.write(folder / "release")
     # Who makes a hostile bundle seals it as well; without a seal what it says is looked at.
     return {path: content for path, content in contents(folder / "release").items() if path != SEAL}
 

@@ -26,10 +26,10 @@ from marginals import BundleError, InputError, Release
 from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key
 from marginals.commands.main import main
 from minisign_programs import Keys, make_keys, write_keys, write_stub
-from small_release import COMMAND, contents, interruptible, marginals_command, write_config
+from small_release import COMMAND, contents, interruptible, marginals_command
 
 SEED = 20260103
-MISSING = "minisign is not installed, or older than 0.10"
+MISSING = "minisign 0.10 or newer is not installed: apt install minisign"
 KeysOf = Callable[[str], Keys]
 
 
@@ -38,14 +38,13 @@ def run(*arguments: object) -> Result:
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_config(tmp_path_factory.mktemp("people"))
+def config(small_config: Path) -> Path:
+    return small_config
 
 
 @pytest.fixture(scope="module")
-def release(config: Path) -> Release:
-    configured = marginals.read_config(config)
-    return marginals.publish(configured.read_table(), configured.policy)
+def release(small_release: Release) -> Release:
+    return small_release
 
 
 @pytest.fixture

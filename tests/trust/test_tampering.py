@@ -11,7 +11,6 @@ import pytest
 import marginals
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.seal import SEAL
-from small_release import write_config
 
 SEED = 20260102
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "30"))
@@ -19,9 +18,8 @@ TRIALS = int(os.environ.get("MARGINALS_TRIALS", "30"))
 
 
 @pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    config = marginals.read_config(write_config(tmp_path))
-    folder = marginals.publish(config.read_table(), config.policy).write(tmp_path / "release").path
+def bundle(tmp_path: Path, small_release: marginals.Release) -> Path:
+    folder = small_release.write(tmp_path / "release").path
     assert folder is not None
     assert marginals.verify(folder).ok
     return folder

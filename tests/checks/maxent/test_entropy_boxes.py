@@ -153,6 +153,7 @@ def test_the_roots_hold_every_combination(drawn: tuple[Collection, str]) -> None
         assert np.all(y <= box.high + 1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_boxes_exclude_what_one_cut_cannot(seed: int) -> None:
     """A hundredth below the worst of 8^4 combinations; brute force agrees, and just above it a case survives."""

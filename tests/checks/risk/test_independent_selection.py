@@ -39,6 +39,7 @@ def loss(
     return float(np.exp(sum(weights[axis] for axis in shown)) / estimate) if estimate else 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.data())
 def test_no_other_choice_of_as_many_attributes_loses_less(data: st.DataObject) -> None:

@@ -55,6 +55,7 @@ def walked(problem: DecisionProblem, objective: Objective, row: int) -> tuple[fl
     return None if best[0] else best
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(), OBJECTIVES)
 def test_both_searches_find_the_best_level_vector_of_each_record(
@@ -74,6 +75,7 @@ def test_both_searches_find_the_best_level_vector_of_each_record(
         assert found.loss == pytest.approx(sum(parts))
 
 
+@pytest.mark.slow
 def test_bounds_save_most_of_the_work() -> None:
     hierarchy = Hierarchy.from_intervals(map(str, range(64)), [2, 4, 8, 16, 32])
     space = RecordSpace(Domain.of(dict.fromkeys("abc", hierarchy)))
@@ -85,6 +87,7 @@ def test_bounds_save_most_of_the_work() -> None:
         assert fast.evaluated < exact.evaluated / 2
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.data())
 def test_k_anonymity_is_the_best_that_a_constant_sensitivity_allows(data: st.DataObject) -> None:
@@ -119,6 +122,7 @@ def test_breaking_k_anonymity_costs_more_than_keeping_it(data: st.DataObject) ->
         assert np.all(loss[~anonymous] > c / k)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(problems())
 def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> None:

@@ -22,6 +22,7 @@ TABLE = ContingencyTable.from_cells(
 )
 
 
+@pytest.mark.slow
 def test_a_tree_learns_what_the_generalized_values_still_tell() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     told = {level: GeneralizedCells.of(TABLE.rolled_up({"age": level, "s": 0})) for level in (0, 1, 2)}

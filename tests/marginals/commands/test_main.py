@@ -19,16 +19,6 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("work") / "demo"
-    result = run("demo", folder, "--rows", 6000)
-    assert result.exit_code == 0, result.output
-    assert "Published" in result.output
-    assert "times as much" in result.output
-    return folder
-
-
 def test_the_demo_publishes_a_release_that_verifies(demo: Path) -> None:
     assert {path.name for path in demo.iterdir()} == {"census.csv", "hierarchies", "release", "release.toml"}
     result = run("verify", demo / "release", "--json")

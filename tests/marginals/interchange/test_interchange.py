@@ -7,11 +7,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
 from marginals import interchange
-from marginals.commands.main import main
 from marginals.config.release_toml import read_hierarchy
 from shape_releases import release_of
 
@@ -24,10 +22,8 @@ def release(request: pytest.FixtureRequest, tmp_path: Path) -> marginals.Release
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("work") / "demo"
-    assert CliRunner().invoke(main, ["demo", str(folder), "--rows", "3000"]).exit_code == 0
-    return folder / "release"
+def bundle(demo: Path) -> Path:
+    return demo / "release"
 
 
 def finest(release: marginals.Release) -> dict[str, int]:
@@ -55,16 +51,16 @@ def read_uai(text: str) -> tuple[list[int], np.ndarray]:
     return sizes, joint
 
 
-def test_a_bundle_is_a_valid_data_package(demo: Path, release: marginals.Release) -> None:
+def test_a_bundle_is_a_valid_data_package(bundle: Path, release: marginals.Release) -> None:
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
-    for folder in (demo, release.path):
+    for folder in (bundle, release.path):
         report = frictionless.Package(str(folder / "datapackage.json")).validate()
         assert report.valid, report.flatten(["type", "message"])
 
 
-def test_a_changed_count_is_noticed_by_frictionless(demo: Path, tmp_path: Path) -> None:
+def test_a_changed_count_is_noticed_by_frictionless(bundle: Path, tmp_path: Path) -> None:
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
-    marginals.open_release(demo).write(tmp_path / "copy")
+    marginals.open_release(bundle).write(tmp_path / "copy")
     file = sorted((tmp_path / "copy" / "marginals").glob("*.csv"))[0]
     file.write_text(file.read_text().replace(",1", ",2", 1))
     assert not frictionless.Package(str(tmp_path / "copy" / "datapackage.json")).validate().valid
@@ -80,6 +76,7 @@ def test_uai_says_the_distribution_as_the_specification_reads_it(release: margin
     np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
 def test_uai_is_read_by_pgmpy(release: marginals.Release, tmp_path: Path) -> None:
     readwrite = pytest.importorskip("pgmpy.readwrite", reason="pgmpy is not installed", exc_type=ImportError)
@@ -96,6 +93,7 @@ def test_uai_is_read_by_pgmpy(release: marginals.Release, tmp_path: Path) -> Non
     np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
 def test_pgmpy_answers_as_we_do(release: marginals.Release) -> None:
     inference = pytest.importorskip("pgmpy.inference", reason="pgmpy is not installed", exc_type=ImportError)
@@ -133,8 +131,8 @@ def test_graphs_are_read_by_networkx(release: marginals.Release, tmp_path: Path)
         assert tree.edges[str(a), str(b)]["separator"] == str(separator)
 
 
-def test_arx_hierarchies_come_back_as_they_were(demo: Path, tmp_path: Path) -> None:
-    release = marginals.open_release(demo)
+def test_arx_hierarchies_come_back_as_they_were(bundle: Path, tmp_path: Path) -> None:
+    release = marginals.open_release(bundle)
     files = interchange.write_arx_hierarchies(release, tmp_path / "hierarchies")
     assert set(files) == set(release.domain.attributes)
     for attribute, file in files.items():
@@ -142,10 +140,10 @@ def test_arx_hierarchies_come_back_as_they_were(demo: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_synthetic_rows_come_back_as_they_were_drawn(demo: Path, tmp_path: Path, suffix: str) -> None:
+def test_synthetic_rows_come_back_as_they_were_drawn(bundle: Path, tmp_path: Path, suffix: str) -> None:
     if suffix == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    release = marginals.open_release(demo)
+    release = marginals.open_release(bundle)
     file = tmp_path / f"rows.{suffix}"
     interchange.write_rows(release, file, 300, seed=5)
     read = pd.read_csv(file, dtype=str) if suffix == "csv" else pd.read_parquet(file)
@@ -153,8 +151,8 @@ def test_synthetic_rows_come_back_as_they_were_drawn(demo: Path, tmp_path: Path,
     assert {path.name for path in tmp_path.iterdir()} == {file.name}, "nothing else is left beside it"
 
 
-def test_what_cannot_be_written_is_refused_before_anything_is(demo: Path, tmp_path: Path) -> None:
-    release = marginals.open_release(demo)
+def test_what_cannot_be_written_is_refused_before_anything_is(bundle: Path, tmp_path: Path) -> None:
+    release = marginals.open_release(bundle)
     with pytest.raises(marginals.InputError, match=r"ends in \.csv or \.parquet, not to rows\.xlsx"):
         interchange.write_rows(release, tmp_path / "rows.xlsx", 3, seed=0)
     (tmp_path / "taken").mkdir()

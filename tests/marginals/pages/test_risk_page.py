@@ -426,6 +426,7 @@ def test_objectives_are_said_in_words() -> None:
     assert "0.25 times utility" in in_words(TradeOff(0.25))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_it_fits_and_reads_well(browser: Any, config: Path, width: int, scheme: str) -> None:

@@ -129,6 +129,7 @@ def test_weights_of_each_person_by_identifier(tmp_path: Path) -> None:
     assert best["impossible"] == 0
 
 
+@pytest.mark.slow
 def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
     config = project(tmp_path, "\n[risk]\nweights = { age = 0.5, illness = 1.0 }\n")
     found = answer(config, "--utility", 3, "--frontier", "--out", tmp_path / "out.csv", "--plot", tmp_path / "f.svg")
@@ -322,6 +323,7 @@ def test_a_dictionary_of_everybody_as_they_are_bounds_more_general_ones(
     assert table["dictionaries"][0]["is_upper_bound"] is bound
 
 
+@pytest.mark.slow
 def test_the_demo_config_has_an_example(tmp_path: Path) -> None:
     assert run("demo", tmp_path / "demo", "--rows", 2000).exit_code == 0
     result = run("risk", tmp_path / "demo" / "release.toml", tmp_path / "demo" / "release")

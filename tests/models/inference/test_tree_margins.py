@@ -99,6 +99,7 @@ def test_what_is_kept_stays_within_its_memory(monkeypatch: pytest.MonkeyPatch) -
         assert sum(array.nbytes for array in kept.arrays.values()) <= 1000
 
 
+@pytest.mark.slow
 def test_the_two_ends_of_a_chain_longer_than_python_can_recurse() -> None:
     """The product of all transition matrices; and Frechet's bounds hold for what is expected."""
     rng, length, rows = np.random.default_rng(0), 1200, 200

@@ -21,6 +21,7 @@ from models.tables.hierarchy import Hierarchy
 from strategies import data_cubes, decomposable_collections, margins
 
 
+@pytest.mark.slow
 def test_bounds_of_millions_of_rows_are_not_rounded_to_what_a_solver_tolerates() -> None:
     """A consistent table of whole numbers has 12,716,158 rows there; a gap of a ten-thousandth hid it."""
     draw = random.Random(815160)

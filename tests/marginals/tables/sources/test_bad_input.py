@@ -154,6 +154,7 @@ def test_without_any_engine_files_are_read_by_pandas(tmp_path: Path, monkeypatch
     )
 
 
+@pytest.mark.slow
 def test_a_frame_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(PEOPLE.to_dict("list"))
@@ -188,6 +189,7 @@ def test_too_little_memory_names_the_setting(tmp_path: Path, monkeypatch: pytest
     assert "data.memory" in said
 
 
+@pytest.mark.slow
 def test_the_memory_limit_of_duckdb_is_kept_and_named() -> None:
     duckdb = pytest.importorskip("duckdb")
     relation = duckdb.connect(config={"memory_limit": "20MB", "max_temp_directory_size": "0B"}).sql(
