@@ -24,8 +24,9 @@ from marginals.commands.main import main
 from project import NO_DATA, data_folder
 from small_release import write_config
 
-SLOW = 1.0
-"""Seconds from which on a test should be marked slow; with few examples, on a machine that does nothing else."""
+SLOW = 2.0
+"""Seconds from which on a test should be marked slow: with all its cases and few examples, on a machine that does nothing
+else."""
 
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
@@ -130,11 +131,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for reason, number in sorted(reasons.items()):
             terminalreporter.write_line(f"{number:5}  {reason}")
     if "not slow" in terminalreporter.config.option.markexpr:
-        reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
-        durations = sorted(
-            ((report.duration, report.nodeid) for report in reports if report.duration > SLOW), reverse=True
-        )
-        if durations:
-            terminalreporter.section(f"took more than {SLOW:g} s, and is not marked slow")
-            for duration, name in durations[:10]:
-                terminalreporter.write_line(f"{duration:5.1f}  {name}")
+        seconds: Counter[str] = Counter()
+        for report in (*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())):
+            seconds[report.nodeid.partition("[")[0]] += report.duration
+        slow = [(name, total) for name, total in seconds.most_common(10) if total > SLOW]
+        if slow:
+            terminalreporter.section(f"took more than {SLOW:g} s with all its cases, and is not marked slow")
+            for name, total in slow:
+                terminalreporter.write_line(f"{total:5.1f}  {name}")

@@ -125,6 +125,7 @@ def test_what_a_script_prints_besides_measurements_is_passed_on(tmp_path: Path) 
     assert remarks(lines)[-1] == f"{odd} FAILED: it ended with status 3"
 
 
+@pytest.mark.slow
 def test_growth_is_drawn_once_for_each_benchmark_and_size(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     (path,) = draw(all_series(growing(1) + growing(2, "other")), tmp_path / "pictures")
@@ -138,6 +139,7 @@ def scripts() -> dict[str, Path]:
     return {name: path for name, path in files.items() if "__main__" in path.read_text() and name != "__main__"}
 
 
+@pytest.mark.slow
 def test_the_command_knows_every_script_and_each_has_help() -> None:
     assert scripts() == {script.name: script.path for script in SCRIPTS}
     helped = """

@@ -74,6 +74,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
     "diversity",
@@ -94,6 +95,7 @@ def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, 
     assert MaxentDiversity(criterion, "s").check(collection, ["s"]).verdict is finding.verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("rows", [30, 90])
 @pytest.mark.parametrize("seed", range(2))

@@ -48,6 +48,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", *ORDER])
 def test_every_example_runs_as_it_stands(
     name: str, workplace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -131,6 +131,7 @@ def test_graphs_are_read_by_networkx(release: marginals.Release, tmp_path: Path)
         assert tree.edges[str(a), str(b)]["separator"] == str(separator)
 
 
+@pytest.mark.slow
 def test_arx_hierarchies_come_back_as_they_were(bundle: Path, tmp_path: Path) -> None:
     release = marginals.open_release(bundle)
     files = interchange.write_arx_hierarchies(release, tmp_path / "hierarchies")

@@ -312,6 +312,7 @@ def test_the_templates_are_package_data() -> None:
     assert {file.name for file in folder.iterdir()} >= {"report.html", "report.css"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_it_fits_reads_well_and_runs_nothing(

@@ -106,6 +106,7 @@ def test_the_census_has_a_header_and_none_without_it() -> None:
     assert looks_like_record(read_back(census.to_csv(index=False, header=False)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(patients().columns))
 def test_hardly_any_record_is_taken_for_a_header(name: str) -> None:
     """Whatever row of the patients comes first; without one of the columns, too."""

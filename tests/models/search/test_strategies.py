@@ -49,6 +49,7 @@ def test_the_result_is_decomposable_allowed_and_shows_what_is_kept(name, problem
     assert found.strategy == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=10)
 @given(problem=any_problem)
@@ -70,6 +71,7 @@ def test_it_is_no_worse_than_forward_search(name, problem):
     assert STRATEGIES[name](problem, never).value <= STRATEGIES["greedy"](problem, never).value + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=20)
 @given(problem=any_problem)
@@ -98,6 +100,7 @@ def test_told_to_stop_it_ends_at_once_with_an_allowed_collection(name, problem, 
     assert found.kl_divergence == pytest.approx(model.kl_divergence, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=8)
 @given(problem=any_problem)

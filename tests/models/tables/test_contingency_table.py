@@ -97,6 +97,7 @@ def test_rolling_up_counts_the_generalized_rows(data):
     assert coarse.total == table.total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attribute_count", "value_count"), LARGE)
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_in_domains_too_large_to_lay_out_equal_counting_by_hand(attribute_count, value_count, seed):

@@ -49,6 +49,7 @@ def published(folder: Path, source: object, engine: str, memory: int | None = No
     return bundle(folder / "out")
 
 
+@pytest.mark.slow
 @ways
 def test_a_made_table(way: str, tmp_path: Path, by_pandas: dict[str, bytes]) -> None:
     source, engine = handed_over(made_table(), way, tmp_path)
@@ -81,6 +82,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", TYPED)
 @pytest.mark.parametrize("way", [w for w in WAYS if "csv" not in w and w not in SLOW])
 def test_values_of_every_type_have_one_text(way: str, column: str, tmp_path: Path) -> None:
@@ -91,6 +93,7 @@ def test_values_of_every_type_have_one_text(way: str, column: str, tmp_path: Pat
     assert sorted(table.counts.counts.tolist()) == [1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", TYPED)
 @pytest.mark.parametrize("way", [w for w in WAYS if "csv" not in w and w not in SLOW])
 def test_null_and_nan_are_missing_and_change_no_other_value(way: str, column: str, tmp_path: Path) -> None:
