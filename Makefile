@@ -6,6 +6,9 @@ EXTRAS ?= dev
 BIN = $(VENV)/bin
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
+# Tests start many Pythons; without bytecode on disk each of them compiles anew what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo setup lint quick test nightly coverage mutants bench docs notebooks release
 
 help:  ## what each of these commands does

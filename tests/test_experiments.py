@@ -24,6 +24,7 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_without_data_one_sentence_says_so(script: str, tmp_path: Path) -> None:
     printed = run(script, tmp_path / "nowhere")

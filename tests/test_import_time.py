@@ -26,6 +26,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(program: str) -> None:
     assert not loaded_by(program) & (HEAVY | {"numpy"})
 
 
+@pytest.mark.slow
 def test_importing_takes_a_small_part_of_importing_pandas() -> None:
     """In time of the processor, the least of three, so that it holds on a busy machine too."""
 

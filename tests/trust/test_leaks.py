@@ -249,6 +249,7 @@ def spoiled() -> dict[str, Callable[[Path, pd.DataFrame], Any]]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", spoiled())
 @pytest.mark.parametrize("command", ["publish", "assess", "anonymize"])
 def test_no_token_reaches_a_message_or_an_exception(name: str, command: str, tmp_path: Path) -> None:

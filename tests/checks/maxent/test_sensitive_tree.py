@@ -129,12 +129,12 @@ def test_a_combination_is_described_by_what_its_margins_say(drawn: Drawn) -> Non
         return
     for combination in list(combined(tree, list(tree.conditional_factors)))[:5]:
         described = tree.describe(combination)
-        assert described["cell"] == tree.cell(combination)
-        assert list(described["cell"]) == [a for a in collection.domain.attributes if a in described["cell"]]
-        for margin, counts in zip(described["margins"], described["counts"]):
+        assert described.cell == tree.cell(combination)
+        assert list(described.cell) == [a for a in collection.domain.attributes if a in described.cell]
+        for margin, counts in zip(described.margins, described.counts):
             table = marginal(collection, margin)
             finer = finest(sensitive_part(collection, sensitive).margins)
-            place = list(cell_of(collection.domain, without(finer, [sensitive]), described["cell"]))
+            place = list(cell_of(collection.domain, without(finer, [sensitive]), described.cell))
             lifts = places_within(collection.domain, without(finer, [sensitive]), without(margin, [sensitive]))
             index: list[object] = [int(axis.ravel()[i]) for axis, i in zip(lifts, place)]
             index[collection.domain.attributes.index(sensitive)] = slice(None)

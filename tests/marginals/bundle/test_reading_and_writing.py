@@ -274,6 +274,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_killing_the_process_while_it_writes_leaves_no_half_bundle(bundle: Path, tmp_path: Path) -> None:
     """SIGKILL at 20 moments: what stands at the target is a whole bundle or nothing, and the next writing cleans up."""
     target, page = tmp_path / "target", tmp_path / "page.html"

@@ -109,6 +109,7 @@ def test_kinds_need_every_value_to_be_a_number() -> None:
         assert kind_of_texts(["1", text]) is Kind.TEXTS
 
 
+@pytest.mark.slow
 def test_long_alternatives_are_no_deep_ones() -> None:
     for word in (" or ", " | "):
         condition = word.join(f"(a == {number})" for number in range(900))

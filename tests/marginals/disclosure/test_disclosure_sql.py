@@ -125,6 +125,7 @@ def test_both_engines_disclose_the_same(
     assert by_duckdb(source, rules, missing) == by_pandas(source, rules, missing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_each_condition_by_both_engines(condition: str | None, tmp_path: Path) -> None:
     source, rules = tmp_path / "table.csv", [DisclosureRule("age", None, condition)]
