@@ -41,7 +41,7 @@ def edit(settings: str) -> None:
     for line in settings.splitlines():
         if "=" in line:
             key = line.partition("=")[0].strip()
-            config, number = re.subn(rf"(?m)^#? ?{key} = .*$", line.partition("  #")[0], config)
+            config, number = re.subn(rf"(?m)^#? ?{key} = .*$", line.partition("  #")[0].rstrip(), config, count=1)
             config = config if number else config.replace("[search]\n", f"[search]\n{line}\n")
     path.write_text(config)
 
