@@ -60,9 +60,10 @@ class NegativeDisclosure(Diversity):
         heads, weighted, theta = [], [], []
         for w in sorted(self.protected):
             others = [s for s in range(values) if s != w and possible[s]]
-            whole = 100 / float(self.percent) - 1
-            # A ratio has no bound where w can vanish; the parts may be anything positive, so it is cut off far above.
-            largest = np.exp(np.clip(bounds.ceiling[others, w], -700, 50))
+            # Exact until here: a percentage just below 100 would be rounded to 100, and nothing would be left.
+            whole = float(100 / self.percent - 1)
+            # The parts may be anything positive: a ratio without a bound is cut off far above, one near 0 far below.
+            largest = np.exp(np.clip(bounds.ceiling[others, w], -300, 50))
             for s, part in zip(others, whole * largest / largest.sum()):
                 heads.append(s)
                 weighted.append(w)
