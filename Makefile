@@ -28,7 +28,7 @@ lint: $(VENV)/.ready  ## format, style, types, floors and wings
 	$(BIN)/lint-imports
 
 quick: $(VENV)/.ready  ## the tests that are not slow, with few examples: under a minute
-	MARGINALS_EXAMPLES=5 $(PYTEST) -q -m "not slow and not data" tests
+	MARGINALS_EXAMPLES=3 $(PYTEST) -q -m "not slow and not data" tests
 
 test: lint  ## lint, then all tests
 	$(PYTEST)

@@ -24,7 +24,7 @@ from marginals.commands.main import main
 from project import NO_DATA, data_folder
 from small_release import write_config
 
-SLOW = 2.0
+SLOW = 1.0
 """Seconds from which on a test should be marked slow: with all its cases and few examples, on a machine that does nothing
 else."""
 

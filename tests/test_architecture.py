@@ -57,6 +57,7 @@ def test_no_module_is_longer_than_one_can_read_at_once(floor: str) -> None:
     assert {path: number for path, number in lines.items() if number > LINES} == {}
 
 
+@pytest.mark.slow
 @every_floor
 def test_no_function_has_more_parameters_than_one_can_remember_without_saying_why(floor: str) -> None:
     many = {

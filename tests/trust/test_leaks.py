@@ -96,6 +96,7 @@ def tokens_in(content: bytes | str, frame: pd.DataFrame) -> set[str]:
     return set(TOKEN.findall(text)) | {pay for pay in frame["pay"] if pay in text}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", ['domain = "declared"', 'domain = "observed"'])
 def test_no_token_reaches_the_bundle_or_what_is_said(
     domain: str, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -112,6 +112,7 @@ def test_the_same_key_and_release_give_the_same_bytes_which_tell_no_time_and_no_
     assert without == contents(release.write(tmp_path / "three").path or tmp_path)
 
 
+@pytest.mark.slow
 def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: KeysOf, tmp_path: Path) -> None:
     ours, rng = keys("ours"), random.Random(SEED)
     release.write(tmp_path / "release", sign=ours.secret)
@@ -169,6 +170,7 @@ def test_who_gives_no_key_is_told_that_the_signature_was_not_checked(
     assert "signed" not in run("verify", tmp_path / "unsigned").stdout
 
 
+@pytest.mark.slow
 def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys: KeysOf, tmp_path: Path) -> None:
     ours, theirs = keys("ours"), keys("theirs")
     for name, sign in (("one", ours.secret), ("two", ours.secret), ("three", theirs.secret), ("four", None)):
@@ -200,6 +202,7 @@ def test_a_signed_bundle_keeps_its_report_unless_it_is_signed_again(
     assert contents(folder) == before, "this signs what was not signed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allowed", range(6))
 def test_putting_a_report_that_fails_midway_never_leaves_a_signature_that_does_not_fit(
     release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
@@ -243,6 +246,7 @@ def test_minisign_is_called_with_these_arguments_only(release: Release, stub: Pa
     assert not apart.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "told"), [("1", "exit status 1"), ("2", "status 2"), ("rubbish", "not a signature")])
 def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
     config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, told: str

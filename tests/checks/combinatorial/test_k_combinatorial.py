@@ -103,6 +103,7 @@ def test_a_vector_gives_way_only_to_a_smaller_one_of_its_own_block_and_support()
     assert _minimal_of_equal_support(vectors, np.array([0, 0, 0, 0, 1])).tolist() == [0, 1, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_stars_that_show_the_sensitive_attribute_at_three_levels(seed: int) -> None:
     """More cliques and levels than Hypothesis draws often: what nests, and what siblings rule out, counts here."""
@@ -210,6 +211,7 @@ def test_a_cell_that_cannot_be_filled_at_all_is_no_finding() -> None:
     assert k_combinatorial(collection, ["s"], 6).holds
 
 
+@pytest.mark.slow
 def test_the_oracle_finds_what_enumerating_all_tables_finds() -> None:
     """Every nonnegative 2 x 2 x 2 table with the margins {a, s}, {b, s} of a given one."""
     domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})

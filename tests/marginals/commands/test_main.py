@@ -19,6 +19,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_the_demo_publishes_a_release_that_verifies(demo: Path) -> None:
     assert {path.name for path in demo.iterdir()} == {"census.csv", "hierarchies", "release", "release.toml"}
     result = run("verify", demo / "release", "--json")
@@ -40,6 +41,7 @@ def test_the_demo_refuses_a_folder_with_things_in_it(demo: Path) -> None:
     assert "not empty" in result.stderr
 
 
+@pytest.mark.slow
 def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None:
     result = run("publish", demo / "release.toml", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0
@@ -66,6 +68,7 @@ def test_anonymize_says_what_the_contract_says(demo: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_assess_says_what_the_contract_says(demo: Path) -> None:
     result = run("assess", demo / "release.toml", "--json")
     assert result.exit_code == 1, "the raw table does not satisfy the policy"
@@ -81,6 +84,7 @@ def test_assess_says_what_the_contract_says(demo: Path) -> None:
     assert json.loads(result.stdout)["k_anonymity"] >= 10
 
 
+@pytest.mark.slow
 def test_assess_never_shows_a_value_of_the_table(demo: Path) -> None:
     """The table is not published, so not even its worst class may be shown by its values."""
     text = run("assess", demo / "release.toml").stdout + run("assess", demo / "release.toml", "--json").stdout
@@ -89,6 +93,7 @@ def test_assess_never_shows_a_value_of_the_table(demo: Path) -> None:
             assert value not in text or value == "?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", ["age", "age=x", "=1", "diagnosis=0", "age=9"])
 def test_assess_refuses_levels_it_cannot_read(demo: Path, levels: str) -> None:
     result = run("assess", demo / "release.toml", "--levels", levels)
@@ -96,6 +101,7 @@ def test_assess_refuses_levels_it_cannot_read(demo: Path, levels: str) -> None:
     assert result.stderr.startswith("Error: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sweep", "hilbert"])
 def test_anonymize_recodes_locally(demo: Path, tmp_path: Path, method: str) -> None:
     config = (demo / "release.toml").read_text().replace("recursive:3,4", "functional:0.4,4")
@@ -115,6 +121,7 @@ def test_local_methods_need_a_functional_diversity(demo: Path) -> None:
         assert run("anonymize", demo / "release.toml", *arguments).exit_code == 2
 
 
+@pytest.mark.slow
 def test_suppression_finds_finer_tables(demo: Path) -> None:
     def best(*more: str) -> dict[str, float]:
         minimal = json.loads(run("anonymize", demo / "k.toml", "--json", *more).stdout)["minimal"]
@@ -285,6 +292,7 @@ def test_no_release_is_no_query_and_no_sample(tmp_path: Path) -> None:
         assert run(*command).exit_code == 2
 
 
+@pytest.mark.slow
 def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     result = run("attack", demo / "release", "--truth", demo / "release.toml", "--json")
     assert result.exit_code == 0
@@ -303,6 +311,7 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     assert "guessed" not in words
 
 
+@pytest.mark.slow
 def test_attack_wraps_its_lines_on_a_terminal_only(demo: Path) -> None:
     pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
     plain = run("attack", demo / "release").output
@@ -329,6 +338,7 @@ def test_attack_wraps_its_lines_on_a_terminal_only(demo: Path) -> None:
     assert " ".join(lines).split() == plain.split()
 
 
+@pytest.mark.slow
 def test_assess_says_once_from_where_on_no_c_will_do(demo: Path) -> None:
     shown = run("assess", demo / "release.toml").stdout
     assert shown.count("no c will do") == 1
@@ -338,6 +348,7 @@ def test_assess_says_once_from_where_on_no_c_will_do(demo: Path) -> None:
     assert "no c will do" not in run("assess", demo / "release.toml", "--levels", coarse).stdout
 
 
+@pytest.mark.slow
 def test_attack_refuses_the_truth_of_another_table(demo: Path, tmp_path: Path) -> None:
     assert run("demo", tmp_path / "other", "--rows", 6000, "--seed", 1).exit_code == 0
     result = run("attack", demo / "release", "--truth", tmp_path / "other" / "release.toml")

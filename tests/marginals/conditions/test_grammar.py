@@ -94,6 +94,7 @@ def test_two_spellings_of_a_condition_select_the_same_rows(
         assert "meets all" not in str(error) or not any(chosen)  # noqa: PT017
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "rule"),
     [

@@ -109,6 +109,7 @@ def by_duckdb(source: Path, rules: list[DisclosureRule], missing: tuple[str, ...
     return sorted(map(tuple, found.to_numpy()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [("",), MISSING])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -304,6 +305,7 @@ condition = "`marital status` == ''"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_command_gives_the_same_by_either_engine(ending: str, tmp_path: Path) -> None:
     """Of a folder of files, where an empty text is a value because the config does not call it missing."""

@@ -70,6 +70,7 @@ MADE_FROM_THE_TABLE = [
 MADE_FROM_THE_RELEASE = [("report", "rel", "-o"), ("sample", "rel", "-o")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*MADE_FROM_THE_TABLE, *MADE_FROM_THE_RELEASE])
 def test_what_is_there_is_replaced_only_when_asked(
     folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]

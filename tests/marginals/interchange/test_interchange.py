@@ -51,6 +51,7 @@ def read_uai(text: str) -> tuple[list[int], np.ndarray]:
     return sizes, joint
 
 
+@pytest.mark.slow
 def test_a_bundle_is_a_valid_data_package(bundle: Path, release: marginals.Release) -> None:
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
     for folder in (bundle, release.path):
@@ -58,6 +59,7 @@ def test_a_bundle_is_a_valid_data_package(bundle: Path, release: marginals.Relea
         assert report.valid, report.flatten(["type", "message"])
 
 
+@pytest.mark.slow
 def test_a_changed_count_is_noticed_by_frictionless(bundle: Path, tmp_path: Path) -> None:
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
     marginals.open_release(bundle).write(tmp_path / "copy")

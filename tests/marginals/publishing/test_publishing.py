@@ -85,6 +85,7 @@ def shows(release: Release, margin: dict[str, int]) -> bool:
     return any(not wanted & ~release.domain.mask(shown) for shown in release.margins)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_strategy_publishes_what_verifies(publish: Callable[..., Result], tmp_path: Path, name: str) -> None:
     result = publish(f'strategy = "{name}"\ntime_limit = 0.5\nseed = 1')
@@ -110,6 +111,7 @@ def test_no_strategy_is_better_than_the_exact_one_and_no_bound_above_it(table: T
         assert found.bound <= best.search.kl_divergence + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, strategy: str) -> None:
     wanted, unwanted = {"town": 1, "sex": 0}, {"age": 1, "sex": 0}
@@ -192,6 +194,7 @@ def test_a_release_that_was_opened_has_an_empty_trace(table: Table, tmp_path: Pa
     assert list(opened.trace().columns) == ["move", "before", "after", "refused"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "named"),
     [
@@ -228,6 +231,7 @@ def test_a_key_that_makes_no_sense_exits_2_and_is_named(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
@@ -276,6 +280,7 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> tuple[Table, Policy]:
     return config.read_table(), config.policy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_search_ends_at_the_time_limit(
     census: tuple[Table, Policy], strategy: str, monkeypatch: pytest.MonkeyPatch
@@ -299,6 +304,7 @@ def test_every_search_ends_at_the_time_limit(
     assert shows(release, {**base.levels, "diagnosis": 0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verdict", [Verdict.FAILS, Verdict.UNDECIDED])
 def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older_bundle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: Verdict

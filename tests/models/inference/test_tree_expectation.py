@@ -66,6 +66,7 @@ def test_decomposable_collections(collection: Collection, data: st.DataObject) -
     check(collection, levels, np.random.default_rng(data.draw(st.integers(0, 99))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape(shape: str) -> None:
     cube = shape_cube()

@@ -38,12 +38,14 @@ def traps(number):
             yield problem, best.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [anneal, genetic])
 def test_most_traps_of_greedy_search_are_left(strategy):
     better = [strategy(problem, never).value < forward(problem, never).value - 1e-6 for problem, _ in traps(8)]
     assert sum(better) >= 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [anneal, genetic])
 def test_the_same_seed_has_the_same_result_and_others_may_differ(strategy):
     (problem, _), *_ = traps(1)

@@ -39,6 +39,7 @@ def assert_is_allowed(problem, cliques):
     assert is_finer(cliques, problem.kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=25)
 @given(problem=any_problem)
@@ -87,6 +88,7 @@ def test_the_gap_is_honest(name, problem):
     assert not found.optimal or found.value <= best + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=20)
 @given(problem=any_problem, turns=st.integers(0, 25))
@@ -109,6 +111,7 @@ def test_the_same_problem_has_the_same_result(name, problem):
     assert STRATEGIES[name](problem, never) == STRATEGIES[name](again, never)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=20)
 @given(problem=any_problem)

@@ -208,6 +208,7 @@ def test_groups_that_are_too_many_are_left_to_others_where_published_values_hold
             assert diversity.violations(RatioBounds(ratios, ratios)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_the_dual_of_the_entropy_is_the_largest_sum_of_its_terms(seed: int) -> None:
     """For any multipliers; each term on a fine grid of its interval."""

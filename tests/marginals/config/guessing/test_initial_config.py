@@ -93,6 +93,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
+@pytest.mark.slow
 @given(frame=tables())
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_the_config_is_accepted_as_it_is(tmp_path_factory: pytest.TempPathFactory, frame: pd.DataFrame) -> None:
@@ -214,6 +215,7 @@ def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
         marginals.read_table(tmp_path / "t.parquet", {"lists": "sensitive"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spelled", "expected"),
     [
@@ -259,6 +261,7 @@ def test_dates_that_begin_with_the_year_are_cut_whatever_stands_between() -> Non
         assert guess(column("born", [f"19{10 + n}{sign}11{sign}12" for n in range(60)])).prefixes == (7, 4)
 
 
+@pytest.mark.slow
 def test_a_german_table_is_published_as_guessed(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(
