@@ -15,17 +15,21 @@ from numpy.typing import NDArray
 from checks.risk.errors import DisclosureRuleError
 from checks.risk.record import Records
 from models.arrays import BoolArray, IndexArray, read_only
+from models.checked_arrays import whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Disclosure:
-    """What is disclosed of some records. levels: at least that of each original value, shape (records, attributes)."""
+    """What is disclosed of some records. levels: at least that of each original value, shape (records, attributes).
+
+    Raises DomainMismatchError for levels that are no whole numbers, DisclosureRuleError for others that do not fit.
+    """
 
     originals: Records
     levels: IndexArray
 
     def __post_init__(self) -> None:
-        levels = np.array(self.levels, dtype=np.intp)
+        levels = whole_numbers(self.levels, "levels").astype(np.intp)
         if levels.shape != self.originals.nodes.shape or np.any(levels > self.originals.space.heights):
             raise DisclosureRuleError("a disclosure needs a level for each value of each record, none above that of *")
         object.__setattr__(self, "levels", read_only(np.maximum(levels, self.originals.levels)))

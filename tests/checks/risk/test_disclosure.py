@@ -82,6 +82,8 @@ def test_rules_that_do_not_fit_are_refused() -> None:
             generalize(start, "a", np.array([True, True]), level)
     with pytest.raises(DisclosureRuleError):
         Disclosure(start.originals, np.array([[2], [0]]))
+    with pytest.raises(DomainMismatchError, match=r"levels must be whole numbers, got 0\.5"):
+        Disclosure(start.originals, np.array([[0.5], [0]]))
 
 
 @given(st.data())

@@ -164,35 +164,35 @@ def test_the_page_of_a_table_worked_by_hand(worked: Path) -> None:
     voters, club = (2 / 3 + 1 + 3 + 4 * 3 / 4) / 8, (1 + 1 + 3 + 5 * 3 / 2) / 8
     assert page.texts("li", class_="tile") == [
         f"{0.25 * voters + 0.75 * club:.4g} risk (mean loss)",
-        f"{club:.4g} risk before the worst dictionary",
-        "3 of 8 whom one entry fits",
+        f"{club:.4g} risk if attackers hold the worst dictionary",
+        "3 of 8 people fit exactly one entry",
         "2.75 of 5 steps of utility",
     ]
-    assert page.rows("What attackers may hold") == [
+    assert page.rows("The dictionaries: what attackers know") == [
         ["voters.csv", "8", "age, town", "0.25"],
         ["club.csv", "3", "town", "0.75"],
     ]
     assert page.rows("Weights of values") == [["town", "1 0"], ["illness", "2 0"]]
-    assert page.header("By dictionary") == [
-        *("Dictionary", "Risk", "Largest loss", "Found, mean", "One fits", "Their own", "Fewest that fit", "A bound"),
+    assert page.header("The risk by dictionary") == [
+        *("Dictionary", "Risk", "Largest loss", "Found, mean", "One entry", "Their own", "Fewest that fit", "Bound"),
     ]
-    assert page.rows("By dictionary") == [
+    assert page.rows("The risk by dictionary") == [
         ["voters.csv", f"{voters:.4g}", "3", "37.50 %", "1", "1", "1", "yes"],
         ["club.csv", f"{club:.4g}", "3", "68.75 %", "3", "\N{EN DASH}", "1", "no"],
     ]
     # Expected: 5/6 twice, 21/16 four times, 15/8, 5/2.
-    assert page.rows("Loss that so many") == [["90 %", "2.5"], ["99 %", "2.5"], ["everybody", "2.5"]]
-    assert page.header("Loss that so many") == ["half of the people", "1.312"]
+    assert page.rows("The largest loss among") == [["90 %", "2.5"], ["99 %", "2.5"], ["everybody", "2.5"]]
+    assert page.header("The largest loss among") == ["half of the people", "1.312"]
     empty = [[name, "0", ""] for name in ("5-9", "10-19", "20-99", "100 or more")]
-    fit = "People by how many entries of "
+    fit = "People by the number of entries of "
     assert page.rows(fit + "voters.csv") == [["none", "0", ""], ["1", "1", ""], ["2-4", "7", ""], *empty]
     assert page.rows(fit + "club.csv") == [["none", "0", ""], ["1", "3", ""], ["2-4", "5", ""], *empty]
-    assert page.rows("Rules of the config. Their") == [["age", "2 of 3", "8"], ["illness", "hidden", "2"]]
+    assert page.rows("The rules of the config, without") == [["age", "2 of 3", "8"], ["illness", "hidden", "2"]]
     assert page.rows("age") == [["0", "0", ""], ["1", "0", ""], ["2", "8", ""], ["*", "0", ""]]
     assert page.rows("illness") == [["0", "6", ""], ["*", "2", ""]]
     text = text_of((worked.parent / "risk.html").read_bytes())
-    assert "No choice of levels lies below the line" in text
-    assert "Probabilities and losses take each person to be among the entries" in text
+    assert "No choice lies below the line" in text
+    assert "Probabilities and losses assume that each person is one of the entries" in text
     assert "linkage" not in text
 
 
@@ -217,12 +217,12 @@ def test_with_a_choice_the_page_is_about_the_choice(worked: Path) -> None:
     utility = (widths + (shown["town"] != "*") + (shown["illness"] != "*")).mean()
     assert page.texts("li", class_="tile") == [
         f"{risk:.4g} risk (mean loss)",
-        f"{losses.mean(axis=1).max():.4g} risk before the worst dictionary",
-        f"{(counts == 1).sum(axis=1).max()} of 8 whom one entry fits",
+        f"{losses.mean(axis=1).max():.4g} risk if attackers hold the worst dictionary",
+        f"{(counts == 1).sum(axis=1).max()} of 8 people fit exactly one entry",
         f"{utility:.4g} of 5 steps of utility",
     ]
     found = 100 * (1 / counts).mean(axis=1)
-    assert [[row[i] for i in (0, 1, 2, 3, 4, 6, 7)] for row in page.rows("By dictionary")] == [
+    assert [[row[i] for i in (0, 1, 2, 3, 4, 6, 7)] for row in page.rows("The risk by dictionary")] == [
         [
             name,
             f"{losses[i].mean():.4g}",
@@ -235,18 +235,18 @@ def test_with_a_choice_the_page_is_about_the_choice(worked: Path) -> None:
         for i, (name, bound) in enumerate((("voters.csv", "yes"), ("club.csv", "no")))
     ]
     for i, name in enumerate(("voters.csv", "club.csv")):
-        numbers = [int(row[1]) for row in page.rows(f"People by how many entries of {name}")]
+        numbers = [int(row[1]) for row in page.rows(f"People by the number of entries of {name}")]
         assert numbers[:4] == [np.isin(counts[i], fits).sum() for fits in ([0], [1], [2, 3, 4], range(5, 10))]
     assert [int(row[1]) for row in page.rows("age")] == [(widths == steps).sum() for steps in (3, 2, 1, 0)]
     for name in ("town", "illness"):
         hidden = int((shown[name] == "*").sum())
         assert [row[1] for row in page.rows(name)] == [str(8 - hidden), str(hidden)]
     assert page.rows("illness") != unchosen.rows("illness")
-    assert page.rows("Rules of the config, which the choice leaves aside. Their") == unchosen.rows(
-        "Rules of the config"
+    assert page.rows("The rules of the config (the choice above does not use them), without") == unchosen.rows(
+        "The rules of the config"
     )
     assert any(
-        "Without the choice the table has a risk of 1.411 at a mean utility of 2.75." in p for p in page.texts("p")
+        "If nothing is chosen, the table has a risk of 1.411 at a mean utility of 2.75." in p for p in page.texts("p")
     )
     assert "cannot be disclosed so" not in text
 
@@ -255,7 +255,7 @@ def test_who_cannot_be_disclosed_so_is_counted(worked: Path) -> None:
     """Suppressed, a person is one of 8 voters and of 3 in the club: found with 0.25/8 + 0.75/3 = 0.28."""
     worked.write_text(WORKED.replace("weights =", "# weights ="))
     text = text_of(written(worked, "--loss", 0.25))
-    assert "8 records cannot be disclosed so; they are suppressed." in text
+    assert "8 records have no levels that satisfy this; they are suppressed." in text
     page = Page((worked.parent / "risk.html").read_bytes())
     assert page.texts("li", class_="tile")[0] == "0.2812 risk (mean loss)"
     assert [line[1] for line in page.rows("age")] == ["0", "0", "0", "8"]
@@ -277,11 +277,9 @@ def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> 
 def test_similar_values_and_their_threshold_are_named(worked: Path) -> None:
     worked.write_text(WORKED.replace("prior =", 'similar = ["town"]\nthreshold = 0.93\nprior ='))
     page = Page(written(worked))
-    assert "In town values also fit when they are alike, with a Jaro similarity of at least 0.93." in " ".join(
-        page.texts("dd")
-    )
-    assert [row[-1] for row in page.rows("By dictionary")] == ["no", "no"]
-    assert "Their own" not in page.header("By dictionary")
+    assert "In town two values also fit when their Jaro similarity is at least 0.93." in " ".join(page.texts("dd"))
+    assert [row[-1] for row in page.rows("The risk by dictionary")] == ["no", "no"]
+    assert "Their own" not in page.header("The risk by dictionary")
 
 
 def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(config: Path) -> None:
@@ -292,16 +290,16 @@ def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(con
         linked = table.linked.mean(axis=1)
         assert page.texts("li", class_="tile")[:3] == [
             f"{linked @ [0.25, 0.75]:.4g} risk with linkage (mean loss)",
-            f"{linked.max():.4g} risk with linkage before the worst dictionary",
+            f"{linked.max():.4g} risk with linkage, if attackers hold the worst dictionary",
             f"{table.losses.mean(axis=1) @ [0.25, 0.75]:.4g} risk without linkage",
         ]
-        assert [row[1:3] for row in page.rows("By dictionary")] == [
+        assert [row[1:3] for row in page.rows("The risk by dictionary")] == [
             [f"{without:.4g}", f"{after:.4g}"] for without, after in zip(table.losses.mean(axis=1), linked)
         ]
-        assert page.header("By dictionary")[-1] == "A bound without linkage"
+        assert page.header("The risk by dictionary")[-1] == "Bound without linkage"
         text = text_of((config.parent / "risk.html").read_bytes())
-        assert "All of it is without linkage, which may do more harm at any utility." in text
-        assert ("The choice leaves linkage aside; with linkage the risk" in text) is bool(arguments)
+        assert "All of this is without linkage; with linkage the risk may be larger." in text
+        assert ("The choice does not consider linkage. With linkage the risk" in text) is bool(arguments)
 
 
 def test_the_page_lists_releases_as_they_are(worked: Path) -> None:
@@ -352,8 +350,8 @@ def test_what_there_is_not_is_said(config: Path) -> None:
     text = text_of(written(config))
     assert "There is no frontier: risk.similar" in text
     assert "40 people have an infinite loss" in text
-    assert "None was compared" in text
-    assert "Nothing was chosen" in text
+    assert "No release was compared" in text
+    assert "No levels were chosen" in text
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing(config: Path) -> None:
