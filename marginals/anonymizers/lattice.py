@@ -23,6 +23,7 @@ from models.arrays import BoolArray
 from models.graphs.collection import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.class_size_measures import average_class_size, classification_metric, discernibility
+from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 from models.tables.generalized_cells import GeneralizedCells, nodes_of
@@ -56,9 +57,9 @@ class SingleTable:
     """One generalized table with its measures of utility.
 
     levels: of the quasi-identifiers, `*` included. suppressed: rows shown with all of them at `*`, because their class
-    fails. discernibility: such a row costs as many as there are in all. classification_metric: rows whose first sensitive
-    value is not the most frequent of their class, and suppressed ones (Iyengar 2002); None without a sensitive attribute.
-    information_utility: `um` of TZ09 Def. 5.
+    fails; together they are one class more, which satisfies the requirements. discernibility: such a row costs as many as
+    there are in all. classification_metric: rows whose first sensitive value is not the most frequent of their class, and
+    suppressed ones (Iyengar 2002); None without a sensitive attribute. information_utility: `um` of TZ09 Def. 5.
     """
 
     levels: Margin
@@ -155,12 +156,16 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
     when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
     """
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
+    return _failing(cube.table(mask), classes, requirements)
+
+
+def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: Requirements) -> BoolArray:
+    """Which classes of a table fail. classes: the table without its sensitive attributes. Shape (classes,)."""
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.k_link is not None:
         fails |= classes.counts < requirements.k_link
     if requirements.diversity is None:
         return fails
-    table = cube.table(mask)
     for attribute in requirements.sensitive:
         parts = equivalence_classes(table, attribute)
         bad = ~satisfies(requirements.diversity, parts.counts)
@@ -170,16 +175,34 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
 
 
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
-    """Whether one table satisfies k-link as k-anonymity and the diversity, with at most `spare` rows suppressed."""
-    public = nonsensitive_part(cube.domain, mask, requirements.sensitive)
+    """Whether one table satisfies k-link as k-anonymity and the diversity, with at most `spare` rows suppressed.
+
+    Rows of failing classes are suppressed: shown with `*` in every quasi-identifier. They look alike, so they are a class
+    as well, and it must satisfy the same.
+    """
     if not spare:
         if requirements.k_link is not None:
-            sizes = cube.counts(public)
+            sizes = cube.counts(nonsensitive_part(cube.domain, mask, requirements.sensitive))
             if len(sizes) and sizes.min() < requirements.k_link:
                 return False
         if requirements.diversity is None:
             return True
-    return int(cube.table(public).counts[failing_classes(cube, mask, requirements)].sum()) <= spare
+    suppressed = _suppressed(cube, mask, requirements)
+    if not suppressed.total:
+        return True
+    if suppressed.total > spare:
+        return False
+    return not _failing(suppressed, suppressed.rolled_up({}), requirements).any()
+
+
+def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> ContingencyTable:
+    """The rows of failing classes as they are shown: counted by their sensitive values alone."""
+    table = cube.table(mask)
+    classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
+    rows = _failing(table, classes, requirements)[table.positions_in(classes)]
+    shown = {a: level for a, level in table.margin.items() if a in requirements.sensitive}
+    codes = {a: column[rows] for a, column in zip(table.attributes, table.codes) if a in shown}
+    return ContingencyTable.from_cells(cube.domain, shown, codes, table.counts[rows])
 
 
 class _Lattice:
@@ -237,8 +260,9 @@ def minimal_tables(
     """All minimal full-domain generalizations of `attributes` that satisfy the requirements, each with its utility.
 
     Exact: the result is that of looking at every node. k_combinatorial is not asked, in one table k_link implies it.
-    suppression: share of the rows that may be suppressed because their class fails. With it, diversity is not monotone
-    any more, and every node is looked at.
+    suppression: share of the rows that may be suppressed because their class fails; those suppressed must be a class that
+    satisfies the requirements (`table_satisfies`). With it the requirements are not monotone: a coarser table may leave
+    too few rows for that class, and its nodes are looked at one by one.
     """
     lattice = _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
     sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
@@ -248,19 +272,36 @@ def minimal_tables(
         mask = cube.domain.mask(dict(zip(attributes, node))) | sensitive
         return table_satisfies(cube, mask, requirements, spare)
 
-    is_monotone = not spare or requirements.diversity is None
-    evaluated = (_settle_all if is_monotone else _look_at_all)(lattice, passes, progress)
+    def within_spare(node: Node) -> bool:
+        classes = cube.counts(cube.domain.mask(dict(zip(attributes, node))))
+        return int(classes[classes < (requirements.k_link or 1)].sum()) <= spare
+
+    if not spare:
+        evaluated = _settle_all(lattice, passes, progress)
+    else:
+        # How many rows k-anonymity alone suppresses is monotone, so it tells which nodes need not be looked at.
+        _settle_all(lattice, within_spare, _no_progress)
+        evaluated = _look_at_candidates(lattice, passes, progress)
     levels = (dict(zip(attributes, node)) for node in lattice.minimal())
     found = [single_table(cube, node, requirements) for node in levels]
     found.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
     return LatticeResult(lattice.passes.size, evaluated, tuple(found))
 
 
-def _look_at_all(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
-    for done, node in enumerate(np.ndindex(*lattice.passes.shape), 1):
-        lattice.passes[node] = passes(node)
-        progress(done, lattice.passes.size)
-    return lattice.passes.size
+def _look_at_candidates(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
+    """Ask about the candidates, finer ones first; what is coarser than one that passes is not minimal, and not asked.
+
+    The candidates are the nodes that pass; those that do not turn out to are taken back.
+    """
+    candidates, lattice.passes = lattice.passes, np.zeros_like(lattice.passes)
+    evaluated = 0
+    for done, node in enumerate(np.ndindex(*candidates.shape), 1):
+        if candidates[node] and not lattice.passes[node]:
+            evaluated += 1
+            if passes(node):
+                lattice.settle(node, True)
+        progress(done, candidates.size)
+    return evaluated
 
 
 def _settle_all(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:

@@ -61,7 +61,8 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
     "--suppression",
     type=click.FloatRange(0, 1),
     default=0.0,
-    help="Largest share of rows that may be suppressed (lattice only).",
+    help="Largest share of rows that may be suppressed: shown with '*' in every quasi-identifier, together one class that "
+    "satisfies the policy too (lattice only).",
 )
 @output("--out", help="CSV file for the table (sweep and hilbert only).")
 @JSON

@@ -37,7 +37,8 @@ def anonymize(
 ) -> LatticeResult:
     """All minimal single tables that satisfy a policy, best KL divergence first.
 
-    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead.
+    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they are a class,
+    which satisfies the policy too.
 
     >>> from marginals.example import table
     >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]

@@ -63,9 +63,11 @@ def single_table_lines(result: "LatticeResult") -> Iterator[str]:
     yield f"{len(result.minimal)} minimal tables among {result.nodes}, best first:"
     for table in result.minimal:
         levels = ", ".join(f"{attribute} {level}" for attribute, level in table.levels.items())
+        suppressed = f", {table.suppressed} rows suppressed, one class more" if table.suppressed else ""
         yield (
             f"  levels {levels or '(none)'}: KL divergence {table.kl_divergence:.4f}, {table.classes} classes of "
             f"{table.average_class_size:.1f} rows on average, height {table.height}, discernibility {table.discernibility}"
+            f"{suppressed}"
         )
 
 
