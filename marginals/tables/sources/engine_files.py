@@ -13,6 +13,7 @@ from weakref import finalize
 
 from marginals.errors import InputError
 from marginals.tables.sources.arrow_table import texts_of
+from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.files import CsvFiles, ParquetFiles
 from marginals.tables.sources.narwhals_frame import LazyFrame
 from marginals.tables.sources.refusal import engine_refusals, require, too_little_memory
@@ -195,9 +196,12 @@ def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputEr
     if isinstance(error, duckdb.OutOfMemoryException):
         return too_little_memory(files.name)
     complaint = str(error)
-    name = next((path.name for path in files.paths if str(path) in complaint), files.name)
+    path = next((path for path in files.paths if str(path) in complaint), None)
+    name = files.name if path is None else path.name
     if "unicode" in complaint or "utf-8" in complaint:
         return InputError(f"{name} is not in UTF-8; convert it first")
+    if path is not None and isinstance(files, CsvFiles) and (broken := broken_row(path, files.separator)):
+        return broken
     line = re.search(r"Line: (\d+)", complaint)
     where = f"line {line[1]} of {name}" if line else name
     return InputError(
@@ -217,6 +221,11 @@ def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> LazyFr
     from pyspark.sql import SparkSession
 
     files.check(columns)
+    if isinstance(files, CsvFiles):
+        # Spark takes a quoted field to end where its file ends.
+        for path in files.paths:
+            if broken := broken_row(path, files.separator):
+                raise broken
     try:
         session = SparkSession.builder.appName("marginals").getOrCreate()
     except (PySparkException, OSError):

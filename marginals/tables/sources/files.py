@@ -13,6 +13,7 @@ import pandas as pd
 
 from marginals.errors import InputError
 from marginals.tables.sources.arrow_table import counted, decoded, distinct_rows_of, texts_of
+from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.distinct_rows import DistinctRows, merged
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import require, too_little_memory
@@ -132,7 +133,7 @@ class CsvFiles:
 
     def first_rows(self, count: int) -> pd.DataFrame:
         """Rows at the beginning of the first file, at most so many."""
-        return next(_chunks(self.paths[0], self.separator, count)).head(count)
+        return next(_unchecked_chunks(self.paths[0], self.separator, count)).head(count)
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """The distinct rows of some columns."""
@@ -262,11 +263,23 @@ def _line(path: Path, separator: str, number: int) -> list[str]:
     return [str(field) for field in line.iloc[0]]
 
 
-def _chunks(path: Path, separator: str, rows: int = _CHUNK) -> Iterator[pd.DataFrame]:
-    """The file in pieces. Raises InputError for rows that are longer than the header."""
+def _chunks(path: Path, separator: str) -> Iterator[pd.DataFrame]:
+    """The file in pieces. Raises InputError for rows that are shorter or longer than the header."""
+    is_whole = False
+    for chunk in _unchecked_chunks(path, separator, _CHUNK):
+        if not is_whole and "" in set(chunk.iloc[:, -1]):
+            # pandas fills a short row up with empty texts.
+            if broken := broken_row(path, separator):
+                raise broken
+            is_whole = True
+        yield chunk
+
+
+def _unchecked_chunks(path: Path, separator: str, rows: int) -> Iterator[pd.DataFrame]:
+    """The file in pieces, short rows filled up. Raises InputError for rows that are longer than the header."""
     header = _header(path, separator)
     with (
-        _refusals(path),
+        _refusals(path, separator),
         pd.read_csv(
             path,
             sep=separator,
@@ -279,7 +292,7 @@ def _chunks(path: Path, separator: str, rows: int = _CHUNK) -> Iterator[pd.DataF
     ):
         for chunk in chunks:
             if not isinstance(chunk.index, pd.RangeIndex):
-                raise InputError(f"{path.name} has rows with more than the {len(header)} fields of its header")
+                raise ValueError("rows with more fields than the header")  # noqa: TRY004 - the file is wrong, no type
             yield chunk.set_axis(header, axis=1)
 
 
@@ -319,8 +332,8 @@ def _kind(kind: "pa.DataType") -> str:
 
 
 @contextmanager
-def _refusals(path: Path) -> Iterator[None]:
-    """What goes wrong in reading a file, as InputErrors."""
+def _refusals(path: Path, separator: str | None = None) -> Iterator[None]:
+    """What goes wrong in reading a file, as InputErrors. separator: of a CSV file whose rows are read."""
     try:
         yield
     except InputError:
@@ -330,6 +343,8 @@ def _refusals(path: Path) -> Iterator[None]:
     except UnicodeDecodeError:
         raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
     except (OSError, ValueError) as error:
+        if separator is not None and (broken := broken_row(path, separator)):
+            raise broken from None
         if path.suffix.lower() in _PARQUET:
             problem = "its Parquet footer or pages are damaged; write it again"
         else:
