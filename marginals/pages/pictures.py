@@ -11,7 +11,9 @@ from itertools import combinations
 from typing import TypeAlias
 
 import networkx as nx
+import numpy as np
 
+from models.arrays import FloatArray
 from models.graphs.collection import Collection
 from models.tables.domain import Domain
 from models.tables.margin import Margin
@@ -22,6 +24,9 @@ Point: TypeAlias = tuple[float, float]
 """A place in the drawing, or a width and a height."""
 
 _LINE = 22.0
+_CROWD = 60
+"""Attributes beyond which the interaction graph is drawn in the quick way."""
+
 _TURNS = 12
 """Angles tried for the interaction graph; half a turn in all, as the other half is the same upside down."""
 
@@ -153,7 +158,8 @@ def interaction_picture(collection: Collection) -> InteractionPicture:
     """The interaction graph of a collection.
 
     Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
-    join and of each other, as far as a turn can help.
+    join and of each other, as far as a turn can help. More than 60 attributes are placed by classical scaling
+    (Torgerson 1952) and not turned: the other way takes minutes for hundreds, and helps nobody to read the picture.
     """
     levels = levels_shown(collection.margins)
     order = [attribute for attribute in collection.domain.attributes if attribute in levels]
@@ -178,9 +184,9 @@ def interaction_picture(collection: Collection) -> InteractionPicture:
     graph.add_nodes_from(order)
     graph.add_edges_from((a, b) for a, _, b, _ in pairs)
     spots = _placed(graph)
-    turns = [math.pi * turn / _TURNS for turn in range(_TURNS if len(order) > 2 else 1)]
+    turns = [math.pi * turn / _TURNS for turn in range(_TURNS if 2 < len(order) <= _CROWD else 1)]
     pictures = [drawn(_apart(_stretched(_turned(spots, angle), height), sizes, height)) for angle in turns]
-    return min(pictures, key=lambda picture: _clutter(picture, pairs))
+    return pictures[0] if len(pictures) == 1 else min(pictures, key=lambda picture: _clutter(picture, pairs))
 
 
 def _capsule(attribute: str, name: str, colour: int, centre: Point, size: Point, levels: Sequence[int]) -> Capsule:
@@ -198,8 +204,21 @@ def _placed(graph: "nx.Graph[str]") -> list[Point]:
     lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
     apart = max(max(row.values()) for row in lengths.values()) + 1
     distances = {a: {b: lengths[a].get(b, apart) for b in graph} for a in graph}
+    if len(graph) > _CROWD:
+        return _scaled(np.array([list(row.values()) for row in distances.values()], dtype=np.float64))
     layout = nx.kamada_kawai_layout(graph, dist=distances)
     return [(float(layout[node][0]), float(layout[node][1])) for node in graph]
+
+
+def _scaled(distances: FloatArray) -> list[Point]:
+    """Classical scaling: the plane in which points lie farthest apart that have these distances (Torgerson 1952)."""
+    squares = distances**2
+    centred = -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
+    values, vectors = np.linalg.eigh(centred)
+    axes = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
+    # An axis may point either way; the point that is farthest out is always on the same side.
+    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
+    return [(float(x), float(y)) for y, x in axes]
 
 
 def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
@@ -218,25 +237,31 @@ def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
 
 
 def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> list[Point]:
-    """The boxes moved apart where they overlap, and into the drawing."""
-    places = [list(centre) for centre in centres]
+    """The boxes moved apart where they overlap, one pair after the other, and into the drawing."""
+    places, boxes = np.array(centres, dtype=np.float64), np.array(sizes, dtype=np.float64)
+    gap = np.array([14.0, 18.0])
+    low, high = boxes / 2 + 2, np.array([WIDTH, height]) - boxes / 2 - 2
     for _ in range(200):
         moved = False
-        for i, j in combinations(range(len(places)), 2):
-            overlap_x = (sizes[i][0] + sizes[j][0]) / 2 + 14 - abs(places[i][0] - places[j][0])
-            overlap_y = (sizes[i][1] + sizes[j][1]) / 2 + 18 - abs(places[i][1] - places[j][1])
-            if overlap_x > 0.1 and overlap_y > 0.1:
-                axis, push = (0, overlap_x / 2) if overlap_x < overlap_y else (1, overlap_y / 2)
-                side = math.copysign(push, places[i][axis] - places[j][axis])
-                places[i][axis] += side
-                places[j][axis] -= side
+        for i in range(len(places)):
+            j = i + 1
+            while j < len(places):
+                overlap = (boxes[i] + boxes[j:]) / 2 + gap - np.abs(places[i] - places[j:])
+                colliding = (overlap > 0.1).all(axis=1)
+                first = int(colliding.argmax())
+                if not colliding[first]:
+                    break
+                j += first
+                axis = 0 if overlap[first, 0] < overlap[first, 1] else 1
+                push = math.copysign(overlap[first, axis] / 2, places[i, axis] - places[j, axis])
+                places[i, axis] += push
+                places[j, axis] -= push
                 moved = True
-        for place, (width, tall) in zip(places, sizes):
-            place[0] = min(max(place[0], width / 2 + 2), WIDTH - width / 2 - 2)
-            place[1] = min(max(place[1], tall / 2 + 2), height - tall / 2 - 2)
+                j += 1
+        places = np.minimum(np.maximum(places, low), high)
         if not moved:
             break
-    return [(x, y) for x, y in places]
+    return [(float(x), float(y)) for x, y in places]
 
 
 def _clutter(picture: InteractionPicture, pairs: Sequence[tuple[str, int, str, int]]) -> int:
