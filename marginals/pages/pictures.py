@@ -27,6 +27,9 @@ _LINE = 22.0
 _CROWD = 60
 """Attributes beyond which the interaction graph is drawn in the quick way."""
 
+_ROUNDS = 200
+"""How often boxes are moved apart at most; a tenth of that where they are a crowd."""
+
 _TURNS = 12
 """Angles tried for the interaction graph; half a turn in all, as the other half is the same upside down."""
 
@@ -241,7 +244,7 @@ def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> l
     places, boxes = np.array(centres, dtype=np.float64), np.array(sizes, dtype=np.float64)
     gap = np.array([14.0, 18.0])
     low, high = boxes / 2 + 2, np.array([WIDTH, height]) - boxes / 2 - 2
-    for _ in range(200):
+    for _ in range(_ROUNDS if len(places) <= _CROWD else _ROUNDS // 10):
         moved = False
         for i in range(len(places)):
             j = i + 1
