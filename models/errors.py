@@ -103,3 +103,13 @@ class NotFittedError(MarginalsError):
         ...
     models.errors.NotFittedError: iterative fitting misses a published count
     """
+
+
+class TimeOverError(MarginalsError):
+    """The time that was given for something ended before it was done.
+
+    >>> raise TimeOverError("the time was over before this was decided")
+    Traceback (most recent call last):
+        ...
+    models.errors.TimeOverError: the time was over before this was decided
+    """

@@ -13,9 +13,11 @@ from math import ceil, floor
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
-from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
+from models.deadline import NEVER, Deadline
+from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
+from models.programs.consistent_tables import ALL_NODES, RealNumbers, WholeNumbers, least
 from models.programs.possible_cells import PossibleCells, possible_cells
 from models.tables.coded_cells import CodedCells
 
@@ -24,9 +26,6 @@ CELL_LIMIT = 100_000
 
 SECONDS = 10.0
 """Budget of the programs for one cell."""
-
-ALL_NODES = 2**31 - 1
-"""As many nodes of an integer program as HiGHS can count."""
 
 _WHOLE = 1e-6
 """Distance within which a program's optimum is taken for a whole number."""
@@ -232,38 +231,38 @@ class Extreme:
 
 
 def extreme_count(
-    cells: PossibleCells, inside: BoolArray, direction: int, seconds: float = SECONDS, nodes: int = ALL_NODES
+    cells: PossibleCells,
+    inside: BoolArray,
+    direction: int,
+    seconds: float = SECONDS,
+    nodes: int = ALL_NODES,
+    deadline: Deadline = NEVER,
 ) -> Extreme:
     """The largest (direction 1) or least (-1) number of rows in some of the cells, over all consistent tables.
 
-    A linear program first; if its optimum is no table of whole numbers, an integer program for so many seconds
-    and nodes of its search; nodes alone, with infinite seconds, where the answer must not depend on the machine. The bound
-    is proven in any case. Raises ContradictionError when no nonnegative table is consistent.
+    A linear program first; if its optimum is no table of whole numbers, an integer program, each for so many seconds and
+    the second for so many nodes of its search; nodes alone, with infinite seconds, where the answer must not depend on the
+    machine. None goes on after the deadline. The bound is proven in any case. Raises ContradictionError when no table of
+    nonnegative whole numbers is consistent.
     """
     objective = np.where(inside, -float(direction), 0.0)
-    # It takes a third of a second to import, and few need it.
-    from scipy.optimize import Bounds as VariableBounds
-    from scipy.optimize import LinearConstraint, milp
-
-    constraint = LinearConstraint(cells.constraints, cells.counts, cells.counts)
-    relaxed = milp(objective, constraints=constraint, bounds=VariableBounds(0, np.inf))
-    if relaxed.x is None:
-        raise ContradictionError("no table has these marginals")
-    if np.abs(relaxed.x - np.round(relaxed.x)).max(initial=0.0) <= _WHOLE:
-        return Extreme(-direction * float(relaxed.fun), np.round(relaxed.x))
-    whole = milp(
-        objective,
-        constraints=constraint,
-        bounds=VariableBounds(0, np.inf),
-        integrality=np.ones(len(cells), dtype=np.int64),
-        # Without the last, a table within a ten-thousandth of the bound would do.
-        options={"time_limit": seconds, "node_limit": nodes, "mip_rel_gap": 0.0},
-    )
-    proven = max(float(relaxed.fun), float(whole.mip_dual_bound) if whole.mip_dual_bound is not None else -np.inf)
-    if whole.status == 0 and whole.x is not None:
-        table = np.round(whole.x)
-        if np.array_equal(np.asarray(cells.constraints @ table), cells.counts) and objective @ table <= ceil(
-            proven - _WHOLE
-        ):
+    lowest = -float(cells.total) if direction > 0 else 0.0
+    relaxed = least(cells, objective, RealNumbers(min(seconds, deadline.left)))
+    proven = max(relaxed.bound, lowest)
+    if relaxed.table is None:
+        return Extreme(-direction * proven, None)
+    table = np.round(relaxed.table)
+    if np.abs(relaxed.table - table).max(initial=0.0) <= _WHOLE and _is_consistent(cells, table):
+        return Extreme(-direction * proven, table)
+    whole = least(cells, objective, WholeNumbers(min(seconds, deadline.left), nodes))
+    proven = max(proven, whole.bound)
+    if whole.is_optimal and whole.table is not None:
+        table = np.round(whole.table)
+        if _is_consistent(cells, table) and objective @ table <= ceil(proven - _WHOLE):
             return Extreme(-direction * float(objective @ table), table)
     return Extreme(-direction * proven, None)
+
+
+def _is_consistent(cells: PossibleCells, table: FloatArray) -> bool:
+    """Whether a table of whole numbers has exactly the given marginals."""
+    return bool(np.array_equal(np.asarray(cells.constraints @ table), cells.counts))

@@ -25,7 +25,7 @@ class PossibleCells:
     """Cells over all published attributes at their finest published levels.
 
     margin: these levels. codes: for each attribute, shape (cells,). tables: the maximal marginals. A nonnegative table x
-    over the cells is consistent with the collection when `constraints @ x` equals `counts`.
+    over the cells is consistent with the collection when `constraints @ x` equals `counts`. total: rows.
     """
 
     domain: Domain
@@ -34,6 +34,7 @@ class PossibleCells:
     tables: tuple[ContingencyTable, ...]
     constraints: "csr_array[np.float64]"
     counts: FloatArray
+    total: int
 
     def __len__(self) -> int:
         """Number of cells."""
@@ -79,4 +80,4 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
 
     constraints = csr_array((np.ones(len(places)), (places, cells)), shape=(offset, length))
     total = np.concatenate(counts).astype(np.float64) if counts else np.zeros(0)
-    return PossibleCells(domain, Margin(levels), codes, tables, constraints, total)
+    return PossibleCells(domain, Margin(levels), codes, tables, constraints, total, collection.cube.total)

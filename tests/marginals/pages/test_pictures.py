@@ -28,7 +28,7 @@ def test_a_crowd_of_attributes_is_placed_without_minimizing(monkeypatch: pytest.
     monkeypatch.delattr(nx, "kamada_kawai_layout")
     picture = interaction_picture(chain(80))
     assert len({(capsule.x, capsule.y) for capsule in picture.capsules}) == 80
-    assert all(0 <= c.x and c.x + c.width <= WIDTH for c in picture.capsules)
+    assert all(c.x >= 0 and c.x + c.width <= WIDTH for c in picture.capsules)
     assert all(c.y >= 0 and c.y + c.height <= picture.height for c in picture.capsules)
     assert len(picture.edges) == 79
     assert interaction_picture(chain(80)) == picture

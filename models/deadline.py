@@ -1,0 +1,54 @@
+"""Deadlines: when work must end, passed down to whatever may take long. Only the floor above knows what time it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from models.errors import TimeOverError
+
+
+def _standing_still() -> float:
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When work must end. at: in seconds of the clock. clock: tells the seconds that it is now.
+
+    >>> ten = Deadline(10.0, lambda: 7.0)
+    >>> ten.left, ten.is_over, ten.share(3).left
+    (3.0, False, 1.0)
+    """
+
+    at: float = inf
+    clock: Callable[[], float] = _standing_still
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; 0 when it is over."""
+        return max(self.at - self.clock(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return self.clock() >= self.at
+
+    def check(self) -> None:
+        """Raise TimeOverError when no time is left."""
+        if self.is_over:
+            raise TimeOverError("the time was over before this was decided")
+
+    def share(self, parts: int) -> "Deadline":
+        """The end of the first of so many parts that have as much time each."""
+        if self.at == inf:
+            return self
+        now = self.clock()
+        return Deadline(now + max(self.at - now, 0.0) / parts, self.clock)
+
+    def earlier(self, seconds: float) -> "Deadline":
+        """So many seconds from now, or this deadline where it comes before."""
+        return Deadline(min(self.at, self.clock() + seconds), self.clock)
+
+
+NEVER = Deadline()
+"""As much time as it takes."""
