@@ -207,8 +207,8 @@ def release_lines(quasi_identifiers: Sequence[str], occupation: str, domain: str
     for (base, levels), strategy in product(bases.items(), STRATEGIES):
         chosen = replace(policy, base=levels, strategy=strategy)
         seconds, release = fastest(partial(_publish_anew, table, chosen))
-        found = release.search
-        assert found is not None
+        assert release.steward is not None
+        found = release.steward.search
         facts = {
             "attributes": len(quasi_identifiers) + 1,
             "occupation": occupation,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import anonymize, publish
     from marginals.release.release import Release
+    from marginals.release.steward import StewardReport
     from marginals.risk.assessment import RiskAssessment
     from marginals.tables.attribute import Attribute, Role
     from marginals.tables.rows import Rows
@@ -83,6 +84,7 @@ __all__ = [
     "Selection",
     "SelectionError",
     "SensitivityError",
+    "StewardReport",
     "Table",
     "TableSource",
     "TooManyCellsError",
@@ -135,6 +137,7 @@ _HOMES = {
     "Selection": "models.search.selection",
     "SelectionError": "models.errors",
     "SensitivityError": "checks.risk.errors",
+    "StewardReport": "marginals.release.steward",
     "Table": "marginals.tables.table",
     "TableSource": "marginals.tables.source",
     "TooManyCellsError": "models.errors",

@@ -7,7 +7,7 @@ tables of counts over it.
 >>> table
 Table(48 rows, 12 distinct, 0 dropped; age (quasi-identifier), sex (quasi-identifier), diagnosis (sensitive))
 >>> release
-Release(48 rows, KL divergence 2.532 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
+Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
 """
 
 import pandas as pd

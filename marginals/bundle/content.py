@@ -9,35 +9,23 @@ from checks.claims.claim import Claim
 from checks.finding import Finding
 from marginals.tables.attribute import Role
 from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.domain import Domain
 
 TITLE = "Anonymized marginals"
 """What a release is called that nobody has named."""
 
 
-@dataclass(frozen=True)
-class Utility:
-    """What is lost of the data, as KL divergence to it in nats; smaller is better.
-
-    Of the release, of the table with all quasi-identifiers suppressed, and of the best single table if one was looked
-    for.
-    """
-
-    kl_divergence: float
-    kl_suppressed: float
-    kl_best_table: float | None = None
-
-    def as_json(self) -> dict[str, float]:
-        """The measures that are known."""
-        measures = {"kl_divergence": self.kl_divergence, "kl_suppressed": self.kl_suppressed}
-        return measures | ({} if self.kl_best_table is None else {"kl_best_table": self.kl_best_table})
+INFORMATION_DECIMALS = 6
+"""Decimals to which a bundle states its information."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The findings on some claims."""
+    """The findings on some claims. warnings: what else somebody should know who verifies; they decide nothing."""
 
     checks: tuple[Finding, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -46,10 +34,11 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""
-        return {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
+        plain = {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
+        return plain | ({"warnings": list(self.warnings)} if self.warnings else {})
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.checks))
+        return "\n".join([*map(str, self.checks), *(f"warning: {warning}" for warning in self.warnings)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +52,6 @@ class BundleContent:
     collection: Collection
     roles: Mapping[str, Role]
     claims: tuple[Claim, ...] = ()
-    utility: Utility | None = None
     title: str = TITLE
 
     @property
@@ -86,6 +74,16 @@ class BundleContent:
         """The sensitive attributes that are published without a claim that their values stay diverse."""
         claimed = {claim.about for claim in self.claims}
         return tuple(a for a in self.sensitive if a not in claimed and a not in self.unpublished)
+
+    @cached_property
+    def information(self) -> float | None:
+        """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
+
+        It follows from the marginals alone. None where they form no junction tree: it would have to be fitted.
+        """
+        if not self.collection.is_decomposable:
+            return None
+        return round(MaximumEntropy(self.collection).information, INFORMATION_DECIMALS)
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
         """Check the claims made, or others, on the marginals alone."""

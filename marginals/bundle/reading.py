@@ -13,7 +13,7 @@ import numpy as np
 from checks.claims.claim import Claim
 from checks.claims.registry import parse_claim
 from marginals.bundle.agreement import check_agreement
-from marginals.bundle.content import TITLE, BundleContent, Utility
+from marginals.bundle.content import TITLE, BundleContent
 from marginals.bundle.descriptor import has_hash, is_number, is_table
 from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LABELS, MAX_LEVELS, MAX_ROWS
 from marginals.bundle.snapshot import Snapshot
@@ -61,8 +61,7 @@ def content_of(snapshot: Snapshot) -> BundleContent:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     _agree(tables, descriptor.release)
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    claims, utility = _claims(descriptor.release, roles), _utility(descriptor.release)
-    return BundleContent(collection, roles, claims, utility, _title(descriptor.package))
+    return BundleContent(collection, roles, _claims(descriptor.release, roles), _title(descriptor.package))
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -208,22 +207,3 @@ def _title(package: Mapping[str, Any]) -> str:
     """What the package is called, on one line, as far as it is text; the title of packages without one."""
     stated = package.get("title")
     return printable(" ".join(stated.split())) if isinstance(stated, str) and stated.strip() else TITLE
-
-
-def _utility(release: Mapping[str, Any]) -> Utility | None:
-    stated = release.get("utility")
-    if not isinstance(stated, dict):
-        return None
-    kl_divergence, kl_suppressed, kl_best_table = (
-        _measure(stated.get(key)) for key in ("kl_divergence", "kl_suppressed", "kl_best_table")
-    )
-    if kl_divergence is None or kl_suppressed is None:
-        return None
-    return Utility(kl_divergence, kl_suppressed, kl_best_table)
-
-
-def _measure(stated: object) -> float | None:
-    """A number that a divergence can be, or None; whole numbers in JSON have no end."""
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or abs(stated) > MAX_ROWS:
-        return None
-    return float(stated)

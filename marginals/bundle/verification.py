@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
 from checks.claims.claim import Claim
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.bundle.agreement import union
 from marginals.bundle.asked_claims import asked_claims
-from marginals.bundle.content import BundleContent, Verification
+from marginals.bundle.content import INFORMATION_DECIMALS, BundleContent, Verification
+from marginals.bundle.descriptor import Descriptor
+from marginals.bundle.format import DESCRIPTOR
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
@@ -19,6 +22,10 @@ _UNCHECKED = (
     "it is signed, but the signature was not checked, so anybody may have made it; "
     "verify it with the public key of its publisher: --key PUBLICKEY (in Python key=)"
 )
+_OF_THE_DATA = ("kl_divergence", "kl_suppressed")
+"""Stated numbers that tell the entropy of the data: what must be added to it follows from the marginals."""
+_OF_ANOTHER_TABLE = "kl_best_table"
+"""A stated number that tells, beside those, the entropy of a table that is not published."""
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
@@ -48,9 +55,9 @@ def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | 
     Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. What cannot be
     decided within the budgets of the checks is undecided, which is no pass; so is what bundles say together that
     generalize an attribute differently, or of which only one calls it sensitive. Each is then checked by itself, its name
-    among the parameters. key: the public key of minisign, or its file, with which each bundle must be signed. Raises
-    InputError where there is no bundle, for a claim or key that cannot be read, or where signatures cannot be checked
-    because minisign is not installed.
+    among the parameters. A warning names stated numbers that tell more of the data than the marginals do. key: the public
+    key of minisign, or its file, with which each bundle must be signed. Raises InputError where there is no bundle, for a
+    claim or key that cannot be read, or where signatures cannot be checked because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -62,10 +69,13 @@ def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | 
     if not folders:
         raise InputError("name the folder of a release to verify")
     signer = None if key is None else public_key(key)
+    warnings: list[str] = []
     try:
         snapshots = [Snapshot.of(Path(folder)) for folder in folders]
+        warnings += (w for f, snapshot in zip(folders, snapshots) for w in _warnings(str(f), snapshot.descriptor))
         bundles = [(str(folder), content_of(snapshot)) for folder, snapshot in zip(folders, snapshots)]
-        for snapshot in snapshots:
+        for snapshot, (folder, published) in zip(snapshots, bundles):
+            warnings += _check_information(folder, snapshot.descriptor, published)
             snapshot.check_report()
             snapshot.check_undeclared()
         seals = [snapshot.is_sealed for snapshot in snapshots]
@@ -75,11 +85,60 @@ def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | 
                 snapshot.check_signature(signer)
         findings = tuple(_findings(bundles, claims))
     except BundleError as problem:
-        return Verification((integrity(problem, key=signer),))
+        return Verification((integrity(problem, key=signer),), tuple(warnings))
     notes = [] if all(seals) or signer is not None else [_UNSEALED]
     notes += [_UNCHECKED] if any(signatures) and signer is None else []
     notes += [] if findings else [_UNCLAIMED]
-    return Verification((integrity(None, notes, signer), *findings))
+    return Verification((integrity(None, notes, signer), *findings), tuple(warnings))
+
+
+def _warnings(folder: str, descriptor: Descriptor) -> Iterator[str]:
+    """What the numbers of `release.utility` tell, which older bundles state and nothing reads."""
+    utility = descriptor.release.get("utility")
+    stated = utility if isinstance(utility, dict) else {}
+    numbers = {name: value for name, value in stated.items() if _is_number(value)}
+    entropies = [f"{name} to {_decimals(numbers[name])} decimals" for name in _OF_THE_DATA if name in numbers]
+    if entropies:
+        more = f", {_OF_ANOTHER_TABLE} that of a table that is not published" if _OF_ANOTHER_TABLE in numbers else ""
+        yield (
+            f"{folder}: release.utility tells the entropy of the data ({', '.join(entropies)}){more}. That does not follow "
+            "from the marginals: of all tables that fit them few may have it, of a small table one. Nothing reads these "
+            "numbers; publish the release again without them, and withdraw this one"
+        )
+    elif utility:
+        yield f"{folder}: release.utility states what does not follow from the marginals; nothing reads it"
+
+
+def _check_information(folder: str, descriptor: Descriptor, published: BundleContent) -> Iterator[str]:
+    """Raise BundleError unless the stated information, if any, is that of the marginals, rounded as it is stated.
+
+    Gives back a warning instead where they form no junction tree, so that it is not checked.
+    """
+    if "information" not in descriptor.release:
+        return
+    stated, known = descriptor.release["information"], published.information
+    if not _is_number(stated):
+        raise BundleError(DESCRIPTOR, "release.information must be a number of nats")
+    if known is None:
+        yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
+    elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(_decimals(stated)):
+        raise BundleError(DESCRIPTOR, f"release.information is not {known} nats, which follow from the marginals")
+
+
+def _rounding(decimals: int) -> Decimal:
+    """By how much a number of so many decimals may differ from the same number as bundles state it, rounded again."""
+    own = Decimal(10) ** -INFORMATION_DECIMALS
+    return own if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + own / 2
+
+
+def _decimals(number: float) -> int:
+    """How many decimals a number of a descriptor has."""
+    exponent = Decimal(repr(number)).as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def _is_number(stated: object) -> bool:
+    return isinstance(stated, int | float) and not isinstance(stated, bool)
 
 
 def _findings(bundles: Sequence[tuple[str, BundleContent]], asked: Sequence[str | Claim]) -> Iterator[Finding]:

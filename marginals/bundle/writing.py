@@ -114,8 +114,8 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "attributes": {name: {"role": content.roles[name].value} for name in content.domain.attributes},
         "privacy": [claim.as_json() for claim in content.claims],
     }
-    if content.utility is not None:
-        release["utility"] = content.utility.as_json()
+    if content.information is not None:
+        release["information"] = content.information
     files[REPORT] = page
     release["report"] = listed_report(page)
     package = {

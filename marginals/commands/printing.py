@@ -41,6 +41,12 @@ def print_findings(findings: "Iterable[Finding]") -> None:
             click.echo(f"           {printable(line)}")
 
 
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings below findings."""
+    for warning in warnings:
+        click.echo(click.style("  warning", fg="yellow") + f"  {printable(warning)}")
+
+
 def csv_bytes(frame: "pd.DataFrame") -> bytes:
     """A data frame as the bytes of a CSV file."""
     return frame.to_csv(index=False, lineterminator="\n").encode()

@@ -6,34 +6,44 @@ from typing import TYPE_CHECKING
 import click
 
 import marginals
-from marginals.commands.options import CONFIG, JSON, PATH, RELEASE, SIGN, Target, output
+from marginals.commands.options import CONFIG, FILE, JSON, PATH, RELEASE, SIGN, Target, output
 from marginals.commands.printing import print_findings, print_json, print_lines
 from marginals.commands.progress import ProgressBars
 from marginals.commands.verifying import FAILED
 
 if TYPE_CHECKING:
     from marginals.release.release import Release
+    from marginals.release.steward_file import StewardFile
 
 
 @click.command()
 @CONFIG
 @click.option("--out", required=True, type=PATH, help="Release folder; an existing release there is replaced.")
+@click.option(
+    "--steward",
+    metavar="FILE",
+    type=FILE,
+    help="Page for the steward alone, outside of the release: how near it comes to the data, and how it was searched. By "
+    "default OUT-steward.html; an older page of this kind is replaced.",
+)
 @SIGN
 @JSON
-def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
+def publish(config: Path, out: Path, steward: Path | None, sign: Path | None, as_json: bool) -> None:
     """Choose marginals that satisfy the policy and write them.
 
-    The policy is that of CONFIG. A signature (datapackage.json.minisig) shows readers who have your public key that the
-    release is yours. `minisign -G` makes a pair of keys; with -W the key has no password and also signs where there is no
-    terminal.
+    The policy is that of CONFIG. What does not follow from the marginals, such as the divergence from the data, is no
+    part of the release: it is printed, and stands on a page of its own that is not for publication.
+
+    A signature (datapackage.json.minisig) shows readers who have your public key that the release is yours. `minisign -G`
+    makes a pair of keys; with -W the key has no password and also signs where there is no terminal.
 
     \b
     Examples:
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign minisign.key
     """
-    from marginals.bundle.format import REPORT
     from marginals.bundle.target import require_replaceable
+    from marginals.release.steward_file import StewardFile, beside
 
     if sign is not None:
         from marginals.bundle.signature import secret_key
@@ -41,14 +51,15 @@ def publish(config: Path, out: Path, sign: Path | None, as_json: bool) -> None:
         secret_key(sign)  # What would be refused after a long search is refused before it.
     with ProgressBars(not as_json) as progress:
         configured = marginals.read_config(config)
-        require_replaceable(out, configured.reads if sign is None else (*configured.reads, sign))
+        reads = configured.reads if sign is None else (*configured.reads, sign)
+        require_replaceable(out, reads)
+        page = StewardFile(steward or beside(out), out, reads)
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
         release = marginals.publish(table, configured.policy, progress, configured.title)
-    print_release(release.write(out, sign=sign), as_json)
-    if not as_json:
-        click.echo(f"A page about it to read and print: {out / REPORT}")
+    released = release.write(out, sign=sign)
+    hand_over(released, page, as_json)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -85,19 +96,27 @@ def report(folder: Path, target: Target, sign: Path | None, as_json: bool) -> No
         click.get_current_context().exit(FAILED)
 
 
-def print_release(release: "Release", as_json: bool) -> None:
-    """Print what was published, how private it is, and how much utility was gained."""
-    from marginals.wording.terminal import publication_lines, utility_lines
+def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
+    """Write the steward's page of a release that was written, and print what it publishes and how private it is.
 
-    verification, utility, search = release.verify(), release.published.utility, release.search
-    if utility is None or search is None:
-        raise ValueError("a release that was just made knows its utility and its search")
+    What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
+    """
+    from marginals.bundle.format import REPORT
+    from marginals.wording.terminal import publication_lines, steward_lines
+
+    verification, steward, folder = release.verify(), release.steward, release.path
+    if steward is None or folder is None:
+        raise ValueError("a release that was just made and written has a folder, and a report for its steward")
+    page.write(steward)
+    search = steward.search
     if as_json:
         print_json(
             {
-                "out": str(release.path),
-                "kl_divergence": utility.kl_divergence,
-                "kl_suppressed": utility.kl_suppressed,
+                "out": str(folder),
+                "steward": str(page.path),
+                "information": release.published.information,
+                "kl_divergence": steward.kl_divergence,
+                "kl_suppressed": steward.kl_suppressed,
                 "margins": [dict(margin) for margin in release.margins],
                 "checks": verification.as_json()["checks"],
                 "search": {
@@ -111,4 +130,8 @@ def print_release(release: "Release", as_json: bool) -> None:
         return
     print_lines(publication_lines(release))
     print_findings(verification.checks)
-    print_lines(utility_lines(utility, search))
+    print_lines(steward_lines(steward))
+    click.echo(
+        f"These numbers do not follow from the release and are not in it. More of them, for you alone: {page.path}"
+    )
+    click.echo(f"A page about the release to read and print: {folder / REPORT}")

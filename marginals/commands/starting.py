@@ -8,7 +8,7 @@ import marginals
 from marginals.commands.options import JSON, PATH, Target, output
 from marginals.commands.printing import print_json
 from marginals.commands.progress import ProgressBars
-from marginals.commands.publishing import print_release
+from marginals.commands.publishing import hand_over
 from marginals.config.guessing.rarity import RARE
 from marginals.errors import InputError
 
@@ -23,8 +23,8 @@ from marginals.errors import InputError
 def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     """Simulate a census, publish it, and say what was gained.
 
-    Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml and the release to the new
-    folder DIR. The release.toml can be edited for a table of your own.
+    Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
+    it for its steward to the new folder DIR. The release.toml can be edited for a table of your own.
 
     \b
     Example:
@@ -34,11 +34,11 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
-    from marginals.bundle.format import REPORT
     from marginals.bundle.target import OutputFolder
     from marginals.demo.census import census_hierarchies, simulate_census
     from marginals.demo.census_config import CENSUS_CONFIG
     from marginals.files.atomic_folder import replace_folder
+    from marginals.release.steward_file import StewardFile, beside
 
     _ = OutputFolder(folder)
     with ProgressBars(not as_json) as progress:
@@ -53,11 +53,11 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
             raise InputError(f"{folder} cannot be written: {error.strerror}") from None
         config = marginals.read_config(folder / "release.toml")
         release = marginals.publish(config.read_table(), config.policy, progress).write(folder / "release")
-    print_release(release, as_json)
+        page = StewardFile(beside(folder / "release"), folder / "release")
+    hand_over(release, page, as_json)
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
-        click.echo(f"A page about it to read and print: {folder / 'release' / REPORT}")
 
 
 @click.command()

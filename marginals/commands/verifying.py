@@ -7,7 +7,7 @@ import click
 
 import marginals
 from marginals.commands.options import JSON, PATH
-from marginals.commands.printing import print_findings, print_json
+from marginals.commands.printing import print_findings, print_json, print_warnings
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
@@ -49,5 +49,6 @@ def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, as_j
         print_json(verification.as_json())
     else:
         print_findings(verification.checks)
+        print_warnings(verification.warnings)
     if not verification.ok:
         click.get_current_context().exit(FAILED)

@@ -6,7 +6,7 @@ It needs no network and no script, and the same release always gives the same by
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
+from math import exp
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from marginals.wording.attacks_in_words import reconstruction_in_words, skewness
 from marginals.wording.claims_in_words import ClaimInWords, in_words
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
+from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Hierarchy
 
@@ -98,8 +99,8 @@ class MarginalReport:
 
 
 @dataclass(frozen=True)
-class KlBar:
-    """A divergence in nats, and its length in percent of the longest bar."""
+class InformationBar:
+    """What is told by some tables, in nats, and its length in percent of the longest bar."""
 
     label: str
     nats: float
@@ -125,8 +126,8 @@ def report_html(published: BundleContent) -> bytes:
         not_attacked=attackers.left_out,
         overall=_overall(published),
         sensitive=published.sensitive,
-        kl=_kl(published),
-        gain=_gain(published),
+        information=_information(published),
+        times=exp(min(published.information or 0.0, 700.0)),
         interaction=interaction_picture(published.collection),
         tree=_tree(published),
         facts=_facts(published),
@@ -222,25 +223,15 @@ def _overall(published: BundleContent) -> Mapping[str, Mapping[str, float]]:
     return shares
 
 
-def _kl(published: BundleContent) -> list[KlBar]:
-    utility = published.utility
-    if utility is None or not all(map(isfinite, utility.as_json().values())):
+def _information(published: BundleContent) -> list[InformationBar]:
+    """What the counts of each attribute by itself tell, and what the tables tell beyond; empty without a junction tree."""
+    together = published.information
+    if together is None:
         return []
-    bars = [("All quasi-identifiers suppressed", utility.kl_suppressed)]
-    if utility.kl_best_table is not None:
-        bars.append(("Best single table", utility.kl_best_table))
-    bars.append(("This release", utility.kl_divergence))
-    longest = max(max(nats for _, nats in bars), 1e-12)
-    return [KlBar(label, nats, round(max(0.0, 100 * nats / longest), 2)) for label, nats in bars]
-
-
-def _gain(published: BundleContent) -> float | None:
-    """How many times as much the release tells as the best single table, beyond the suppressed one."""
-    utility = published.utility
-    if utility is None or utility.kl_best_table is None:
-        return None
-    by_best = utility.kl_suppressed - utility.kl_best_table
-    return (utility.kl_suppressed - utility.kl_divergence) / by_best if by_best > 1e-9 else None
+    alone = max(MaximumEntropy(published.collection).total_information - together, 0.0)
+    longest = max(alone, together, 1e-12)
+    bars = (("Each attribute by itself", alone), ("How attributes go together", together))
+    return [InformationBar(label, nats, round(100 * nats / longest, 2)) for label, nats in bars]
 
 
 def _tree(published: BundleContent) -> TreePicture | None:

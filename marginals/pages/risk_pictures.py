@@ -153,19 +153,21 @@ def _finite(edge: Frontier) -> list[tuple[float, float]]:
 def releases_picture(releases: Sequence[BundleRisk]) -> Plot | None:
     """Releases by number, the more useful to the right.
 
-    None where fewer than two say how useful they are, or where they say it over different base values.
+    None where it is known of fewer than two how much they tell, or where their base values differ.
     """
     comparable = [
-        (str(number), release.kl_divergence, release.risk)
+        (str(number), release.total_information, release.risk)
         for number, release in enumerate(releases, 1)
-        if release.kl_divergence is not None and isfinite(release.kl_divergence) and isfinite(release.risk)
+        if release.total_information is not None and isfinite(release.risk)
     ]
     if len(comparable) < 2 or not are_comparable(releases):
         return None
-    low, high = _around([kl for _, kl, _ in comparable])
-    x, y = Axis(high, low, _LEFT, _RIGHT), Axis(*_around([r for _, _, r in comparable]), _BOTTOM, _TOP)
-    description = "; ".join(f"release {name}: {kl:.3g} nats, risk {r:.3g}" for name, kl, r in comparable)
-    titles = "KL divergence to the data (nats); right: more useful", "risk (mean loss)"
+    x, y = (
+        Axis(*_around([told for _, told, _ in comparable]), _LEFT, _RIGHT),
+        Axis(*_around([r for _, _, r in comparable]), _BOTTOM, _TOP),
+    )
+    description = "; ".join(f"release {name}: {told:.3g} nats, risk {r:.3g}" for name, told, r in comparable)
+    titles = "information (nats); right: tells more", "risk (mean loss)"
     return Plot(
         "Releases by risk and utility", description, *titles, x.ticks(), y.ticks(), dots=_dots(comparable, x, y)
     )

@@ -76,12 +76,13 @@ class RiskReport:
         if self.releases:
             yield "Releases, the least risk first:"
         if not are_comparable(self.releases):
-            yield "  (their KL divergences do not compare, since they are over different base values)"
+            yield "  (their information does not compare, since they have different base values)"
         for release in self.releases:
-            kl = "" if release.kl_divergence is None else f", KL divergence {release.kl_divergence:.4f}"
+            told = release.total_information
+            informs = "" if told is None else f", information {told:.4f} nats"
             yield (
                 f"  {release.name}: risk {release.risk:.4g}, at least {release.bounds[0]:.4g} and at most "
-                f"{release.bounds[1]:.4g}, identified {100 * release.identification_probability:.2f}% on average{kl}"
+                f"{release.bounds[1]:.4g}, identified {100 * release.identification_probability:.2f}% on average{informs}"
             )
 
 

@@ -7,22 +7,25 @@ from dataclasses import dataclass, replace
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.classes.assessment import table_findings
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
-from marginals.bundle.content import TITLE, BundleContent, Utility
+from marginals.bundle.content import TITLE, BundleContent
 from marginals.errors import InputError, NothingPublishableError
 from marginals.pages.release_page import report_html
 from marginals.publishing.policy import Policy
+from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release
 from marginals.tables.table import Table
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
-from models.inference.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit, to say how good a result is that used up its time."""
+
+_FOR_THE_STEWARD = 5.0
+"""Seconds to compare the model with the data."""
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
@@ -134,12 +137,14 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
     """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
 
     title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
-    budget of each check, before it is given back. Raises NothingPublishableError when no collection satisfies the policy
-    or the one found is not proven to, InputError when the policy does not fit the table, or demands no privacy.
+    budget of each check, before it is given back. `steward` of the release tells what does not follow from the marginals
+    and so is not published, such as how near it comes to the data. Raises NothingPublishableError when no collection
+    satisfies the policy or the one found is not proven to, InputError when the policy does not fit the table, or demands
+    no privacy.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
-    Release(48 rows, KL divergence 2.532 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
+    Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     requirements = policy.requirements(table.sensitive)
     if not requirements.claims:
@@ -163,22 +168,16 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
     bounded = with_bound(result, problem, lambda: time.monotonic() > deadline + _FOR_THE_BOUND)
     if not bounded.cliques:
         raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
-    suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
-    utility = Utility(
-        bounded.kl_divergence,
-        MaximumEntropy(suppressed).kl_divergence,
-        base.best.kl_divergence if base.best else None,
-    )
     # A cube of the published marginals alone, over a domain that tells no more: a release must not carry the data along.
     domain = _told(table, Collection.of(cube, bounded.cliques))
     marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in bounded.cliques])
-    published = BundleContent(
-        Collection.of(marginals, bounded.cliques), table.roles, requirements.claims, utility, title
-    )
+    published = BundleContent(Collection.of(marginals, bounded.cliques), table.roles, requirements.claims, title)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:
             raise NothingPublishableError(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
             )
-    return Release(published, report_html, search=bounded)
+    until = time.monotonic() + _FOR_THE_STEWARD
+    steward = steward_report(table, published, bounded, base.best, lambda: time.monotonic() > until)
+    return Release(published, report_html, steward=steward)

@@ -1,12 +1,11 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import networkx as nx
-import pandas as pd
 
 from checks.claims.claim import Claim
 from marginals.bundle.asked_claims import asked_claims
@@ -16,10 +15,10 @@ from marginals.bundle.target import output_file
 from marginals.bundle.writing import put_report, write_bundle
 from marginals.errors import InputError
 from marginals.release.analysis import ModelAnalysis
+from marginals.release.steward import StewardReport
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import SearchResult
 from models.tables.domain import Domain, InducedAttribute
 from models.tables.margin import Margin
 
@@ -31,8 +30,8 @@ PageMaker = Callable[[BundleContent], bytes]
 class Release(ModelAnalysis):
     """Marginals that are published together, ready to be analysed.
 
-    published: the content. page: what makes its report. path: the folder it was read from or written to. search: how it
-    was found, when just made.
+    published: the content. page: what makes its report. path: the folder it was read from or written to. steward: what
+    only its publisher knows of it, when just made; it is not written with the release.
 
     >>> import marginals
     >>> import pandas as pd
@@ -42,7 +41,7 @@ class Release(ModelAnalysis):
     ...     {"age": marginals.Attribute("quasi-identifier", intervals=[10]), "sex": "quasi-identifier", "ill": "sensitive"},
     ... )
     >>> marginals.publish(table, marginals.Policy(k_link=2))
-    Release(5 rows, KL divergence 2.684 nats; age:1, ill:0; ill:0, sex:0)
+    Release(5 rows, information 0.02769 nats; age:1, ill:0; ill:0, sex:0)
 
     The examples of the methods ask `marginals.example.release`, a release of 48 people.
     """
@@ -50,11 +49,12 @@ class Release(ModelAnalysis):
     published: BundleContent
     page: PageMaker
     path: Path | None = None
-    search: SearchResult | None = None
+    steward: StewardReport | None = None
 
     def __repr__(self) -> str:
-        kl = "" if self.kl_divergence is None else f", KL divergence {self.kl_divergence:.4g} nats"
-        return f"Release({self.rows} rows{kl}; {'; '.join(map(str, self.margins))})"
+        stated = self.published.information
+        information = "" if stated is None else f", information {stated:.4g} nats"
+        return f"Release({self.rows} rows{information}; {'; '.join(map(str, self.margins))})"
 
     @property
     def collection(self) -> Collection:
@@ -107,14 +107,32 @@ class Release(ModelAnalysis):
         return self.published.claims
 
     @property
-    def kl_divergence(self) -> float | None:
-        """KL divergence from the data to the maxent distribution of the release, nats, as its publisher states it.
+    def information(self) -> float:
+        """What the release tells beyond the counts of each attribute by itself, nats.
+
+        The KL divergence from its maxent distribution to the one in which attributes are independent, each with its
+        published counts. It follows from the marginals. Without a junction tree it is fitted; raises NotFittedError or
+        TooManyCellsError where that is not possible.
 
         >>> from marginals.example import release
-        >>> round(release.kl_divergence, 3)
-        2.532
+        >>> round(release.information, 3)
+        0.497
         """
-        return None if self.published.utility is None else self.published.utility.kl_divergence
+        return self.model.information
+
+    @property
+    def total_information(self) -> float:
+        """All that the release tells, the counts of each attribute by itself among it, nats: ln of the number of possible
+        base cells, less the entropy of the maxent distribution. Raises as `information` does.
+
+        Of two releases of one table over the same base values the one that tells more has the smaller KL divergence from
+        the data, by the difference.
+
+        >>> from marginals.example import release
+        >>> round(release.total_information, 3)
+        0.54
+        """
+        return self.model.total_information
 
     @cached_property
     def model(self) -> MarginalModel:
@@ -153,20 +171,6 @@ class Release(ModelAnalysis):
         [('age:1, diagnosis:0', 'diagnosis:0, sex:0', 'diagnosis:0')]
         """
         return self.collection.junction_tree.graph()
-
-    def trace(self) -> pd.DataFrame:
-        """The search step by step, where the release was just made: `move`, KL divergence `before` and `after` it in
-        nats, and `refused`, why better moves were passed over. Empty for a release that was opened.
-
-        >>> from marginals.example import release
-        >>> release.trace()[["before", "after"]].round(3)
-           before  after
-        0   3.028  2.849
-        1   2.849  2.790
-        2   2.790  2.532
-        """
-        steps = self.search.steps if self.search else ()
-        return pd.DataFrame([asdict(step) for step in steps], columns=["move", "before", "after", "refused"])
 
     def verify(self, claims: Sequence[str | Claim] | None = None) -> Verification:
         """Check the claims of the release, or others, as text or as objects, on its marginals alone.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import fsum, isclose, log
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,19 @@ from marginals.risk.harm_model import HarmModel
 from marginals.risk.table_risk import finite_or_none
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
+from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
-
-_SAME_DIVERGENCE = 1e-6
-"""Relative difference up to which two divergences are taken to be of the same table over the same base values."""
 
 
 @dataclass(frozen=True)
 class BundleRisk:
-    """The risk of a release for the people of the dictionaries, and its utility, so that releases can be compared.
+    """The risk of a release for the people of the dictionaries, and its information, so that releases can be compared.
 
-    bounds: of the risk, by what its marginals prove of the number of rows that fit each person. kl_divergence: as its
-    publisher states it. kl_suppressed: the same of its table with all quasi-identifiers suppressed. Divergences to the
-    same data can be compared where these agree, since they also count how many base values there could be.
+    bounds: of the risk, by what its marginals prove of the number of rows that fit each person. total_information: nats
+    that its marginals tell of the table, the counts of each attribute by itself among them; None where they form no
+    junction tree. log_base_cells: ln of how many base cells its hierarchies have, which it cannot exceed; where releases
+    of one table agree in that, their information compares.
     """
 
     name: str
@@ -37,8 +37,8 @@ class BundleRisk:
     risk: float
     bounds: tuple[float, float]
     identification_probability: float
-    kl_divergence: float | None
-    kl_suppressed: float | None = None
+    total_information: float | None
+    log_base_cells: float
 
     def as_json(self) -> dict[str, Any]:
         """As plain values; null stands for infinite."""
@@ -48,8 +48,8 @@ class BundleRisk:
             "risk": finite_or_none(self.risk),
             "bounds": [finite_or_none(bound) for bound in self.bounds],
             "identification_probability": self.identification_probability,
-            "kl_divergence": self.kl_divergence,
-            "kl_suppressed": self.kl_suppressed,
+            "total_information": self.total_information,
+            "log_base_cells": self.log_base_cells,
         }
 
 
@@ -77,15 +77,16 @@ def bundle_risk(release: Release, name: str, domain: Domain, attackers: Attacker
     numbers = zip(*((one.risk, *one.bounds) for one in by_dictionary))
     risk, least, most = (float(product(prior, np.array(values)).sum()) for values in numbers)
     probability = float(prior @ [one.identification_probability.mean() for one in by_dictionary])
-    utility = release.published.utility
-    stated = (None, None) if utility is None else (utility.kl_divergence, utility.kl_suppressed)
-    return BundleRisk(name, sum(map(len, attackers.dictionaries)), risk, (least, most), probability, *stated)
+    information = MaximumEntropy(collection).total_information if collection.is_decomposable else None
+    log_base_cells = fsum(log(hierarchy.size(0)) for hierarchy in collection.domain.hierarchies)
+    people = sum(map(len, attackers.dictionaries))
+    return BundleRisk(name, people, risk, (least, most), probability, information, log_base_cells)
 
 
 def are_comparable(risks: Sequence[BundleRisk]) -> bool:
-    """Whether the divergences of releases are over the same base values, as far as they are stated at all."""
-    baselines = [risk.kl_suppressed for risk in risks if risk.kl_suppressed is not None]
-    return not baselines or max(baselines) - min(baselines) <= _SAME_DIVERGENCE * max(1.0, *map(abs, baselines))
+    """Whether what releases tell is over equally many base values, as far as it is known."""
+    sizes = [risk.log_base_cells for risk in risks if risk.total_information is not None]
+    return not sizes or isclose(min(sizes), max(sizes), rel_tol=1e-9)
 
 
 def least_risk_first(risks: Sequence[BundleRisk]) -> list[BundleRisk]:

@@ -9,9 +9,9 @@ from checks.finding import Finding
 if TYPE_CHECKING:
     from checks.classes.assessment import Assessment, Reached
     from marginals.anonymizers.lattice import LatticeResult
-    from marginals.bundle.content import Utility
     from marginals.release.estimates import Estimate
     from marginals.release.release import Release
+    from marginals.release.steward import StewardReport
     from models.search import SearchResult
     from models.tables.margin import Margin
 
@@ -81,22 +81,23 @@ def publication_lines(release: "Release") -> Iterator[str]:
     """What a release that was just written publishes, and what it leaves out."""
     yield f"Published {len(release.margins)} marginals of {release.rows} rows in {release.path}:"
     yield from (f"  {line}" for line in margin_lines(release.margins))
+    if (information := release.published.information) is not None:
+        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
     if unpublished := release.published.unpublished:
         yield f"Nothing is published of {', '.join(unpublished)}."
     if unclaimed := release.published.unclaimed:
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 
 
-def utility_lines(utility: "Utility", search: "SearchResult") -> Iterator[str]:
-    """How near a release comes to the data, beside what is coarser, and how it was searched."""
-    yield f"KL divergence to the data: {utility.kl_divergence:.3f} nats (0 would be the data itself)."
-    yield f"  {utility.kl_suppressed:.3f} with all quasi-identifiers suppressed."
-    if utility.kl_best_table is not None:
-        yield f"  {utility.kl_best_table:.3f} for the best single table."
-        gain, gain_of_best = (utility.kl_suppressed - kl for kl in (utility.kl_divergence, utility.kl_best_table))
-        if gain_of_best > 0:
-            yield f"So the release tells {gain / gain_of_best:.1f} times as much as the best single table."
-    yield search_line(search)
+def steward_lines(report: "StewardReport") -> Iterator[str]:
+    """For the steward alone: how near a release comes to the data, beside what is coarser, and how it was searched."""
+    yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
+    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed."
+    if report.kl_best_table is not None:
+        yield f"  {report.kl_best_table:.3f} for the best single table."
+        if report.gain is not None:
+            yield f"So the release tells {report.gain:.1f} times as much as the best single table."
+    yield search_line(report.search)
 
 
 def search_line(search: "SearchResult") -> str:

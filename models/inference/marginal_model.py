@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import log, prod
 
 import numpy as np
+from scipy.special import xlogy
 
 from models.arrays import BoolArray, FloatArray
 from models.errors import NotFittedError
@@ -59,6 +60,35 @@ class MarginalModel:
                 "ask for published margins only"
             )
         return CalibratedTree.fitted(fit, float(self.total))
+
+    @cached_property
+    def information(self) -> float:
+        """Nats by which the distribution differs from independence with the same counts of each attribute.
+
+        In closed form, else fitted. Raises NotFittedError or TooManyCellsError where neither is possible.
+        """
+        if self.collection.is_decomposable:
+            return self.closed_form.information
+        masks = (self.domain.mask({attribute: level}) for attribute, level in self.finest_levels.items())
+        return max(sum(map(self.collection.cube.entropy, masks)) - self._fitted_entropy, 0.0)
+
+    @cached_property
+    def total_information(self) -> float:
+        """Nats by which the distribution differs from the uniform one over all base cells: sum_B ln|dom B| - H.
+
+        Raises NotFittedError or TooManyCellsError where there is neither a closed form nor a fit.
+        """
+        if self.collection.is_decomposable:
+            return self.closed_form.total_information
+        leaves = (self.collection.cube.log_leaves(attribute, level) for attribute, level in self.finest_levels.items())
+        sizes = (log(hierarchy.size(0)) for hierarchy in self.domain.hierarchies)
+        return max(sum(sizes) - sum(leaves) - self._fitted_entropy, 0.0)
+
+    @property
+    def _fitted_entropy(self) -> float:
+        """Entropy in nats over the attributes at their finest published levels, from the fitted cliques and separators."""
+        cliques = sum(_entropy(cells.expected) for cells in self.tree.cliques)
+        return cliques - sum(_entropy(link.rows[0]) for link in self.tree.links)
 
     @cached_property
     def margins(self) -> TreeMargins:
@@ -115,3 +145,9 @@ class MarginalModel:
             axis += 1
         left = [a for a in {**box.margin, **fine} if a in margin]
         return counts.transpose([left.index(a) for a in margin])
+
+
+def _entropy(expected: FloatArray) -> float:
+    """Entropy in nats of the distribution in proportion to expected counts; 0 for no rows at all."""
+    total = float(expected.sum())
+    return log(total) - float(xlogy(expected, expected).sum()) / total if total > 0 else 0.0

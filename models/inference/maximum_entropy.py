@@ -5,10 +5,11 @@
 Only the sparse clique tables are ever laid out, never the joint distribution.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
+from math import fsum, log
 
 import numpy as np
 
@@ -54,6 +55,44 @@ class MaximumEntropy:
             - sum(map(entropy, self.tree.separators))
             + sum(self.cube.log_leaves(attribute, level) for attribute, level in self.collection.finest_levels.items())
         )
+
+    @property
+    def entropy(self) -> float:
+        """Entropy of q in nats: its cross-entropy, since ln q is a sum of functions of the marginals that p and q share."""
+        return self.cross_entropy
+
+    @cached_property
+    def information(self) -> float:
+        """Nats by which q differs from independence: KL(q || r), r independent with the same counts of each attribute.
+
+            sum_B H(B) - sum_i H(E_i) + sum_j H(S_j)
+
+        B at its finest published level, S_j at the coarser level of each attribute that two cliques share; r spreads rows
+        over base values as q does, so leaves cancel, and H(r) - H(q) is left (multi-information: Studeny and Vejnarova,
+        Learning in Graphical Models, 1998). It follows from the marginals alone. Equal counts cancel as whole numbers
+        before a logarithm is taken, and the sum is rounded once, so that order changes no bit.
+        """
+        finest = ({attribute: level} for attribute, level in self.collection.finest_levels.items())
+        signed = [*((1, self.domain.mask(margin)) for margin in finest)]
+        signed += [(-1, clique) for clique in self.tree.cliques]
+        signed += [(1, separator) for separator in self.tree.separators]
+        cells: Counter[int] = Counter()
+        for sign, mask in signed:
+            for count, number in zip(*np.unique(self.cube.counts(mask), return_counts=True)):
+                cells[int(count)] += sign * int(number)
+            # H = ln N - sum of c ln c / N, and ln N is what one more cell of N rows would take away.
+            cells[self.cube.total] -= sign
+        taken = fsum(number * count * log(count) for count, number in cells.items() if number and count)
+        return max(-taken / max(self.cube.total, 1), 0.0)
+
+    @cached_property
+    def total_information(self) -> float:
+        """Nats by which q differs from knowing nothing: KL(q || u) = sum_B ln|dom B| - H(q), u uniform over base cells.
+
+        It counts what the one-way marginals tell too. Where two models are of the same base values, their difference is
+        that of their KL divergences from the data.
+        """
+        return max(sum(log(hierarchy.size(0)) for hierarchy in self.domain.hierarchies) - self.entropy, 0.0)
 
     @cached_property
     def kl_divergence(self) -> float:

@@ -77,6 +77,14 @@ def kl_divergence(p: Array, q: Array) -> float:
     return sum(x * np.log(x / y) for x, y in zip(p.ravel(), q.ravel()) if x > 0)
 
 
+def independent(p: Array) -> Array:
+    """The joint distribution in which attributes are independent, each with its probabilities in p."""
+    product = np.ones_like(p)
+    for axis in range(p.ndim):
+        product = product * p.sum(axis=tuple(other for other in range(p.ndim) if other != axis), keepdims=True)
+    return product
+
+
 def free_parameter_count(domain: Domain, margins: Iterable[Mapping[str, int]]) -> int:
     """Dimension of the log-linear model: rank of the margins' indicators over the joint, less one for the total."""
     cells = np.eye(np.prod([len(hierarchy.rows()) for hierarchy in domain.hierarchies]))

@@ -231,7 +231,7 @@ def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
     """Header lines alone: nothing is published about anybody, so nothing is given away."""
     folder = bundle(tmp_path / "empty", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}])
     package = json.loads((folder / "datapackage.json").read_text())
-    package["release"]["rows"] = 0
+    package["release"]["rows"], package["release"]["information"] = 0, 0.0
     for resource in package["resources"]:
         if "marginal" in resource:
             header = (folder / resource["path"]).read_bytes().splitlines(keepends=True)[0]
@@ -242,3 +242,88 @@ def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
     (folder / "datapackage.json.sha256").unlink()
     assert marginals.verify(folder).ok
     assert marginals.open_release(folder).expected_count({"job": "job1"}) == 0
+
+
+OF_THE_DATA = {"kl_divergence": 1.2345678901234567, "kl_suppressed": 2.5, "kl_best_table": 1.75}
+
+
+def edited(folder: Path, **release: object) -> Path:
+    """A bundle that says this of its release, unsealed."""
+    package = json.loads((folder / "datapackage.json").read_text())
+    package["release"].update(release)
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    (folder / "datapackage.json.sha256").unlink(missing_ok=True)
+    return folder
+
+
+def test_a_bundle_that_tells_the_entropy_of_the_data_is_read_and_warned_of(tmp_path: Path) -> None:
+    """As bundles did before. Its numbers are ignored: the page made from it, and what it answers, are the same."""
+    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
+    before = marginals.open_release(folder)
+    edited(folder, utility=OF_THE_DATA)
+    verification = marginals.verify(folder)
+    assert verification.ok
+    (warning,) = verification.warnings
+    for said in (str(folder), "the entropy of the data", "kl_divergence to 16 decimals", "kl_suppressed to 1 decimals"):
+        assert said in warning
+    assert "kl_best_table that of a table that is not published" in warning
+    assert "warning: " in str(verification)
+    plain = CliRunner().invoke(main, ["verify", str(folder)])
+    assert plain.exit_code == 0
+    assert "warning" in plain.stdout
+    assert "kl_divergence to 16 decimals" in plain.stdout
+    assert json.loads(CliRunner().invoke(main, ["verify", str(folder), "--json"]).stdout)["warnings"] == [warning]
+    after = marginals.open_release(folder)
+    assert repr(after) == repr(before)
+    assert after.page(after.published) == before.page(before.published)
+    two = marginals.verify(folder, edited(bundle(tmp_path / "two", table_of(people()), [{"town": 0}]), utility=[1]))
+    assert [str(f) in w for f, w in zip((folder, tmp_path / "two"), two.warnings)] == [True, True]
+    (folder / "report.html").write_text("changed")
+    damaged = marginals.verify(folder)
+    assert not damaged.ok
+    assert damaged.warnings == (warning,)
+
+
+def test_information_that_does_not_follow_from_the_marginals_is_a_matter_of_integrity(tmp_path: Path) -> None:
+    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}])
+    stated = json.loads((folder / "datapackage.json").read_text())["release"]["information"]
+    assert stated == round(marginals.open_release(folder).information, 6) > 0.01
+    assert marginals.verify(folder).warnings == ()
+    for right in (
+        stated,
+        round(stated, 3),
+        round(stated, 2),
+        marginals.open_release(folder).information,
+        stated + 9e-7,
+    ):
+        assert marginals.verify(edited(folder, information=right)).ok, right
+    for wrong in (
+        stated + 2.1e-6,
+        stated - 2.1e-6,
+        round(stated, 3) + 0.001,
+        -stated,
+        1,
+        1e300,
+        True,
+        None,
+        "much",
+        [stated],
+    ):
+        verification = marginals.verify(edited(folder, information=wrong))
+        assert [(check.criterion, check.holds) for check in verification.checks] == [("integrity", False)], wrong
+        assert verification.checks[0].worst is not None
+        assert "release.information" in verification.checks[0].worst.as_json()["problem"]
+        assert marginals.open_release(folder).information == pytest.approx(stated, abs=1e-6), "computed, not believed"
+
+
+def test_information_without_a_junction_tree_is_fitted_and_not_written(tmp_path: Path) -> None:
+    pairs = [{"job": 0, "town": 0}, {"town": 0, "ill": 0}, {"job": 0, "ill": 0}]
+    folder = bundle(tmp_path / "one", table_of(people()), pairs)
+    assert "information" not in json.loads((folder / "datapackage.json").read_text())["release"]
+    release = marginals.open_release(folder)
+    assert "information" not in repr(release)
+    fitted = release.information
+    assert fitted > 0
+    verification = marginals.verify(edited(folder, information=fitted))
+    assert verification.ok
+    assert "was not checked, since the marginals form no junction tree" in verification.warnings[0]

@@ -21,7 +21,8 @@ def run(*arguments: object) -> Result:
 
 @pytest.mark.slow
 def test_the_demo_publishes_a_release_that_verifies(demo: Path) -> None:
-    assert {path.name for path in demo.iterdir()} == {"census.csv", "hierarchies", "release", "release.toml"}
+    of_the_steward = {"census.csv", "hierarchies", "release.toml", "release-steward.html"}
+    assert {path.name for path in demo.iterdir()} == of_the_steward | {"release"}
     result = run("verify", demo / "release", "--json")
     answer = json.loads(result.stdout)
     assert result.exit_code == 0
@@ -46,7 +47,8 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     result = run("publish", demo / "release.toml", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
-    assert set(answer) == {"out", "kl_divergence", "kl_suppressed", "margins", "checks", "search"}
+    contract = {"out", "kl_divergence", "kl_suppressed", "margins", "checks", "search"}
+    assert set(answer) == contract | {"steward", "information"}
     assert set(answer["search"]) == {"strategy", "evaluated", "optimal", "lower_bound"}
     assert answer["kl_divergence"] < answer["kl_suppressed"]
     release = marginals.open_release(tmp_path / "out")

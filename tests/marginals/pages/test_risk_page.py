@@ -304,7 +304,10 @@ def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(con
 
 def test_the_page_lists_releases_as_they_are(worked: Path) -> None:
     described = marginals.disclosure_risk(marginals.read_config(worked))
-    releases = [BundleRisk("one", 8, 0.5, (0.25, 0.75), 0.125, 1.5), BundleRisk("two", 8, 1, (0.5, np.inf), 0.5, None)]
+    releases = [
+        BundleRisk("one", 8, 0.5, (0.25, 0.75), 0.125, 1.5, 7.0),
+        BundleRisk("two", 8, 1, (0.5, np.inf), 0.5, None, 7.0),
+    ]
     page = Page(risk_html(described, RiskReport(described.of_table(), releases=releases)))
     shown = [row[:6] for row in page.rows("Releases")]
     assert shown == [["1", "one", "0.5", "0.25", "0.75", "12.50 %"], ["2", "two", "1", "0.5", "infinite", "50.00 %"]]
@@ -313,7 +316,7 @@ def test_the_page_lists_releases_as_they_are(worked: Path) -> None:
 
 def test_dots_of_releases_have_their_own_places() -> None:
     releases = [
-        BundleRisk(n, 1, risk, (0, 1), 0.5, kl) for n, risk, kl in (("a", 0.1, 3), ("b", 0.3, 2), ("c", 0.2, 0))
+        BundleRisk(n, 1, risk, (0, 1), 0.5, told, 7) for n, risk, told in (("a", 0.1, 0), ("b", 0.3, 2), ("c", 0.2, 3))
     ]
     plot = releases_picture(releases)
     assert plot is not None
@@ -385,25 +388,26 @@ def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) ->
 
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
 def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
-    kls, risks = zip(*pairs)
-    releases = [BundleRisk(str(i), 1, risk, (0, 1), 0.5, kl) for i, (kl, risk) in enumerate(pairs)]
+    informations, risks = zip(*pairs)
+    known = [None if np.isinf(information) else information for information in informations]
+    releases = [BundleRisk(str(i), 1, risk, (0, 1), 0.5, told, 7.0) for i, (told, risk) in enumerate(zip(known, risks))]
     plot = releases_picture(releases)
     finite = [pair for pair in pairs if np.isfinite(pair).all()]
     assert (plot is None) is (len(finite) < 2)
     if plot is not None:
         assert inside(plot)
         across = [dot.x for dot in plot.dots]
-        assert np.all(np.diff(np.array(across)[np.argsort([kl for kl, _ in finite], kind="stable")]) <= 0)
-    finite_kls = [kl for kl in kls if np.isfinite(kl)]
-    edge = Frontier(np.sort(finite_kls), np.sort(risks)[: len(finite_kls)], np.zeros(len(finite_kls)))
+        assert np.all(np.diff(np.array(across)[np.argsort([told for told, _ in finite], kind="stable")]) >= 0)
+    told = [information for information in informations if np.isfinite(information)]
+    edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
     line = frontier_picture(edge, [("best", 1.0, 1.0)])
     assert line is None or inside(line)
 
 
 def test_releases_over_different_base_values_are_not_drawn_together() -> None:
-    """Ages up to 149 instead of 119 add ln(150 / 120) to what is suppressed, which says nothing about usefulness."""
-    stated = [(8.0, 10.510), (8.1, 10.733)]
-    releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *kls) for i, kls in enumerate(stated)]
+    """Ages up to 149 instead of 119 add ln(150 / 120) to what is told of everybody, which says nothing about usefulness."""
+    known = [(2.5, 10.510), (2.7, 10.733)]
+    releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *each) for i, each in enumerate(known)]
     assert not are_comparable(releases)
     assert releases_picture(releases) is None
     assert are_comparable(releases[:1] * 2)

@@ -95,10 +95,10 @@ def test_what_is_published_is_the_same(base: str, cells: int, tmp_path: Path) ->
         release.write(tmp_path / folder)
     for file in (tmp_path / "whole").rglob("*.csv"):
         assert (tmp_path / "pushed" / file.relative_to(tmp_path / "whole")).read_bytes() == file.read_bytes()
-    utilities = [release.published.utility for release in releases]
-    assert utilities[0] is not None
-    assert utilities[1] is not None
-    assert utilities[0].kl_divergence == pytest.approx(utilities[1].kl_divergence, abs=1e-12)
+    reports = [release.steward for release in releases]
+    assert reports[0] is not None
+    assert reports[1] is not None
+    assert reports[0].kl_divergence == pytest.approx(reports[1].kl_divergence, abs=1e-12)
 
 
 @pytest.mark.slow

@@ -5,11 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
+from brute_force import dense_marginal, independent, iterative_proportional_fitting, joint_array, kl_divergence
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from privacy_oracles import base_table
-from strategies import decomposable_collections, margins
+from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_information_is_that_of_the_dense_distribution_with_a_junction_tree_or_without(shape: str) -> None:
+    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+    p = joint_array(base_table(collection.cube)) / collection.cube.total
+    q = iterative_proportional_fitting(p, SHAPE_DOMAIN, collection.margins, sweeps=4000)
+    model = MarginalModel(collection)
+    assert model.information == pytest.approx(kl_divergence(q, independent(q)), abs=1e-6)
+    assert model.total_information == pytest.approx(kl_divergence(q, np.full(q.shape, 1 / q.size)), abs=1e-6)
 
 
 @settings(max_examples=60)

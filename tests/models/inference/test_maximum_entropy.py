@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from brute_force import (
     base_cells,
     dense_marginal,
+    entropy,
     free_parameter_count,
+    independent,
     iterative_proportional_fitting,
     joint_array,
     kl_divergence,
@@ -68,6 +70,9 @@ def _assert_figures_equal_brute_force(collection):
     parameters = free_parameter_count(domain, collection.margins)
     assert model.kl_divergence == pytest.approx(kl_divergence(p, q), abs=1e-9)
     assert model.cross_entropy == pytest.approx(-log_likelihood / rows, abs=1e-9)
+    assert model.entropy == pytest.approx(entropy(q), abs=1e-9)
+    assert model.information == pytest.approx(kl_divergence(q, independent(q)), abs=1e-9)
+    assert model.total_information == pytest.approx(kl_divergence(q, np.full(q.shape, 1 / q.size)), abs=1e-9)
     assert model.log_likelihood == pytest.approx(log_likelihood, abs=1e-7)
     assert model.deviance == pytest.approx(2 * rows * kl_divergence(p, q), abs=1e-7)
     assert model.parameter_count == parameters
@@ -111,6 +116,25 @@ def test_values_under_one_published_value_are_equally_likely(collection):
     np.add.at(sums, published, q)
     np.add.at(leaves, published, np.ones(q.shape))
     np.testing.assert_allclose(q, (sums / leaves)[published], atol=1e-12)
+
+
+@given(decomposable_collections(), st.randoms())
+def test_information_is_the_same_to_the_bit_in_whatever_order_the_marginals_and_their_cells_stand(collection, random):
+    """From the marginals alone, over another order of attributes and values, as another program might write them."""
+    hierarchies = list(collection.domain.items())
+    random.shuffle(hierarchies)
+    domain = Domain.of({a: Hierarchy.from_rows(random.sample(rows := h.rows(), len(rows))) for a, h in hierarchies})
+    tables = []
+    for table in random.sample(collection.tables, len(collection.tables)):
+        codes = {
+            a: [domain.hierarchy(a).code(table.domain.hierarchy(a).labels[level][code], level) for code in column]
+            for (a, level), column in zip(((a, table.margin[a]) for a in table.attributes), table.codes)
+        }
+        arrays = {a: np.array(column, dtype=np.int64) for a, column in codes.items()}
+        tables.append(ContingencyTable.from_cells(domain, table.margin, arrays, table.counts))
+    if tables:
+        shuffled = Collection.of(DataCube(tables), [table.mask for table in tables])
+        assert MaximumEntropy(shuffled).information == MaximumEntropy(collection).information
 
 
 @given(data_cubes())

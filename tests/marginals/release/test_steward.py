@@ -1,0 +1,164 @@
+"""What only the steward may know: its numbers are those of the data, and its page stands outside of every release."""
+
+import json
+import math
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from html_pages import Page, assert_self_contained
+from marginals import InputError, Policy, StewardReport
+from marginals.commands.main import main
+from marginals.example import frame, release, table
+from marginals.release.steward import TableErrors
+from marginals.release.steward_file import MARK, StewardFile, beside
+from small_release import contents, write_config
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return write_config(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def report() -> StewardReport:
+    assert release.steward is not None
+    return release.steward
+
+
+def test_errors_of_tables_are_those_of_the_rows(report: StewardReport) -> None:
+    """Ages 20 to 59 have 40 base values; the model spreads the rows of a class evenly over those of its ages."""
+    spread = release.sample_base_values(1, 0).dtypes  # what base values are: one category each
+    ages = spread["age"].categories
+    shown = {age: f"{int(age) // 10 * 10}-{int(age) // 10 * 10 + 9}" for age in ages}
+    by_range = frame["age"].map(shown).value_counts()
+    of_range = {label: sum(other == label for other in shown.values()) for label in by_range.index}
+    real = frame["age"].value_counts()
+    expected = {age: by_range.get(shown[age], 0) / of_range.get(shown[age], 1) for age in ages}
+    distance = sum(abs(real.get(age, 0) - expected[age]) for age in ages) / 2 / 48
+    assert report.one_way.by_table["age",] == pytest.approx(distance)
+    assert report.one_way.by_table["sex",] == pytest.approx(0)
+    assert set(report.two_way.by_table) == set(combinations(("age", "sex", "diagnosis"), 2))
+    assert (report.one_way.left_out, report.two_way.left_out) == (0, 0)
+    assert report.two_way.worst == ("age", "sex")
+    assert report.two_way.mean == pytest.approx(sum(report.two_way.by_table.values()) / 3)
+    assert TableErrors({}, 3).worst is None
+    assert TableErrors({}, 3).mean == 0
+
+
+def test_the_page_shows_the_numbers_and_says_that_it_is_not_for_publication() -> None:
+    made = marginals.publish(table, Policy(k_link=4, diversity="distinct:2")).steward
+    assert made is not None
+    assert made.kl_best_table is not None
+    assert made.gain == pytest.approx(
+        (made.kl_suppressed - made.kl_divergence) / (made.kl_suppressed - made.kl_best_table)
+    )
+    content = made.page(made)
+    assert MARK.encode() in content[:4096]
+    page = Page(content)
+    assert_self_contained(page)
+    text = " ".join(" ".join(page.text).split())
+    for number in (made.kl_divergence, made.kl_suppressed, made.kl_best_table):
+        assert f"{number:.6f}" in text
+    for errors in (made.one_way, made.two_way):
+        assert f"{errors.mean:.4f}" in text
+        assert f"{max(errors.by_table.values()):.4f}" in text
+    assert text.count("Not for publication") == 2
+    assert f"Strategy: {made.search.strategy}. {made.search.evaluated} collections" in text
+    for step in made.search.steps:
+        assert step.move in text
+        assert all(reason in text for reason in step.refused)
+    assert content == made.page(made), "the same bytes each time"
+
+
+def test_rows_that_were_dropped_are_counted_on_the_page_and_nowhere_in_the_release(tmp_path: Path) -> None:
+    gaps = pd.concat([frame, pd.DataFrame({"age": [""] * 37, "sex": ["Male"] * 37, "diagnosis": ["Flu"] * 37})])
+    with_gaps = marginals.read_table(gaps, marginals.example.attributes, missing=[""])
+    made = [marginals.publish(each, Policy(k_link=4)) for each in (table, with_gaps)]
+    assert [one.steward.dropped for one in made if one.steward] == [0, 37]
+    for one, name in zip(made, ("whole", "gaps")):
+        one.write(tmp_path / name)
+    assert contents(tmp_path / "whole") == contents(tmp_path / "gaps")
+
+
+def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginals.publishing.publishing._FOR_THE_STEWARD", -1.0)
+    made = marginals.publish(table, Policy(k_link=4)).steward
+    assert made is not None
+    assert (made.one_way.left_out, made.two_way.left_out) == (3, 3)
+    assert "3 left out" in " ".join(Page(made.page(made)).text)
+
+
+def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(config: Path, tmp_path: Path) -> None:
+    result = run("publish", config, "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    page = tmp_path / "out-steward.html"
+    assert answer["steward"] == str(page)
+    told = page.read_text(encoding="utf-8")
+    assert f"{answer['kl_divergence']:.6f}" in told
+    for name, content in contents(tmp_path / "out").items():
+        for number in (answer["kl_divergence"], answer["kl_suppressed"], answer["search"]["lower_bound"]):
+            assert f"{number:.3f}" not in content.decode(), name
+            assert str(number)[:6] not in content.decode(), name
+    assert (
+        answer["information"] == json.loads((tmp_path / "out/datapackage.json").read_text())["release"]["information"]
+    )
+    again = run("publish", config, "--out", tmp_path / "out")
+    assert again.exit_code == 0, "the page is replaced with the release"
+    assert str(page) in again.stdout
+
+
+def test_the_page_may_stand_elsewhere_but_in_no_release(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    for inside in (out / "page.html", out / "marginals" / "page.html"):
+        result = run("publish", config, "--out", out, "--steward", inside)
+        assert result.exit_code == 2
+        assert "release" in result.stderr
+        assert not out.parent.exists(), "refused before anything is made"
+    assert run("publish", config, "--out", out, "--steward", tmp_path / "page.html").exit_code == 0
+    assert (tmp_path / "page.html").is_file()
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+    assert run("publish", config, "--out", tmp_path / "b", "--steward", out / "page.html").exit_code == 2, "nor another"
+    assert run("publish", config, "--out", tmp_path / "deep" / "er" / "b").exit_code == 0
+    assert (tmp_path / "deep" / "er" / "b-steward.html").is_file()
+
+
+@pytest.mark.parametrize("there", [b"precious", b""])
+def test_another_file_is_left_alone(config: Path, tmp_path: Path, there: bytes) -> None:
+    (tmp_path / "out-steward.html").write_bytes(there)
+    result = run("publish", config, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no steward's page; name another file (--steward FILE)" in result.stderr
+    assert (tmp_path / "out-steward.html").read_bytes() == there
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(InputError, match="is a folder"):
+        StewardFile(tmp_path, tmp_path / "out")
+    with pytest.raises(InputError, match="there is no folder"):
+        StewardFile(tmp_path / "none" / "page.html", tmp_path / "out")
+    with pytest.raises(InputError, match="replace or join what is read"):
+        StewardFile(config, tmp_path / "out", (config,))
+
+
+def test_the_page_is_named_after_the_release() -> None:
+    assert beside(Path("a/release")) == Path("a/release-steward.html")
+    assert beside(Path("release/")) == Path("release-steward.html")
+    assert beside(Path("a.b")) == Path("a.b-steward.html")
+    assert beside(Path("..")).name == f"{Path('..').resolve().name}-steward.html"
+
+
+def test_what_is_told_beyond_the_one_way_tables_is_of_rows_laid_out(report: StewardReport) -> None:
+    """KL(p || q) = sum ln|dom| - total information - H(p), so what the steward knows beyond a reader is H(p)."""
+    shares = frame.value_counts(normalize=True).to_numpy()
+    entropy = -float((shares * np.log(shares)).sum())
+    base_cells = math.prod(hierarchy.size(0) for hierarchy in release.domain.hierarchies)
+    assert report.kl_divergence == pytest.approx(math.log(base_cells) - release.total_information - entropy)
