@@ -13,6 +13,7 @@ import pandas as pd
 
 from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file
+from marginals.files.atomic_file import PRIVATE, replace_file
 from models.search import SearchResult
 
 StewardPageMaker = Callable[["StewardReport"], bytes]
@@ -103,8 +104,9 @@ class StewardReport:
         return pd.DataFrame(steps, columns=["move", "before", "after", "refused"])
 
     def write(self, path: str | Path) -> None:
-        """Write it as one HTML page, which is not for publication. Raises InputError for a file that cannot be written,
-        or that lies in a release.
+        """Write it as one HTML page, which is not for publication and which its owner alone may read.
+
+        Raises InputError for a file that cannot be written, or that lies in a release.
 
         >>> from tempfile import TemporaryDirectory
         >>> from marginals.example import release
@@ -113,4 +115,4 @@ class StewardReport:
         ...     "Not for publication" in Path(folder, "steward.html").read_text(encoding="utf-8")
         True
         """
-        output_file(Path(path)).write(self.page(self))
+        replace_file(output_file(Path(path)).path, self.page(self), PRIVATE)

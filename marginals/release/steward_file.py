@@ -5,7 +5,7 @@ from pathlib import Path
 
 from marginals.bundle.target import release_at
 from marginals.errors import InputError
-from marginals.files.atomic_file import replace_file
+from marginals.files.atomic_file import PRIVATE, replace_file
 from marginals.files.links import resolved
 from marginals.files.output import keep_apart, refusals, require_place
 from marginals.release.steward import StewardReport
@@ -56,8 +56,8 @@ class StewardFile:
                 require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
 
     def write(self, report: StewardReport) -> None:
-        """Write the page, whole or not at all. Raises InputError where it cannot be written."""
-        replace_file(self.path, report.page(report))
+        """Write the page, for its owner alone to read, whole or not at all. Raises InputError where it cannot be written."""
+        replace_file(self.path, report.page(report), PRIVATE)
 
 
 def _is_steward_page(path: Path) -> bool:

@@ -104,8 +104,12 @@ def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(c
     answer = json.loads(result.stdout)
     page = tmp_path / "out-steward.html"
     assert answer["steward"] == str(page)
+    assert page.stat().st_mode & 0o777 == 0o600
     told = page.read_text(encoding="utf-8")
     assert f"{answer['kl_divergence']:.6f}" in told
+    assert release.steward is not None
+    with pytest.raises(InputError, match="lies in the release"):
+        release.steward.write(tmp_path / "out" / "page.html")
     for name, content in contents(tmp_path / "out").items():
         for number in (answer["kl_divergence"], answer["kl_suppressed"], answer["search"]["lower_bound"]):
             assert f"{number:.3f}" not in content.decode(), name
