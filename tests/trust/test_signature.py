@@ -23,7 +23,7 @@ from click.testing import CliRunner, Result
 
 import marginals
 from marginals import BundleError, InputError, Release
-from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key
+from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key, signature_of
 from marginals.commands.main import main
 from minisign_programs import Keys, make_keys, write_keys, write_stub
 from small_release import COMMAND, contents, interruptible, marginals_command
@@ -168,6 +168,25 @@ def test_who_gives_no_key_is_told_that_the_signature_was_not_checked(
         assert "signed, but the signature was not checked" in answer.stdout
         assert "--key PUBLICKEY" in answer.stdout
     assert "signed" not in run("verify", tmp_path / "unsigned").stdout
+
+
+def test_a_report_that_the_signed_descriptor_does_not_name_is_refused(
+    release: Release, stub: Path, tmp_path: Path
+) -> None:
+    """Anybody may have put it there; without a signature it may be one that is being replaced."""
+    ours, folder = write_keys(tmp_path, "ours"), tmp_path / "release"
+    release.write(folder)
+    package = json.loads((folder / "datapackage.json").read_text())
+    del package["release"]["report"]
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    (folder / "datapackage.json.sha256").unlink()
+    signature = signature_of((folder / "datapackage.json").read_bytes(), secret_key(ours.secret), folder)
+    assert stub.exists()
+    (folder / SIGNATURE).write_bytes(signature)
+    assert problem(folder, ours.public).startswith("report.html: datapackage.json does not declare it")
+    assert run("verify", folder).exit_code == 1, "nor without a key"
+    (folder / "report.html").unlink()
+    assert marginals.verify(folder, key=ours.public).ok
 
 
 @pytest.mark.slow
