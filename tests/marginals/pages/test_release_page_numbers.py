@@ -1,0 +1,214 @@
+"""The numbers of the report are those counted by hand or with pandas, each in the place that says what it is."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.registry import parse_diversity
+from html_pages import Page
+from marginals import Role
+from marginals.bundle.content import BundleContent
+from marginals.pages.release_page import report_html
+from models.graphs.collection import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+
+VALUES = {"town": ["oak", "elm", "bay"], "sex": ["f", "m"], "job": ["x", "y"], "ill": ["flu", "cold", "gout"]}
+DOMAIN = Domain.of({name: Hierarchy.flat(values) for name, values in VALUES.items()})
+ROLES = dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER) | {"ill": Role.SENSITIVE}
+
+TABLES = {
+    ("town", "ill"): [[6, 3, 1], [5, 5, 5], [4, 9, 2]],
+    ("sex", "ill"): [[8, 7, 2], [7, 10, 6]],
+    ("town", "job"): [[10, 0], [8, 7], [3, 12]],
+}
+"""Rows of 40 people, counted in three tables. Classes have 10, 15 and 15 rows in the first, 17 and 23 in the second, and
+in the third, where nothing is set aside, each cell that is not empty is a class."""
+
+
+def counted(names: tuple[str, str], counts: Sequence[Sequence[int]]) -> ContingencyTable:
+    array = np.array(counts)
+    places = np.nonzero(array)
+    return ContingencyTable.from_cells(DOMAIN, dict.fromkeys(names, 0), dict(zip(names, places)), array[places])
+
+
+def published(
+    *claims: Claim,
+    tables: Mapping[tuple[str, str], Sequence[Sequence[int]]] = TABLES,
+    roles: Mapping[str, Role] = ROLES,
+) -> BundleContent:
+    parts = [counted(names, counts) for names, counts in tables.items()]
+    return BundleContent(Collection.of(DataCube(parts), [part.mask for part in parts]), roles, claims)
+
+
+def diverse(text: str) -> MaxentDiversity:
+    return MaxentDiversity(parse_diversity(text), "ill")
+
+
+def page_of(*claims: Claim) -> Page:
+    return Page(report_html(published(*claims)))
+
+
+def article(page: Page, beginning: str) -> str:
+    (text,) = (text for text in page.texts("article") if text.startswith(beginning))
+    return text
+
+
+def test_the_tiles_count_rows_tables_attributes_and_claims() -> None:
+    claims = (KLink(3), KLink(4), diverse("distinct:3"))
+    for made, told in ((claims, "✗ 2 of 3 privacy claims proven"), (claims[::2], "✓ 2 of 2 privacy claims proven")):
+        page = page_of(*made)
+        assert page.texts("li", class_="tile") == ["40 rows counted", "3 published tables", "4 attributes, 1 sensitive"]
+        (claimed,) = page.texts("li", class_="tile fails") + page.texts("li", class_="tile holds")
+        assert claimed == told
+
+
+def test_each_table_tells_its_cells_and_its_smallest_class_which_is_no_cell_where_something_is_sensitive() -> None:
+    assert sorted(page_of().rows("The tables.")) == [
+        ["sex 0 ill 0", "6", "17"],
+        ["town 0 ill 0", "9", "10"],
+        ["town 0 job 0", "5", "3"],
+    ]
+    nothing_sensitive = published(roles=dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER))
+    assert sorted(Page(report_html(nothing_sensitive)).rows("The tables.")) == [
+        ["sex 0 ill 0", "6", "2"],
+        ["town 0 ill 0", "9", "1"],
+        ["town 0 job 0", "5", "3"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "rows"), [("town", [10, 15, 15]), ("sex", [17, 23]), ("job", [21, 19]), ("ill", [15, 17, 8])]
+)
+def test_a_distribution_tells_rows_their_share_of_all_and_draws_them_beside_the_most_frequent(
+    attribute: str, rows: list[int]
+) -> None:
+    content = report_html(published())
+    heading = "ill <span" if attribute == "ill" else attribute
+    (table,) = (cells for _, cells in Page(content).tables if [row[0] for row in cells[1:]] == VALUES[attribute])
+    assert table[0] == ["Value", "Rows", "Share", ""]
+    assert table[1:] == [[v, str(n), f"{n / 40:.1%}".replace("%", " %"), ""] for v, n in zip(VALUES[attribute], rows)]
+    figure = (
+        content.decode().partition("Distributions</h2>")[2].partition(f"<h3>{heading}")[2].partition("</figure>")[0]
+    )
+    lengths = [float(width) for width in re.findall(r'<rect class="fill" width="([\d.]+)"', figure)]
+    assert lengths == pytest.approx([100 * n / max(rows) for n in rows], abs=0.01)
+
+
+def test_the_claims_tell_their_own_numbers_and_the_class_nearest_to_failing() -> None:
+    """Nowhere are fewer than the three of bay in job x, whatever is asked; two may be claimed of all tables together."""
+    page = page_of(KLink(3), KCombinatorial(2), KCombinatorial(1), KLink(4))
+    link = article(page, "k-link anonymity, k = 3")
+    assert "holds Each class of a published table (ill set aside) has at least 3 rows." in link
+    assert "Nearest to failing: town bay job x 3 rows; at least 3 are claimed." in link
+    together = article(page, "k-combinatorial anonymity, k = 2")
+    assert "could be shared by at least 2 rows." in together
+    assert "Nearest to failing: town bay job x 3 rows; at least 2 are claimed." in together
+    assert "could be shared by at least 1 row." in article(page, "k-combinatorial anonymity, k = 1")
+    failing = article(page, "k-link anonymity, k = 4")
+    assert "does not hold" in failing
+    assert "Worst: town bay job x 3 rows; at least 4 are claimed." in failing
+    assert "The smallest count is 3: binding." in article(page, "Minimality: k-link, k = 3")
+    assert "Met with 1 row to spare." in article(page, "Minimality: k-combinatorial, k = 2")
+    assert "Met with 2 rows to spare." in article(page, "Minimality: k-combinatorial, k = 1")
+
+
+def expected_shares() -> pd.DataFrame:
+    """What maximum entropy says of the illness in each town and sex: n(town, ill) n(sex, ill) / n(ill), in shares."""
+    town, sex = (
+        pd.DataFrame(TABLES[name, "ill"], index=VALUES[name], columns=VALUES["ill"]) for name in ("town", "sex")
+    )
+    rows = {(t, s): town.loc[t] * sex.loc[s] / town.sum() for t in town.index for s in sex.index}
+    frame = pd.DataFrame(rows).T
+    return frame.div(frame.sum(axis=1), axis=0)
+
+
+def test_the_worst_class_of_a_diversity_is_told_by_its_shares_beside_those_of_everybody() -> None:
+    """The flu of women of oak is most probable beside all else together."""
+    shares = expected_shares()
+    ratio = shares.max(axis=1) / (1 - shares.max(axis=1))
+    town, sex = ratio.idxmax()
+    assert (town, sex) == ("oak", "f")
+    content = report_html(published(diverse("recursive:3,2")))
+    text = article(Page(content), "Maximum-entropy diversity of ill, recursive:3,2")
+    assert (
+        f"Nearest to failing: town oak sex f {ratio.max():.4g} times as probable; less than 3 times is claimed." in text
+    )
+    worst = shares.loc[town, sex]
+    (rows,) = (rows for name, rows in Page(content).tables if name.startswith("ill in this class"))
+    assert rows == [[label, f"{100 * share:.1f} %", ""] for label, share in worst.items()]
+    card = content.decode().partition("Maximum-entropy diversity of ill")[2].partition("</article>")[0]
+    lengths = [float(width) for width in re.findall(r'<rect class="fill" width="([\d.]+)"', card)]
+    assert lengths == pytest.approx((100 * worst / worst.max()).tolist(), abs=0.01)
+    marks = [float(place) for place in re.findall(r'<rect class="mark" x="([\d.]+)"', card)]
+    assert marks == pytest.approx([100 * n / 40 / worst.max() for n in (15, 17, 8)], abs=0.01)
+
+
+def test_values_that_the_tables_rule_out_in_the_worst_class_are_named() -> None:
+    """Nobody of oak has gout, and no man has a cold: of the men there only flu is left."""
+    tables = TABLES | {("town", "ill"): [[6, 4, 0], [5, 5, 5], [4, 9, 2]], ("sex", "ill"): [[8, 18, 2], [7, 0, 5]]}
+    page = Page(report_html(published(diverse("distinct:2"), tables=tables)))
+    text = article(page, "Maximum-entropy diversity of ill, distinct:2")
+    assert "Worst: sex m town oak" in text or "Worst: town oak sex m" in text
+    assert re.search("1 values?; at least 2 are claimed", text)
+    assert text.endswith("Ruled out by the tables: cold, gout.")
+
+
+@pytest.mark.parametrize(
+    ("claimed", "said"),
+    [
+        (["distinct:2", "distinct:3"], "= 1 fact of the kind"),
+        (["distinct:3", "distinct:2"], "= 1 fact of the kind"),
+        (["recursive:9,3", "distinct:3"], "= 2 facts of the kind"),
+        (["distinct:1", "distinct:3"], "leaves no room for any knowledge"),
+        ([], "No diversity is claimed"),
+    ],
+)
+def test_as_many_facts_protect_as_the_weakest_diversity_claimed_bears(claimed: list[str], said: str) -> None:
+    page = page_of(*map(diverse, claimed))
+    told = dict(zip(page.texts("dt"), page.texts("dd")))
+    assert said in told["People who know a lot already"]
+
+
+def many(values: int) -> tuple[BundleContent, dict[str, int]]:
+    """So many values, of which the n-th has n rows, in an order that is none of their frequency."""
+    rows = {f"v{n:03}": n for n in range(1, values + 1)}
+    order = sorted(rows, key=lambda label: (int(label[1:]) * 37 % 101, label))
+    frame = pd.DataFrame({"word": [label for label in order for _ in range(rows[label])]})
+    table = marginals.read_table(frame, {"word": "quasi-identifier"})
+    mask = table.domain.mask({"word": 0})
+    return BundleContent(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), rows
+
+
+def test_of_very_many_values_the_most_frequent_are_told_and_how_many_rows_the_others_have() -> None:
+    content, rows = many(130)
+    total = sum(rows.values())
+    told = Page(report_html(content)).rows("Level 0; the 16 most frequent values")
+    most = sorted(rows, key=lambda label: -rows[label])[:16]
+    assert told[:-1] == [[label, f"{rows[label]}", f"{100 * rows[label] / total:.1f} %", ""] for label in most]
+    others = total - sum(rows[label] for label in most)
+    assert told[-1] == ["114 other values", f"{others:,}", f"{100 * others / total:.1f} %", ""]
+
+
+def test_a_histogram_has_a_column_for_each_value_as_high_as_its_rows_and_names_the_highest() -> None:
+    content, rows = many(40)
+    page = report_html(content).decode()
+    columns = re.findall(r'<rect class="column"[^>]*height="([\d.]+)"/?><title>(v\d+): ([\d,]+)</title>', page)
+    assert {label: int(count) for _, label, count in columns} == rows
+    assert [float(height) for height, *_ in columns] == pytest.approx(
+        [120 * rows[label] / 40 for _, label, _ in columns], abs=0.1
+    )
+    assert "the most frequent of 40 values is v040 with 40 rows" in page
+    assert "Level 0, 40 values" in page
+    listed = Page(report_html(content)).tables[-1][1][1:]
+    assert {label: int(count) for label, count in listed} == rows
