@@ -1,0 +1,112 @@
+"""A policy whose k-link and k-combinatorial differ: each is demanded, claimed and kept for what it is."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from marginals import Attribute, Policy, Table
+from marginals.commands.main import main
+from privacy_oracles import class_sizes, largest_counts
+
+CONFIG = """
+[data]
+path = "people.csv"
+[attributes.age]
+role = "quasi-identifier"
+intervals = [4, 8]
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.ill]
+role = "sensitive"
+[privacy]
+k_link = {k_link}
+k_combinatorial = {k_combinatorial}
+[base]
+table = "none"
+"""
+
+
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 16, 120)
+    ill = np.where(rng.random(120) < age / 16, "flu", rng.choice(["cold", "gout"], 120))
+    return pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], 120), "ill": ill})
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[4, 8]),
+        "sex": "quasi-identifier",
+        "ill": "sensitive",
+    }
+    return marginals.read_table(people(), attributes)  # type: ignore[arg-type]
+
+
+def smallest(release: marginals.Release) -> tuple[int, int]:
+    """The rows of the smallest class of a margin, and the most that the combination with least room can have: by walking
+    over all published cells, and by integer programming."""
+    most = largest_counts(release.collection, ["ill"])
+    return min(class_sizes(release.collection, ["ill"])), int(most[most > 0].min())
+
+
+def test_each_number_is_kept_for_what_it_is(table: Table) -> None:
+    """Many rows in every class leave few to some combinations; the reverse is not so, where a class is one of these."""
+    by_class = marginals.publish(table, Policy(k_link=12, base="none"))
+    assert smallest(by_class)[0] >= 12
+    assert 3 <= smallest(by_class)[1] < 12, "or the test says nothing"
+    for k_link, k_combinatorial in ((12, 3), (3, 12), (12, None), (None, 12)):
+        release = marginals.publish(table, Policy(k_link=k_link, k_combinatorial=k_combinatorial, base="none"))
+        by_class_least, together = smallest(release)
+        assert by_class_least >= (k_link or 1)
+        assert together >= (k_combinatorial or 1)
+        claims: list[Claim] = [KLink(k_link)] if k_link else []
+        claims += [KCombinatorial(k_combinatorial)] if k_combinatorial else []
+        assert list(release.claims) == claims
+
+
+@pytest.mark.parametrize(("k_link", "k_combinatorial"), [(12, 3), (2, 7)])
+def test_a_config_a_bundle_and_what_verifies_it_say_each_number_of_its_own(
+    tmp_path: Path, k_link: int, k_combinatorial: int
+) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "release.toml").write_text(CONFIG.format(k_link=k_link, k_combinatorial=k_combinatorial))
+    policy = marginals.read_config(tmp_path / "release.toml").policy
+    assert (policy.k_link, policy.k_combinatorial) == (k_link, k_combinatorial)
+    published = CliRunner().invoke(main, ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")])
+    assert published.exit_code == 0, published.output
+    package = json.loads((tmp_path / "out" / "datapackage.json").read_text())
+    assert package["release"]["privacy"] == [
+        {"criterion": "k-link", "k": k_link},
+        {"criterion": "k-combinatorial", "k": k_combinatorial},
+    ]
+    checks = marginals.verify(tmp_path / "out").checks
+    assert [(check.criterion, check.parameters.get("k")) for check in checks[1:]] == [
+        ("k-link", k_link),
+        ("k-combinatorial", k_combinatorial),
+    ]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f"set aside) has at least {k_link} rows." in page
+    assert (
+        f"could be shared by at least\n{k_combinatorial} rows." in page or f"at least {k_combinatorial} rows." in page
+    )
+
+
+def test_a_single_table_has_classes_as_large_as_both_numbers_demand(table: Table) -> None:
+    """In a table by itself a class is a combination, and both numbers are about the rows that it has."""
+    frame = people()
+    for k_link, k_combinatorial in ((20, 2), (2, 20), (20, None), (None, 20)):
+        found = marginals.anonymize(table, Policy(k_link=k_link, k_combinatorial=k_combinatorial)).minimal
+        assert found
+        for single in found:
+            age = frame["age"] // [1, 4, 8, 16][single.levels["age"]]
+            sex = frame["sex"] if single.levels["sex"] == 0 else "*"
+            assert frame.groupby([age, sex] if single.levels["sex"] == 0 else [age]).size().min() >= 20
