@@ -42,6 +42,14 @@ class Requirements:
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
 
     @property
+    def class_size(self) -> int | None:
+        """Rows that every class of a table by itself must have; None where neither k-link nor k-combinatorial is demanded.
+
+        A combination of nonsensitive values can have no more rows there than its class has, so both are about classes.
+        """
+        return max((k for k in (self.k_link, self.k_combinatorial) if k is not None), default=None)
+
+    @property
     def claims(self) -> tuple[Claim, ...]:
         """The requirements one by one, as a release claims them: k-link, k-combinatorial, diversity."""
         claims: list[Claim] = []

@@ -150,7 +150,7 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
 
 
 def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
-    """Which classes of a table fail k-link as k-anonymity, or the diversity in some sensitive attribute.
+    """Which classes of a table are too small for k-link or k-combinatorial, or not diverse in some sensitive attribute.
 
     Classes share their quasi-identifier, in the order of its table; with several sensitive attributes such a class fails
     when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
@@ -162,8 +162,8 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
 def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: Requirements) -> BoolArray:
     """Which classes of a table fail. classes: the table without its sensitive attributes. Shape (classes,)."""
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
-    if requirements.k_link is not None:
-        fails |= classes.counts < requirements.k_link
+    if requirements.class_size is not None:
+        fails |= classes.counts < requirements.class_size
     if requirements.diversity is None:
         return fails
     for attribute in requirements.sensitive:
@@ -175,15 +175,15 @@ def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: R
 
 
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
-    """Whether one table satisfies k-link as k-anonymity and the diversity, with at most `spare` rows suppressed.
+    """Whether one table satisfies k-link, k-combinatorial and the diversity, with at most `spare` rows suppressed.
 
     Rows of failing classes are suppressed: shown with `*` in every quasi-identifier. They look alike, so they are a class
     as well, and it must satisfy the same.
     """
     if not spare:
-        if requirements.k_link is not None:
+        if requirements.class_size is not None:
             sizes = cube.counts(nonsensitive_part(cube.domain, mask, requirements.sensitive))
-            if len(sizes) and sizes.min() < requirements.k_link:
+            if len(sizes) and sizes.min() < requirements.class_size:
                 return False
         if requirements.diversity is None:
             return True
@@ -259,7 +259,7 @@ def minimal_tables(
 ) -> LatticeResult:
     """All minimal full-domain generalizations of `attributes` that satisfy the requirements, each with its utility.
 
-    Exact: the result is that of looking at every node. k_combinatorial is not asked, in one table k_link implies it.
+    Exact: the result is that of looking at every node.
     suppression: share of the rows that may be suppressed because their class fails; those suppressed must be a class that
     satisfies the requirements (`table_satisfies`). With it the requirements are not monotone: a coarser table may leave
     too few rows for that class, and its nodes are looked at one by one.
@@ -274,7 +274,7 @@ def minimal_tables(
 
     def within_spare(node: Node) -> bool:
         classes = cube.counts(cube.domain.mask(dict(zip(attributes, node))))
-        return int(classes[classes < (requirements.k_link or 1)].sum()) <= spare
+        return int(classes[classes < (requirements.class_size or 1)].sum()) <= spare
 
     if not spare:
         evaluated = _settle_all(lattice, passes, progress)

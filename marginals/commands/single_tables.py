@@ -69,8 +69,9 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
 def anonymize(config: Path, method: str, suppression: float, target: Target, as_json: bool) -> None:
     """List all minimal single tables that satisfy the policy.
 
-    A table is minimal when no finer one satisfies the policy of CONFIG; k_link is demanded of it as k-anonymity. The
-    methods sweep and hilbert generalize each class in its own way; they need a diversity "functional:tau,l".
+    A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
+    demanded of it as k-anonymity. The methods sweep and hilbert generalize each class in its own way; they need a
+    diversity "functional:tau,l".
 
     \b
     Examples:
@@ -103,7 +104,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
         raise InputError(f'the method {method} needs privacy.diversity = "functional:tau,l"')
     table = configured.read_table()
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
-    k = configured.policy.k_link or 1
+    k = configured.policy.requirements(table.sensitive).class_size or 1
     recoded = recode(table, configured.policy.diversity, k=k)
     frame = recoded.frame()
     if out is not None:

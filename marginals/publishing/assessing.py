@@ -32,7 +32,8 @@ class Assessed:
 def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None) -> Assessed:
     """What a table gives away with quasi-identifiers at these levels, the others as they are.
 
-    Raises InputError for a level of anything but a quasi-identifier.
+    k_combinatorial is about its classes as k_link is. Raises InputError for a level of anything but a quasi-identifier,
+    CriterionError for a diversity where nothing is sensitive.
 
     >>> from marginals.example import table
     >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
@@ -48,8 +49,9 @@ def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None
             raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
     margin = dict.fromkeys(table.domain.attributes, 0) | chosen
     generalized = table.base_counts.rolled_up(margin)
-    diversities = [policy.criterion] if policy.criterion is not None else []
-    findings = table_findings(generalized, table.sensitive, diversities, policy.k_link)
+    requirements = policy.requirements(table.sensitive)
+    diversities = [requirements.diversity] if requirements.diversity is not None else []
+    findings = table_findings(generalized, table.sensitive, diversities, requirements.class_size)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
     checks = tuple(
         replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in findings

@@ -80,7 +80,7 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
     if not minimal:
         suppressed = table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
         diversities = [policy.criterion] if policy.criterion is not None else []
-        findings = table_findings(suppressed, table.sensitive, diversities, policy.k_link)
+        findings = table_findings(suppressed, table.sensitive, diversities, requirements.class_size)
         failing = [str(finding) for finding in findings if not finding.holds]
         raise NothingPublishableError(
             "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"

@@ -20,7 +20,7 @@ from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
 from written_bundles import write_bundle
 
-JOBS = pd.DataFrame([("a", "u")] * 2 + [("a", "v")] * 2 + [("b", "u")] * 3 + [("b", "v")] * 3, columns=["job", "town"])
+JOBS = pd.DataFrame([("a", "u")] + [("a", "v")] * 3 + [("b", "u")] * 4 + [("b", "v")] * 2, columns=["job", "town"])
 """Four have job a and six job b; five live in each town. A release tells no more."""
 
 SPY = PeopleTable("spy.csv", pd.DataFrame({"job": ["a"], "town": ["u"]}))
@@ -87,18 +87,24 @@ def test_the_command_tells_the_same_numbers_and_the_least_risk_first(tmp_path: P
     roles = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\n' for name in JOBS)
     risk = '[risk]\ndictionaries = ["spy.csv", "club.csv"]\nprior = [0.25, 0.75]\n'
     (tmp_path / "release.toml").write_text(f'[data]\npath = "people.csv"\n{roles}[privacy]\nk_link = 1\n{risk}')
-    write_bundle(content(), tmp_path / "apart")
+    write_bundle(content(), tmp_path / "in parts")
     whole = table().base_counts
     together = Collection.of(DataCube([whole]), [whole.mask])
-    write_bundle(BundleContent(together, dict.fromkeys(JOBS, Role.QUASI_IDENTIFIER)), tmp_path / "together")
-    command = ["risk", str(tmp_path / "release.toml"), str(tmp_path / "together"), str(tmp_path / "apart"), "--json"]
+    write_bundle(BundleContent(together, dict.fromkeys(JOBS, Role.QUASI_IDENTIFIER)), tmp_path / "as a whole")
+    command = [
+        "risk",
+        str(tmp_path / "release.toml"),
+        str(tmp_path / "as a whole"),
+        str(tmp_path / "in parts"),
+        "--json",
+    ]
     answer = CliRunner().invoke(main, command)
     assert answer.exit_code == 0, answer.output
     apart, whole_release = json.loads(answer.stdout)["releases"]
-    assert [Path(found["release"]).name for found in (apart, whole_release)] == ["apart", "together"]
+    assert [Path(found["release"]).name for found in (apart, whole_release)] == ["in parts", "as a whole"]
     assert apart["risk"] == pytest.approx(0.25 * 1 / 2 + 0.75 * 1 / 4)
     assert apart["bounds"] == pytest.approx([0.25 * 1 / 4 + 0.75 * 11 / 60, 0.25 * 1 + 0.75 * 1 / 3])
-    # Two are of a and u, three of b and u, six of b.
-    known = 0.25 * 1 / 2 + 0.75 * (1 / 3 + 1 / 6) / 2
+    # One is of a and u, four of b and u, six of b.
+    known = 0.25 * 1 + 0.75 * (1 / 4 + 1 / 6) / 2
     assert whole_release["risk"] == pytest.approx(known)
     assert whole_release["bounds"] == pytest.approx([known, known])
