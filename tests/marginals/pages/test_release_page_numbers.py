@@ -180,6 +180,26 @@ def test_as_many_facts_protect_as_the_weakest_diversity_claimed_bears(claimed: l
     assert said in told["People who know a lot already"]
 
 
+def test_the_information_is_what_the_entropies_of_the_published_counts_say() -> None:
+    """Together: the entropies of the attributes, less those of the tables, and those of what tables share (ill and town)."""
+
+    def entropy(counts: object) -> float:
+        shares = np.ravel(counts)[np.ravel(counts) > 0] / 40
+        return float(-(shares * np.log(shares)).sum())
+
+    alone = {"town": [10, 15, 15], "sex": [17, 23], "job": [21, 19], "ill": [15, 17, 8]}
+    by_itself = sum(np.log(len(counts)) - entropy(counts) for counts in alone.values())
+    together = sum(map(entropy, alone.values())) - sum(map(entropy, TABLES.values()))
+    together += entropy(alone["town"]) + entropy(alone["ill"])
+    content = report_html(published())
+    (told,) = (rows for name, rows in Page(content).tables if name == "Information in nats")
+    assert [nats for _, nats, _ in told] == [f"{by_itself:.3f}", f"{together:.3f}"]
+    assert f"taken together, {np.exp(together):.3g} times as likely" in " ".join(content.decode().split())
+    section = content.decode().partition("Information in nats")[2].partition("</table>")[0]
+    lengths = [float(width) for width in re.findall(r'<rect class="\w+" width="([\d.]+)"', section)]
+    assert lengths == pytest.approx([100 * n / max(by_itself, together) for n in (by_itself, together)], abs=0.01)
+
+
 def many(values: int) -> tuple[BundleContent, dict[str, int]]:
     """So many values, of which the n-th has n rows, in an order that is none of their frequency."""
     rows = {f"v{n:03}": n for n in range(1, values + 1)}
