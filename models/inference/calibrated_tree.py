@@ -4,6 +4,7 @@ The published marginals of a decomposable collection are calibrated as they are;
 fitting. What follows (margins, bounds, samples) touches only the cliques between the attributes that it is about.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -178,6 +179,31 @@ class CalibratedTree:
             if apart and any(not holder & ~below for holder in holders):
                 splits.append((number, tuple(item for item in items if item not in apart), apart))
         return sorted(splits, key=lambda split: len(self.links[split[0]]))
+
+    def chain(self, links: Collection[int]) -> list[tuple[int, tuple[IndexArray, IndexArray]]] | None:
+        """The cliques that connected links join, from one end to the other; None where they branch, or there is no link.
+
+        With each its cells' places in the separators behind and ahead; at the ends of the chain 0 for every cell.
+        """
+        around: dict[int, list[int]] = {}
+        for number in links:
+            for clique in self.links[number].cliques:
+                around.setdefault(clique, []).append(number)
+        if not around or any(len(numbers) > 2 for numbers in around.values()):
+            return None
+        clique = min(clique for clique, numbers in around.items() if len(numbers) == 1)
+        behind: IndexArray = np.zeros(len(self.cliques[clique]), dtype=np.intp)
+        came_through = -1
+        chain = []
+        while True:
+            onward = [number for number in around[clique] if number != came_through]
+            if not onward:
+                chain.append((clique, (behind, np.zeros(len(behind), dtype=np.intp))))
+                return chain
+            link = self.links[onward[0]]
+            side = link.cliques.index(clique)
+            chain.append((clique, (behind, link.positions[side])))
+            behind, clique, came_through = link.positions[1 - side], link.cliques[1 - side], onward[0]
 
     def codes(self, clique: int, item: Item) -> IndexArray:
         """The codes of a held item in each cell of a clique."""

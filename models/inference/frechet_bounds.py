@@ -3,13 +3,15 @@
 At a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s), 0) and
 min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain; where
 the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
-every separator on the way (Dobra and Fienberg 2000). Elsewhere `Box.bounds` can go on with integer programming.
+every separator on the way (Dobra and Fienberg 2000). Elsewhere `Box.bounds` can go on: with maximum flows where the cliques
+between what is asked form a chain, which is sharp too, otherwise with integer programming.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import ceil, floor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from models.inference.couplings import Coupling, FrechetLower, FrechetUpper
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.tree_margins import Parts, TreeMargins
 from models.programs.cell_bounds import CountBounds, extreme_count
+from models.programs.chain_flow import FLOW_LIMIT, ChainTable, least_inside, most_inside
 from models.programs.possible_cells import possible_cells
 from models.tables.domain import Domain, Mask
 
@@ -104,6 +107,19 @@ class FrechetBounds:
         return Box(self, conditions)
 
 
+class _Asked(NamedTuple):
+    """What a box asks of a tree: items, their values that may and that must lie inside, what is fixed of the margins.
+
+    unknown: whether it also asks for what the tree does not show.
+    """
+
+    items: tuple[Item, ...]
+    possible: Mapping[Item, Parts]
+    certain: Mapping[Item, Parts]
+    fixed: Mask
+    unknown: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Box:
     """Rows whose base values lie in given sets; attributes with all their values are left out."""
@@ -140,7 +156,8 @@ class Box:
     def bounds(self, seconds: float = 0.0) -> CountBounds:
         """Bounds on the number of rows in the box.
 
-        seconds: budget of the programs that go on where these bounds are not proven to be sharp; 0 for none.
+        seconds: budget of what goes on where these bounds are not proven to be sharp, flows along a chain of cliques, or
+        else programs; 0 for none.
         """
         if any(not inside.any() for inside in self.inside.values()):
             return CountBounds(0, 0, sharp=True)
@@ -151,9 +168,16 @@ class Box:
         sharp = lower == upper or (self.source.collection.is_decomposable and by_tree[0].sharp)
         if sharp or not seconds:
             return CountBounds(lower, upper, sharp)
-        return self._programmed(CountBounds(lower, upper, sharp), seconds)
+        return self.chain_bounds() or self._programmed(CountBounds(lower, upper, sharp), seconds)
 
     def _tree_bounds(self, tree: CalibratedTree) -> CountBounds:
+        asked = self._asked(tree)
+        upper = _best(TreeMargins(tree, FrechetUpper(), asked.possible), asked.items, np.minimum)
+        lower = _best(TreeMargins(tree, FrechetLower(), asked.certain), asked.items, np.maximum)
+        sharp = _is_sharp(tree, asked.items, asked.fixed)
+        return CountBounds(0 if asked.unknown else int(lower.item()), int(upper.item()), sharp)
+
+    def _asked(self, tree: CalibratedTree) -> "_Asked":
         items, possible, certain, fixed = [], {}, {}, 0
         unknown = False
         for attribute, level in self.margin.items():
@@ -168,11 +192,24 @@ class Box:
             certain[item] = Parts(np.where(share == 1, 0, -1), 1)
             if np.count_nonzero(share) == 1:
                 fixed |= self.source.domain.mask({attribute: item[1]})
-        conditioned = tuple(sorted(items))
-        upper = _best(TreeMargins(tree, FrechetUpper(), possible), conditioned, np.minimum)
-        lower = _best(TreeMargins(tree, FrechetLower(), certain), conditioned, np.maximum)
-        sharp = _is_sharp(tree, conditioned, fixed)
-        return CountBounds(0 if unknown else int(lower.item()), int(upper.item()), sharp)
+        return _Asked(tuple(sorted(items)), possible, certain, fixed, unknown)
+
+    def chain_bounds(self) -> CountBounds | None:
+        """Sharp bounds by maximum flows; None unless a junction tree has a chain of cliques between what is asked."""
+        if not self.source.collection.is_decomposable:
+            return None
+        tree = self.source.trees[0]
+        asked = self._asked(tree)
+        between = tree.chain([split[0] for split in tree.splits(asked.items)])
+        if between is None or self.total > FLOW_LIMIT:
+            return None
+        chain = [ChainTable(np.rint(tree.cliques[clique].expected).astype(np.int64), *ends) for clique, ends in between]
+        cliques = [clique for clique, _ in between]
+        upper = most_inside(chain, [_inside(tree, clique, asked.possible) for clique in cliques])
+        if asked.unknown:
+            return CountBounds(0, upper, sharp=True)
+        lower = least_inside(chain, [_inside(tree, clique, asked.certain) for clique in cliques])
+        return CountBounds(lower, upper, sharp=True)
 
     def _programmed(self, outer: CountBounds, seconds: float) -> CountBounds:
         try:
@@ -218,6 +255,15 @@ def _decomposable_part(domain: Domain, start: Mask, masks: list[Mask]) -> tuple[
             continue
         kept.append(mask)
     return tuple(sorted(set(kept)))
+
+
+def _inside(tree: CalibratedTree, clique: int, parts: Mapping[Item, Parts]) -> BoolArray:
+    """The cells of a clique whose values of the items that it holds are in their part."""
+    inside = np.ones(len(tree.cliques[clique]), dtype=np.bool_)
+    for item, part in parts.items():
+        if tree.holders(item) >> clique & 1:
+            inside &= part.codes[tree.codes(clique, item)] == 0
+    return inside
 
 
 def _margin_bounds(tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBounds:

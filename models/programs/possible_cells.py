@@ -1,6 +1,6 @@
 """Possible cells: the published cells that no marginal of a collection shows to be empty."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,27 +46,31 @@ class PossibleCells:
         return CodedCells(self.domain, self.margin, self.codes, len(self))
 
 
-def possible_cells(collection: Collection, limit: int) -> PossibleCells:
-    """The natural join of all marginals. Raises TooManyCellsError when it, or a step towards it, exceeds `limit`."""
+def possible_cells(collection: Collection, limit: int, supports: Sequence[CodedCells] = ()) -> PossibleCells:
+    """The natural join of all marginals.
+
+    supports: combinations of values of some attributes; cells with others are known to be impossible, whatever the
+    marginals say. Raises TooManyCellsError when the join, or a step towards it, exceeds `limit`.
+    """
     domain = collection.domain
-    waiting = [collection.cube.table(mask) for mask in maximal_masks(collection.masks)]
-    tables = tuple(waiting)
+    tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
+    waiting = [*(table.coded_cells for table in tables), *supports]
     levels: dict[str, int] = {}
     codes: dict[str, CodeArray] = {}
     length = 1
     while waiting:
         # The table that shares most with what is joined already keeps the steps small.
-        table = max(waiting, key=lambda t: (sum(a in levels for a in t.attributes), -len(t)))
-        waiting.remove(table)
-        keys = CodedCells(domain, levels, codes, length).keys_with(table.coded_cells)
+        cells = max(waiting, key=lambda each: (sum(a in levels for a in each.margin), -len(each)))
+        waiting.remove(cells)
+        keys = CodedCells(domain, levels, codes, length).keys_with(cells)
         if match_size(*keys) > limit:
             raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
         first, second = match(*keys)
         for attribute, column in codes.items():
             codes[attribute] = column[first]
-        for attribute, column in zip(table.attributes, table.codes):
-            if attribute not in levels or table.margin[attribute] < levels[attribute]:
-                levels[attribute], codes[attribute] = table.margin[attribute], column[second]
+        for attribute, level in cells.margin.items():
+            if attribute not in levels or level < levels[attribute]:
+                levels[attribute], codes[attribute] = level, cells.codes[attribute][second]
         length = len(first)
     rows, counts, offset = [], [], 0
     joined = CodedCells(domain, levels, codes, length)
@@ -75,9 +79,9 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
         counts.append(table.counts)
         offset += len(table)
     places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
-    cells = np.tile(np.arange(length), len(tables))
+    columns = np.tile(np.arange(length), len(tables))
     from scipy.sparse import csr_array  # slow to import, and few need it
 
-    constraints = csr_array((np.ones(len(places)), (places, cells)), shape=(offset, length))
+    constraints = csr_array((np.ones(len(places)), (places, columns)), shape=(offset, length))
     total = np.concatenate(counts).astype(np.float64) if counts else np.zeros(0)
     return PossibleCells(domain, Margin(levels), codes, tables, constraints, total, collection.cube.total)

@@ -1,0 +1,217 @@
+"""Certain cells: what follows without any doubt from published marginals about few attributes at a time.
+
+A reader who puts marginals together can work out counts that no marginal shows. Here they are counted over all margins of
+up to three attributes of which one is sensitive: the counts that are *determined*, since every table with the published
+marginals has the same, and the cells of which at least one row *exists* in every such table.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+from checks.attacks.knowledge import Knowledge
+from models.arrays import BoolArray, CountArray, IndexArray
+from models.errors import TooManyCellsError
+from models.programs.cell_bounds import CountBounds
+
+ATTRIBUTES = 3
+"""Attributes that a margin may have, the sensitive one among them."""
+
+MOST_CELLS = 1 << 22
+"""Cells of a margin, empty ones included, that are laid out."""
+
+_MOST_SECONDS = 2.0
+"""For the programs of one cell."""
+
+Levels = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class CertainCell:
+    """A cell whose count is determined. values: label by attribute. levels: of these. rows: the count."""
+
+    values: Mapping[str, str]
+    levels: Levels
+    rows: int
+
+
+@dataclass(frozen=True)
+class CertainCells:
+    """What is certain of the cells of all margins of up to `attributes` attributes at their finest published levels.
+
+    determined: cells with one possible count, which is not 0. exists: cells that have a row for certain, those included.
+    small: cells that are determined and have fewer rows than the largest k that is claimed. undecided: further cells that
+    may be among these, since the time was over. unread: margins that were not looked at, for the same reason or their size.
+    worst: of all published levels the determined cell with the fewest rows, as far as was looked; None where there is none.
+    """
+
+    determined: int
+    exists: int
+    small: int
+    undecided: int
+    unread: int
+    worst: CertainCell | None
+    attributes: int = ATTRIBUTES
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the numbers are exact; where not, there are at least so many."""
+        return not self.undecided and not self.unread
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of one margin. lower, upper: proven bounds. undecided: cells that may be certain beyond what these say."""
+
+    lower: CountArray
+    upper: CountArray
+    undecided: BoolArray
+
+    @property
+    def determined(self) -> BoolArray:
+        return np.asarray((self.lower == self.upper) & (self.lower > 0))
+
+
+def certain_cells(
+    knowledge: Knowledge,
+    sensitive: str,
+    levels: Mapping[str, tuple[int, ...]],
+    k: int,
+    seconds_left: Callable[[], float],
+) -> CertainCells:
+    """Count what is certain about a sensitive attribute.
+
+    levels: of each attribute the published ones, `*` left out. k: the largest one that is claimed, 0 for none.
+    seconds_left: until what is not decided stays undecided.
+    """
+    determined = exists = small = undecided = unread = 0
+    worst: CertainCell | None = None
+    for margin in _margins(sensitive, {a: (min(own),) for a, own in levels.items() if own}):
+        if seconds_left() <= 0 or knowledge.domain.size(margin) > MOST_CELLS:
+            unread += 1
+            continue
+        try:
+            cells = _cells(knowledge, margin, seconds_left)
+        except TooManyCellsError:
+            unread += 1
+            continue
+        determined += int(np.count_nonzero(cells.determined))
+        exists += int(np.count_nonzero(cells.lower))
+        small += int(np.count_nonzero(cells.determined & (cells.upper < k)))
+        undecided += int(np.count_nonzero(cells.undecided))
+        worst = _smaller(knowledge, margin, np.where(cells.determined, cells.lower, 0), worst)
+    for margin in _margins(sensitive, levels):
+        if seconds_left() <= 0:
+            break
+        if knowledge.domain.size(margin) <= MOST_CELLS and any(level > min(levels[a]) for a, level in margin.items()):
+            worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, seconds_left), worst)
+    return CertainCells(determined, exists, small, undecided, unread, worst)
+
+
+def _margins(sensitive: str, levels: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, int]]:
+    """All margins of the sensitive attribute and up to two others, few attributes first."""
+    others = [attribute for attribute, own in levels.items() if own and attribute != sensitive]
+    for number in range(ATTRIBUTES):
+        for chosen in combinations(others, number):
+            held = (*chosen, sensitive)
+            for each in product(*(levels[attribute] for attribute in held)):
+                yield dict(zip(held, each))
+
+
+def _cells(knowledge: Knowledge, margin: Levels, seconds_left: Callable[[], float]) -> _Cells:
+    lower, upper, sharp = knowledge.bounds(margin)
+    if sharp:
+        return _Cells(lower, upper, np.zeros(len(lower), dtype=np.bool_))
+    search = _Search(lower, upper)
+    for rows in knowledge.tables():
+        if not len(search.waiting):
+            break
+        search.see(rows(margin))
+    while len(search.waiting) and (seconds := seconds_left()) > 0:
+        bounds, tables = knowledge.settled(margin, int(search.waiting[0]), min(seconds, _MOST_SECONDS))
+        search.settle(bounds)
+        for rows in tables:
+            search.see(rows(margin))
+    return _Cells(search.lower, search.upper, search.is_open())
+
+
+class _Search:
+    """Cells of a margin of which it is looked for what is certain, until none is waiting.
+
+    lower, upper: proven bounds. least, most: of the counts seen to be possible, the bounds turned round where none was.
+    waiting: cells that are open and were not settled yet.
+    """
+
+    def __init__(self, lower: CountArray, upper: CountArray) -> None:
+        self.lower, self.upper = lower.copy(), upper.copy()
+        self.least, self.most = upper.copy(), lower.copy()
+        self.waiting: IndexArray = np.flatnonzero(self.is_open())
+
+    def is_open(self) -> BoolArray:
+        """Cells that may have a row for certain, or be determined, beyond what is proven."""
+        may_exist = (self.lower == 0) & (self.least > 0)
+        may_be_determined = (self.lower > 0) & (self.least >= self.most)
+        return np.asarray((self.lower < self.upper) & (may_exist | may_be_determined))
+
+    def see(self, rows: CountArray) -> None:
+        """Learn that these counts are possible."""
+        cells = self.waiting
+        self.least[cells] = np.minimum(self.least[cells], rows[cells])
+        self.most[cells] = np.maximum(self.most[cells], rows[cells])
+        self.waiting = cells[self.is_open()[cells]]
+
+    def settle(self, bounds: CountBounds) -> None:
+        """Learn the bounds of the first cell that is waiting, which is looked at no more."""
+        cell, self.waiting = self.waiting[0], self.waiting[1:]
+        self.lower[cell] = max(self.lower[cell], bounds.lower)
+        self.upper[cell] = min(self.upper[cell], bounds.upper)
+        if bounds.sharp:
+            self.least[cell], self.most[cell] = bounds.lower, bounds.upper
+
+
+def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: CertainCell | None) -> CertainCell | None:
+    """The first cell with the fewest rows, if these are fewer than those of the worst so far. rows: 0 for no candidate."""
+    candidates = np.flatnonzero(rows)
+    if not len(candidates):
+        return worst
+    cell = int(candidates[rows[candidates].argmin()])
+    if worst is not None and rows[cell] >= worst.rows:
+        return worst
+    shape = [knowledge.domain.hierarchy(a).size(level) for a, level in margin.items()]
+    codes = np.unravel_index(cell, shape)
+    labels = {
+        a: knowledge.domain.hierarchy(a).labels[level][int(code)] for (a, level), code in zip(margin.items(), codes)
+    }
+    return CertainCell(labels, dict(margin), int(rows[cell]))
+
+
+def _smallest(
+    knowledge: Knowledge, margin: Levels, worst: CertainCell | None, seconds_left: Callable[[], float]
+) -> CountArray:
+    """A determined cell of a margin with fewer rows than the worst so far, and with the fewest: its rows, 0 elsewhere.
+
+    Only what is the same in every table that was seen can be determined.
+    """
+    determined: CountArray = np.zeros(knowledge.domain.size(margin), dtype=np.int64)
+    tables = [rows(margin) for rows in knowledge.tables()]
+    if not tables:
+        try:
+            lower, upper, _ = knowledge.bounds(margin)
+        except TooManyCellsError:
+            return determined
+        return np.where((lower == upper) & (lower > 0), lower, 0)
+    rows = tables[0]
+    is_same = np.logical_and.reduce([rows == others for others in tables])
+    candidates = np.flatnonzero(is_same & (rows > 0) & (rows < (np.inf if worst is None else worst.rows)))
+    candidates = candidates[np.argsort(rows[candidates], kind="stable")]
+    while len(candidates) and (seconds := seconds_left()) > 0:
+        cell, candidates = int(candidates[0]), candidates[1:]
+        bounds, more = knowledge.settled(margin, cell, min(seconds, _MOST_SECONDS))
+        if bounds.lower == bounds.upper:
+            determined[cell] = bounds.lower
+            break
+        for others in more:
+            candidates = candidates[others(margin)[candidates] == rows[candidates]]
+    return determined

@@ -1,0 +1,165 @@
+"""Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
+
+Three things together decide what a count can be: bounds of all cells of a margin at once, tables that have the published
+marginals, which show what the bounds leave open to be possible, and exact bounds of single cells, which take longest.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor
+from typing import Protocol
+
+import numpy as np
+
+from models.arrays import CountArray, FloatArray, IndexArray
+from models.errors import TooManyCellsError
+from models.inference.frechet_bounds import FrechetBounds
+from models.inference.glued_tables import GluedTable, glued_table
+from models.programs.cell_bounds import CountBounds, extreme_count
+from models.programs.possible_cells import PossibleCells, possible_cells
+from models.tables.coded_cells import CodedCells
+from models.tables.domain import Domain
+
+TABLES = 64
+"""Glued tables that cells are compared in."""
+
+PROGRAM_CELLS = 20_000
+"""Possible cells that a program may have."""
+
+_FIRST_SECONDS = 2.0
+"""To find any table at all with the published marginals."""
+
+_WHOLE = 1e-6
+"""Distance within which a program's optimum is taken for a whole number."""
+
+Rows = Callable[[Mapping[str, int]], CountArray]
+"""A table with the published marginals: its rows by the cells of a margin, shape (cells,)."""
+
+
+class Knowledge(Protocol):
+    """What is known of the cells of margins whose attributes are published no coarser."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        ...
+
+    def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
+        """Bounds on the counts of all cells of a margin, shape (cells,), and whether all of these are sharp."""
+        ...
+
+    def tables(self) -> Iterator[Rows]:
+        """Some tables with the published marginals."""
+        ...
+
+    def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
+        """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way."""
+        ...
+
+
+def knowledge(bounds: FrechetBounds) -> Knowledge:
+    """What the marginals of a collection tell, decomposable or not."""
+    return TreeKnowledge(bounds) if bounds.collection.is_decomposable else ProgramKnowledge.of(bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeKnowledge:
+    """What the marginals of a decomposable collection tell."""
+
+    source: FrechetBounds
+    _glued: list[GluedTable] = field(default_factory=list)
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.source.domain
+
+    def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
+        """Frechet's."""
+        found = self.source.of_margin(margin)
+        return found.lower.ravel(), found.upper.ravel(), found.sharp
+
+    def tables(self) -> Iterator[Rows]:
+        """Glued along the junction tree, always the same."""
+        for number in range(TABLES):
+            if number == len(self._glued):
+                self._glued.append(glued_table(self.source.trees[0], np.random.default_rng(number)))
+            yield self._glued[number].rows
+
+    def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
+        """By flows where they are enough, else as a query is answered."""
+        shape = [self.domain.hierarchy(a).size(level) for a, level in margin.items()]
+        codes = np.unravel_index(cell, shape)
+        box = {a: self.domain.hierarchy(a).lift(0, level) == code for (a, level), code in zip(margin.items(), codes)}
+        asked = self.source.of_box(box)
+        return asked.chain_bounds() or asked.bounds(seconds), ()
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramKnowledge:
+    """What the marginals of any collection tell, by linear and integer programs over the cells that can be occupied.
+
+    cells: these, None where they are too many for a program; then bounds of parts of the collection are all that is known.
+    """
+
+    source: FrechetBounds
+    cells: PossibleCells | None
+    _found: list[Rows] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, source: FrechetBounds, supports: Sequence[CodedCells] = ()) -> "ProgramKnowledge":
+        """supports: combinations of values that can occur, where others are known to be impossible."""
+        try:
+            return cls(source, possible_cells(source.collection, PROGRAM_CELLS, supports))
+        except TooManyCellsError:
+            return cls(source, None)
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.source.domain
+
+    def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
+        """Frechet's, of parts of the collection that have a junction tree; 0 where no possible cell lies."""
+        found = self.source.of_margin(margin)
+        lower, upper = found.lower.ravel(), found.upper.ravel()
+        if self.cells is not None:
+            upper = np.where(np.bincount(self._keys(self.cells, margin), minlength=len(upper)) > 0, upper, 0)
+        return lower, upper, found.sharp
+
+    def tables(self) -> Iterator[Rows]:
+        """Those that programs have found so far, at least one if there is time for it."""
+        if not self._found and self.cells is not None:
+            nothing = np.zeros(len(self.cells), dtype=np.bool_)
+            first = extreme_count(self.cells, nothing, 1, _FIRST_SECONDS).table
+            self._found.extend([] if first is None else [self._rows(self.cells, first)])
+        return iter(tuple(self._found))
+
+    def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
+        """By a program for the least count and one for the largest."""
+        cells = self.cells
+        if cells is None:
+            return CountBounds(0, self.source.collection.cube.total, sharp=False), ()
+        inside = self._keys(cells, margin) == cell
+        least = extreme_count(cells, inside, -1, seconds / 2)
+        most = extreme_count(cells, inside, 1, seconds / 2)
+        found = [self._rows(cells, extreme.table) for extreme in (least, most) if extreme.table is not None]
+        self._found.extend(found[: max(TABLES - len(self._found), 0)])
+        lower, upper = ceil(least.bound - _WHOLE), floor(most.bound + _WHOLE)
+        return CountBounds(lower, upper, least.attained and most.attained), found
+
+    def _rows(self, cells: PossibleCells, table: FloatArray) -> Rows:
+        def rows(margin: Mapping[str, int]) -> CountArray:
+            size = self.domain.size(margin)
+            return np.rint(np.bincount(self._keys(cells, margin), table, minlength=size)).astype(np.int64)
+
+        return rows
+
+    def _keys(self, cells: PossibleCells, margin: Mapping[str, int]) -> IndexArray:
+        """The cell of a margin that each possible cell falls into; what no marginal shows is `*`."""
+        keys: IndexArray = np.zeros(len(cells), dtype=np.intp)
+        for attribute, level in margin.items():
+            keys = keys * self.domain.hierarchy(attribute).size(level)
+            if attribute in cells.margin:
+                keys = keys + cells.coded_cells.column(attribute, level)
+        return keys

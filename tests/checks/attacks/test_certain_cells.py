@@ -1,0 +1,106 @@
+"""What is certain of all margins of up to three attributes, against enumeration of all tables with the same marginals."""
+
+from collections.abc import Mapping
+from math import inf, prod
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from brute_force import lifted
+from checks.attacks.certain_cells import CertainCells, certain_cells
+from checks.attacks.knowledge import knowledge
+from models.graphs.collection import Collection
+from models.inference.frechet_bounds import FrechetBounds
+from models.tables.data_cube import DataCube
+from strategies import contingency_tables, decomposable_masks, domains, margins
+from table_enumeration import all_tables, margins_with, ranges
+
+Ranges = Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+def published_levels(collection: Collection) -> dict[str, tuple[int, ...]]:
+    """The levels of each attribute that some margin shows."""
+    levels = {a: {m[a] for m in collection.margins if a in m} for a in collection.domain.attributes}
+    return {attribute: tuple(sorted(own)) for attribute, own in levels.items() if own}
+
+
+def enumerated(collection: Collection, sensitive: str) -> Ranges:
+    """Bounds of every margin at every published level, by walking over all tables at the finest published levels."""
+    domain, levels = collection.domain, published_levels(collection)
+    finest = {a: min(own) for a, own in levels.items()}
+    shape = [domain.hierarchy(a).size(level) for a, level in finest.items()]
+    assume(prod(shape) <= 40)
+    codes = dict(zip(finest, np.indices(shape).reshape(len(shape), -1)))
+
+    def keys(margin: Mapping[str, int]) -> NDArray[np.intp]:
+        columns = [lifted(domain.hierarchy(a), finest[a], level)[codes[a]] for a, level in margin.items()]
+        sizes = [domain.hierarchy(a).size(level) for a, level in margin.items()]
+        return np.ravel_multi_index(columns, sizes) if columns else np.zeros(prod(shape), dtype=np.intp)
+
+    members, sums = [], []
+    for table in collection.tables:
+        places = keys({a: table.margin[a] for a in table.attributes})
+        counts = np.zeros(domain.size(table.margin), dtype=np.int64)
+        counts[
+            np.ravel_multi_index(table.codes, [domain.hierarchy(a).size(table.margin[a]) for a in table.attributes])
+        ] = table.counts
+        members += [np.flatnonzero(places == cell).tolist() for cell in range(len(counts))]
+        sums += counts.tolist()
+    tables = []
+    for table in all_tables(members, sums, prod(shape)):
+        tables.append(table)
+        assume(len(tables) <= 3_000)
+    return ranges(iter(tables), {str(m): keys(m) for m in margins_with(sensitive, levels)})
+
+
+def check(collection: Collection, sensitive: str, k: int) -> CertainCells:
+    levels = published_levels(collection)
+    bounds = enumerated(collection, sensitive)
+    at_finest = [bounds[str(m)] for m in margins_with(sensitive, {a: own[:1] for a, own in levels.items()})]
+    found = certain_cells(knowledge(FrechetBounds.of(collection)), sensitive, levels, k, lambda: inf)
+    assert found.is_complete
+    assert found.determined == sum(np.count_nonzero((low == high) & (low > 0)) for low, high in at_finest)
+    assert found.exists == sum(np.count_nonzero(low) for low, _ in at_finest)
+    assert found.small == sum(np.count_nonzero((low == high) & (low > 0) & (low < k)) for low, high in at_finest)
+    smallest = min((int(low[(low == high) & (low > 0)].min(initial=10**9)) for low, high in bounds.values()))
+    assert (10**9 if found.worst is None else found.worst.rows) == smallest
+    if found.worst is not None:
+        margin = found.worst.levels
+        places = [collection.domain.hierarchy(a).code(found.worst.values[a], level) for a, level in margin.items()]
+        shape = [collection.domain.hierarchy(a).size(level) for a, level in margin.items()]
+        low, high = bounds[str(dict(margin))]
+        cell = int(np.ravel_multi_index([0 if place is None else place for place in places], shape))
+        assert low[cell] == high[cell] == found.worst.rows
+    return found
+
+
+@st.composite
+def small_collections(draw: st.DrawFn, decomposable: bool) -> Collection:
+    domain = draw(domains(min_attributes=2, max_attributes=4, max_values=3, max_levels=3, max_cells=36))
+    cube = DataCube([draw(contingency_tables(domain, 5))])
+    if decomposable:
+        return Collection.of(cube, draw(decomposable_masks(domain)))
+    return Collection.of(cube, map(domain.mask, draw(st.lists(margins(domain), min_size=2, max_size=4))))
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(small_collections(decomposable=True), st.integers(1, 6), st.data())
+def test_what_a_junction_tree_makes_certain_is_that_of_all_tables(
+    collection: Collection, k: int, data: st.DataObject
+) -> None:
+    assume(collection.masks)
+    check(collection, data.draw(st.sampled_from(sorted(published_levels(collection)))), k)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(small_collections(decomposable=False), st.integers(1, 6), st.data())
+def test_what_any_collection_makes_certain_is_that_of_all_tables(
+    collection: Collection, k: int, data: st.DataObject
+) -> None:
+    assume(collection.masks)
+    check(collection, data.draw(st.sampled_from(sorted(published_levels(collection)))), k)
