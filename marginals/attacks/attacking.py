@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from checks.attacks.certain_cells import CertainCells
 from checks.attacks.class_table import sensitive_levels
 from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
+from checks.attacks.knowledge import knowledge
 from checks.attacks.minimality import refinements
 from checks.attacks.refinement import Refinement
 from checks.classes.equivalence_classes import equivalence_classes
+from marginals.attacks.certainty import CERTAIN_SECONDS, certain_json, certainties
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold, disclosure_measures
 from marginals.bundle.agreement import recoded, union
@@ -76,8 +79,8 @@ class Minimality:
 class Attacks:
     """All measures, and why a sensitive attribute was left out, if one was.
 
-    compositions: of several releases only. apart: the measures of each release where they cannot be put together, for
-    the reason that `note` gives; there are no others then.
+    certain: by sensitive attribute what is certain about it. compositions: of several releases only. apart: the measures
+    of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
     """
 
     attacked: tuple[Attacked, ...]
@@ -85,6 +88,7 @@ class Attacks:
     left_out: Mapping[str, str]
     minimality: Minimality
     compositions: tuple[Composition, ...]
+    certain: Mapping[str, CertainCells] = field(default_factory=dict)
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
     note: str = ""
 
@@ -92,25 +96,37 @@ class Attacks:
         """The measures as plain values."""
         each = {"note": self.note, "apart": {name: attacks.as_json() for name, attacks in self.apart.items()}}
         return (each if self.apart else {}) | {
-            "attacks": [attacked.as_json() for attacked in self.attacked],
+            "attacks": [*map(self._attribute_json, self._attributes())],
             "thresholds": [threshold.as_json() for threshold in self.thresholds],
             "left_out": dict(self.left_out),
             "minimality": self.minimality.as_json(),
             "composition": [composition.as_json() for composition in self.compositions],
         }
 
+    def _attributes(self) -> list[str]:
+        """The sensitive attributes of which something is known, those that all is known of first."""
+        return list(dict.fromkeys([*(attacked.measures.sensitive for attacked in self.attacked), *self.certain]))
 
-def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
+    def _attribute_json(self, attribute: str) -> dict[str, Any]:
+        plain: dict[str, Any] = {"sensitive": attribute}
+        for attacked in self.attacked:
+            plain |= attacked.as_json() if attacked.measures.sensitive == attribute else {}
+        certain = certain_json(self.certain[attribute]) if attribute in self.certain else {}
+        return plain | {"reconstruction": {**plain.get("reconstruction", {}), **certain}}
+
+
+def attack(*folders: str | Path, truth: Table | None = None, seconds: float = CERTAIN_SECONDS) -> Attacks:
     """Measure attacks on one bundle, or on several put together; on each alone where they cannot be.
 
-    truth: the table they were made from; with it, guesses are judged. Raises InputError or BundleError.
+    truth: the table they were made from; with it, guesses are judged. seconds: to look for what is certain, which then is
+    told as far as it was found. Raises InputError or BundleError.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release, table
     >>> with TemporaryDirectory() as folder:
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
-    >>> attacks.attacked[0].measures.reconstruction.share
-    0.0
+    >>> attacks.attacked[0].measures.reconstruction.share, attacks.certain["diagnosis"].determined
+    (0.0, 21)
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
     """
@@ -120,14 +136,15 @@ def attack(*folders: str | Path, truth: Table | None = None) -> Attacks:
     except IncompatibleReleasesError as problem:
         if truth is not None:
             raise InputError(f"{problem}; with the table that they were made from, attack them one by one") from None
-        apart = {name: _attacks([(name, alone)], alone, None) for name, alone in bundles}
-        return Attacks(
-            (), (), {}, Minimality(note="each release by itself says more; see there"), (), apart, str(problem)
-        )
-    return _attacks(bundles, published, truth)
+        apart = {name: _attacks([(name, alone)], alone, None, seconds / len(bundles)) for name, alone in bundles}
+        elsewhere = Minimality(note="each release by itself says more; see there")
+        return Attacks((), (), {}, elsewhere, (), apart=apart, note=str(problem))
+    return _attacks(bundles, published, truth, seconds)
 
 
-def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
+def _attacks(
+    bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None, seconds: float
+) -> Attacks:
     """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection)
     true = None if truth is None else _in_truth(model, truth)
@@ -144,6 +161,9 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         release_measures.left_out,
         _minimality(bundles, model, truth),
         together,
+        certainties(
+            knowledge(model.frechet_bounds), published.collection, published.sensitive, published.claims, seconds
+        ),
     )
 
 

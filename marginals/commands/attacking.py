@@ -20,7 +20,8 @@ from marginals.commands.verifying import FAILED
 def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
     """Measure what readers of a release can conclude.
 
-    Shown are: cells whose count is determined exactly (reconstruction), the class whose sensitive values differ most from
+    Shown are: cells whose count is determined exactly (reconstruction), with all that is published and in tables of up to
+    three attributes, and how many of these certainly have a row; the class whose sensitive values differ most from
     everybody's (skewness), claims that are met without a row to spare, and what a reader infers who knows that the release
     is as fine as its claims allow (minimality). Of several releases: what all show together, and each alone. With --truth
     also: how often sensitive values are guessed right (deFinetti). These are measures, not verdicts; exit status 1 only

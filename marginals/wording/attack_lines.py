@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from marginals.wording.attacks_in_words import refusal_in_words, step_in_words
+from marginals.wording.attacks_in_words import certain_in_words, refusal_in_words, step_in_words, worst_in_words
 
 if TYPE_CHECKING:
     from checks.attacks.refinement import Refinement
@@ -16,6 +16,10 @@ def attack_lines(attacks: "Attacks") -> Iterator[str]:
     """All measures of one release, or of several together."""
     for attacked in attacks.attacked:
         yield from _attribute_lines(attacked)
+    for attribute, certain in attacks.certain.items():
+        yield f"{attribute}: {certain_in_words(certain)}"
+        if certain.worst is not None:
+            yield f"  {worst_in_words(certain.worst)}"
     for attribute, reason in attacks.left_out.items():
         yield f"{attribute}: not attacked; {reason}"
     yield from map(_threshold_line, attacks.thresholds)
@@ -29,8 +33,8 @@ def _attribute_lines(attacked: "Attacked") -> Iterator[str]:
     cells = measures.reconstruction
     skewed_class = ", ".join(f"{attribute}={label}" for attribute, label in measures.skewed_class.items())
     yield (
-        f"{measures.sensitive}: {cells.determined} of {cells.cells} possible cells are determined exactly, with "
-        f"{cells.rows} of {cells.total} rows" + ("" if cells.sharp else "; more may be")
+        f"{measures.sensitive}: put together with all that bears on it, {cells.determined} of {cells.cells} possible cells "
+        f"are determined exactly, with {cells.rows} of {cells.total} rows" + ("" if cells.sharp else "; more may be")
     )
     yield f"  the class furthest from everybody ({skewed_class or 'all'}): total variation {measures.skewness:.3f}"
     if guessing := attacked.guessing:

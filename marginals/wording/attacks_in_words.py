@@ -1,5 +1,6 @@
 """What attacks found, in sentences for people who decide about a release."""
 
+from checks.attacks.certain_cells import CertainCell, CertainCells
 from checks.attacks.reconstruction import Reconstruction
 from checks.attacks.refinement import Refinement
 from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold
@@ -15,6 +16,25 @@ def reconstruction_in_words(known: Reconstruction) -> str:
         f"Somebody who puts the tables together knows these counts without any doubt; they hold {known.rows:,} of "
         f"{known.total:,} rows. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
     )
+
+
+def certain_in_words(certain: CertainCells) -> str:
+    """How many cells are certain."""
+    least = "" if certain.is_complete else "at least "
+    sentence = (
+        f"in the tables of up to {certain.attributes} attributes with it that readers can work out, {least}"
+        f"{certain.determined:,} counts are determined exactly, {least}{certain.small:,} of them below the largest k "
+        f"claimed; {least}{certain.exists:,} cells have a row for certain"
+    )
+    if certain.is_complete:
+        return sentence
+    return f"{sentence}; {certain.undecided:,} cells and {certain.unread:,} tables were not decided in the time given"
+
+
+def worst_in_words(cell: CertainCell) -> str:
+    """The smallest count that is determined."""
+    values = ", ".join(f"{attribute}={label}" for attribute, label in cell.values.items())
+    return f"the smallest of these counts: {values}: exactly {cell.rows:,} {'row' if cell.rows == 1 else 'rows'}"
 
 
 def skewness_in_words(measures: DisclosureMeasures) -> str:

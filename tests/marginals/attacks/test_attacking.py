@@ -27,7 +27,7 @@ from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
 from marginals.pages import release_page as report
 from marginals.pages.release_page import report_html
-from marginals.wording.attacks_in_words import refusal_in_words, threshold_in_words
+from marginals.wording.attacks_in_words import certain_in_words, refusal_in_words, threshold_in_words
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
@@ -287,3 +287,33 @@ def test_the_report_shows_what_attackers_could_conclude(monkeypatch: pytest.Monk
     assert "Not computed: 8 cells bear on it, more than the 3 that are laid out." in report_html(published).decode()
     nothing = published_of(table_of(random_rows(1, 20)), [{"town": 1}])
     assert "no marginal shows it" in report_html(nothing).decode()
+
+
+def test_what_is_certain_is_counted_in_json_and_named_in_words(tmp_path: Path) -> None:
+    """Only women have gout, so town, sex and gout are determined together; of flu the oaks have at least 2 f and 5 m."""
+    rows = [("oak", "flu", "f")] * 6 + [("oak", "flu", "m")] * 5 + [("elm", "flu", "m")] * 4
+    rows += [("elm", "gout", "f")] * 3 + [("bay", "gout", "f")] * 4
+    table = table_of(rows)
+    release = published_of(table, [{"town": 0, "ill": 0}, {"sex": 0, "ill": 0}], (KLink(4),))
+    write_bundle(release, tmp_path / "release")
+    (attacked,) = json.loads(run("attack", tmp_path / "release", "--json").stdout)["attacks"]
+    # ill 2; town and ill 4; sex and ill 3; all three 2. Of the 15 with flu 11 are oaks, 6 women and 9 men.
+    assert attacked["reconstruction"]["certain"] == {"attributes": 3, "determined": 11, "exists": 13, "small": 2}
+    assert attacked["reconstruction"]["undecided"] == {"cells": 0, "margins": 0}
+    assert attacked["reconstruction"]["worst"] == {
+        "values": {"town": "elm", "ill": "gout"},
+        "levels": {"town": 0, "ill": 0},
+        "rows": 3,
+    }
+    words = run("attack", tmp_path / "release").output
+    assert "11 counts are determined exactly, 2 of them below the largest k claimed; 13 cells have a row" in words
+    assert "town=elm, ill=gout: exactly 3 rows" in words
+
+
+def test_what_was_not_decided_in_time_is_said(tmp_path: Path) -> None:
+    table = table_of(random_rows(1, 40))
+    write_bundle(published_of(table, [{"town": 0, "ill": 0}, {"sex": 0, "ill": 0}]), tmp_path / "release")
+    certain = marginals.attack(tmp_path / "release", seconds=0.0).certain["ill"]
+    assert (certain.determined, certain.unread, certain.is_complete) == (0, 4, False)
+    assert "at least 0 counts" in certain_in_words(certain)
+    assert "4 tables were not decided in the time given" in certain_in_words(certain)

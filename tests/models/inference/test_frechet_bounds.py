@@ -86,6 +86,16 @@ def test_bounds_of_boxes_hold_and_are_attained_where_they_say_so(collection: Col
     assert bounds.lower - 1e-9 <= expected <= bounds.upper + 1e-9
 
 
+@settings(max_examples=80)
+@given(decomposable_collections(), st.data())
+def test_flows_along_a_chain_of_cliques_are_sharp(collection: Collection, data: st.DataObject) -> None:
+    box = data.draw(boxes(collection.domain))
+    bounds = FrechetBounds.of(collection).of_box(box).chain_bounds()
+    if bounds is not None:
+        assert bounds.sharp
+        assert (bounds.lower, bounds.upper) == brute_force(collection, indicator(collection.domain, box))
+
+
 @settings(max_examples=60)
 @given(data_cubes(max_cells=100), st.data())
 def test_bounds_hold_for_collections_of_any_shape(cube: DataCube, data: st.DataObject) -> None:
