@@ -5,7 +5,7 @@ up to three attributes of which one is sensitive: the counts that are *determine
 marginals has the same, and the cells of which at least one row *exists* in every such table.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -77,23 +77,25 @@ class _Cells:
 def certain_cells(
     knowledge: Knowledge,
     sensitive: str,
-    levels: Mapping[str, tuple[int, ...]],
+    views: Mapping[str, Sequence[Levels]],
     k: int,
     seconds_left: Callable[[], float],
 ) -> CertainCells:
     """Count what is certain about a sensitive attribute.
 
-    levels: of each attribute the published ones, `*` left out. k: the largest one that is claimed, 0 for none.
-    seconds_left: until what is not decided stays undecided.
+    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known
+    in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. seconds_left: until what
+    is not decided stays undecided.
     """
     determined = exists = small = undecided = unread = 0
     worst: CertainCell | None = None
-    for margin in _margins(sensitive, {a: (min(own),) for a, own in levels.items() if own}):
+    finest = {attribute: own[:1] for attribute, own in views.items()}
+    for margin in _margins(sensitive, finest):
         if seconds_left() <= 0 or knowledge.domain.size(margin) > MOST_CELLS:
             unread += 1
             continue
         try:
-            cells = _cells(knowledge, margin, seconds_left)
+            cells = _cells(knowledge.about(margin), margin, seconds_left)
         except TooManyCellsError:
             unread += 1
             continue
@@ -102,28 +104,28 @@ def certain_cells(
         small += int(np.count_nonzero(cells.determined & (cells.upper < k)))
         undecided += int(np.count_nonzero(cells.undecided))
         worst = _smaller(knowledge, margin, np.where(cells.determined, cells.lower, 0), worst)
-    for margin in _margins(sensitive, levels):
+    seen = list(_margins(sensitive, finest))
+    for margin in _margins(sensitive, views):
         if seconds_left() <= 0:
             break
-        if knowledge.domain.size(margin) <= MOST_CELLS and any(level > min(levels[a]) for a, level in margin.items()):
+        if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
             worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, seconds_left), worst)
     return CertainCells(determined, exists, small, undecided, unread, worst)
 
 
-def _margins(sensitive: str, levels: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, int]]:
+def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[dict[str, int]]:
     """All margins of the sensitive attribute and up to two others, few attributes first."""
-    others = [attribute for attribute, own in levels.items() if own and attribute != sensitive]
+    others = [attribute for attribute in views if attribute != sensitive]
     for number in range(ATTRIBUTES):
         for chosen in combinations(others, number):
-            held = (*chosen, sensitive)
-            for each in product(*(levels[attribute] for attribute in held)):
-                yield dict(zip(held, each))
+            for each in product(*(views[attribute] for attribute in (*chosen, sensitive))):
+                yield {name: level for levels in each for name, level in levels.items()}
 
 
 def _cells(knowledge: Knowledge, margin: Levels, seconds_left: Callable[[], float]) -> _Cells:
     lower, upper, sharp = knowledge.bounds(margin)
     if sharp:
-        return _Cells(lower, upper, np.zeros(len(lower), dtype=np.bool_))
+        return _Cells(lower, upper, (lower < upper) & (not knowledge.is_whole))
     search = _Search(lower, upper)
     for rows in knowledge.tables():
         if not len(search.waiting):
@@ -134,7 +136,8 @@ def _cells(knowledge: Knowledge, margin: Levels, seconds_left: Callable[[], floa
         search.settle(bounds)
         for rows in tables:
             search.see(rows(margin))
-    return _Cells(search.lower, search.upper, search.is_open())
+    undecided = search.is_open() if knowledge.is_whole else search.lower < search.upper
+    return _Cells(search.lower, search.upper, undecided)
 
 
 class _Search:
@@ -195,6 +198,7 @@ def _smallest(
     Only what is the same in every table that was seen can be determined.
     """
     determined: CountArray = np.zeros(knowledge.domain.size(margin), dtype=np.int64)
+    knowledge = knowledge.about(margin)
     tables = [rows(margin) for rows in knowledge.tables()]
     if not tables:
         try:

@@ -17,7 +17,6 @@ from models.inference.frechet_bounds import FrechetBounds
 from models.inference.glued_tables import GluedTable, glued_table
 from models.programs.cell_bounds import CountBounds, extreme_count
 from models.programs.possible_cells import PossibleCells, possible_cells
-from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain
 
 TABLES = 64
@@ -42,6 +41,15 @@ class Knowledge(Protocol):
     @property
     def domain(self) -> Domain:
         """The attributes with their hierarchies."""
+        ...
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all that is known: tables and sharp bounds of a part need not be those of the whole."""
+        ...
+
+    def about(self, margin: Mapping[str, int]) -> "Knowledge":
+        """What can be worked out about a margin: the whole, or a part of what is known where the whole is too large."""
         ...
 
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
@@ -74,6 +82,15 @@ class TreeKnowledge:
         """The attributes with their hierarchies."""
         return self.source.domain
 
+    @property
+    def is_whole(self) -> bool:
+        """It is."""
+        return True
+
+    def about(self, margin: Mapping[str, int]) -> Knowledge:  # noqa: ARG002
+        """All of it."""
+        return self
+
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Frechet's."""
         found = self.source.of_margin(margin)
@@ -99,20 +116,30 @@ class TreeKnowledge:
 class ProgramKnowledge:
     """What the marginals of any collection tell, by linear and integer programs over the cells that can be occupied.
 
-    cells: these, None where they are too many for a program; then bounds of parts of the collection are all that is known.
+    cells: these, None where they are too many for a program.
     """
 
     source: FrechetBounds
     cells: PossibleCells | None
+    is_whole: bool = True
     _found: list[Rows] = field(default_factory=list)
 
     @classmethod
-    def of(cls, source: FrechetBounds, supports: Sequence[CodedCells] = ()) -> "ProgramKnowledge":
-        """supports: combinations of values that can occur, where others are known to be impossible."""
+    def of(cls, source: FrechetBounds, *, is_whole: bool = True) -> "ProgramKnowledge":
+        """With all cells that can be occupied, if they are not too many."""
         try:
-            return cls(source, possible_cells(source.collection, PROGRAM_CELLS, supports))
+            return cls(source, possible_cells(source.collection, PROGRAM_CELLS), is_whole)
         except TooManyCellsError:
-            return cls(source, None)
+            return cls(source, None, is_whole)
+
+    def about(self, margin: Mapping[str, int]) -> Knowledge:
+        """Where the cells are too many, what the marginals say of the margin's attributes alone."""
+        if self.cells is not None:
+            return self
+        collection = self.source.collection
+        finest = {attribute: collection.finest_level(attribute) for attribute in margin}
+        part = collection.within(self.domain.mask(finest))
+        return ProgramKnowledge.of(FrechetBounds.of(part), is_whole=False)
 
     @property
     def domain(self) -> Domain:

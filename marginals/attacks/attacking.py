@@ -10,19 +10,19 @@ import numpy as np
 from checks.attacks.certain_cells import CertainCells
 from checks.attacks.class_table import sensitive_levels
 from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
-from checks.attacks.knowledge import knowledge
 from checks.attacks.minimality import refinements
 from checks.attacks.refinement import Refinement
 from checks.classes.equivalence_classes import equivalence_classes
-from marginals.attacks.certainty import CERTAIN_SECONDS, certain_json, certainties
+from marginals.attacks.certainty import CERTAIN_SECONDS, certain_json, certainties, refined_certainties
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold, disclosure_measures
 from marginals.bundle.agreement import recoded, union
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
+from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.tables.table import Table
-from models.errors import MarginalsError
+from models.errors import ContradictionError, MarginalsError
 from models.graphs.collection import Collection
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
@@ -138,7 +138,11 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: float = CE
             raise InputError(f"{problem}; with the table that they were made from, attack them one by one") from None
         apart = {name: _attacks([(name, alone)], alone, None, seconds / len(bundles)) for name, alone in bundles}
         elsewhere = Minimality(note="each release by itself says more; see there")
-        return Attacks((), (), {}, elsewhere, (), apart=apart, note=str(problem))
+        try:
+            certain = refined_certainties(common_refinement(bundles), seconds)
+        except (IncompatibleReleasesError, ContradictionError) as reason:
+            return Attacks((), (), {}, elsewhere, (), apart=apart, note=str(reason))
+        return Attacks((), (), {}, elsewhere, (), certain, apart)
     return _attacks(bundles, published, truth, seconds)
 
 
@@ -161,9 +165,7 @@ def _attacks(
         release_measures.left_out,
         _minimality(bundles, model, truth),
         together,
-        certainties(
-            knowledge(model.frechet_bounds), published.collection, published.sensitive, published.claims, seconds
-        ),
+        certainties(published, model, seconds),
     )
 
 

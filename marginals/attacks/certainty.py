@@ -1,34 +1,76 @@
 """Certainty: what readers of a release conclude about a sensitive attribute without any doubt, within a time."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import product
 from typing import Any
 
-from checks.attacks.certain_cells import CertainCells, certain_cells
-from checks.attacks.knowledge import Knowledge
-from checks.claims.claim import Claim
+from checks.attacks.certain_cells import CertainCells, Levels, certain_cells
+from checks.attacks.knowledge import Knowledge, knowledge
+from marginals.bundle.content import BundleContent
+from marginals.bundle.together.refinement import CommonRefinement
 from models.graphs.collection import Collection
+from models.inference.frechet_bounds import FrechetBounds
+from models.inference.marginal_model import MarginalModel
 
 CERTAIN_SECONDS = 10.0
 """To look for what is certain; most releases need one or two."""
 
 
-def certainties(
-    known: Knowledge, collection: Collection, sensitive: Sequence[str], claims: Sequence[Claim], seconds: float
-) -> dict[str, CertainCells]:
-    """What is certain about each sensitive attribute that the collection shows. seconds: for all of them."""
-    shown = [attribute for attribute in sensitive if collection.shows(attribute)]
-    k = max((claim.least_count for claim in claims if claim.least_count is not None), default=0)
-    levels = {
-        attribute: tuple(sorted({margin[attribute] for margin in collection.margins if attribute in margin}))
-        for attribute in collection.domain.attributes
+def certainties(published: BundleContent, model: MarginalModel, seconds: float) -> dict[str, CertainCells]:
+    """What is certain about each sensitive attribute that is published. seconds: for all of them."""
+    collection = published.collection
+    views = {
+        attribute: _views(collection, attribute) for attribute in filter(collection.shows, published.domain.attributes)
     }
+    known = knowledge(model.frechet_bounds)
+    return _certainties(known, published.sensitive, views, _largest_k(published), seconds)
+
+
+def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, CertainCells]:
+    """What is certain about each sensitive attribute with several bundles that generalize an attribute differently."""
+    published, collection = refined.content, refined.content.collection
+    attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
+    shown = list(filter(collection.shows, published.domain.attributes))
+    views: dict[str, list[Levels]] = {}
+    for attribute in dict.fromkeys(attribute_of.get(name, name) for name in shown):
+        parts = [[*_views(collection, name), {}] for name in refined.parts.get(attribute, ())]
+        together = ({name: level for levels in each for name, level in levels.items()} for each in product(*parts))
+        views[attribute] = list(filter(None, together)) if parts else _views(collection, attribute)
+    sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
+    known = knowledge(FrechetBounds.of(collection))
+    certain = _certainties(known, sensitive, views, _largest_k(published), seconds)
+    return {attribute: _in_atoms(refined, own) for attribute, own in certain.items()}
+
+
+def _in_atoms(refined: CommonRefinement, certain: CertainCells) -> CertainCells:
+    """The worst cell by what the labels of several bundles mean together."""
+    if certain.worst is None:
+        return certain
+    return replace(
+        certain, worst=replace(certain.worst, values=refined.by_atom(certain.worst.values, certain.worst.levels))
+    )
+
+
+def _views(collection: Collection, attribute: str) -> list[Levels]:
+    levels = {margin[attribute] for margin in collection.margins if attribute in margin}
+    return [{attribute: level} for level in sorted(levels)]
+
+
+def _largest_k(published: BundleContent) -> int:
+    return max((claim.least_count for claim in published.claims if claim.least_count is not None), default=0)
+
+
+def _certainties(
+    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
+) -> dict[str, CertainCells]:
+    shown = [attribute for attribute in sensitive if attribute in views]
     deadline = time.monotonic() + seconds
     certain = {}
     for place, attribute in enumerate(shown):
         share = (deadline - time.monotonic()) / (len(shown) - place)
-        certain[attribute] = certain_cells(known, attribute, levels, k, _until(time.monotonic() + share))
+        certain[attribute] = certain_cells(known, attribute, views, k, _until(time.monotonic() + share))
     return certain
 
 

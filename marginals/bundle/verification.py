@@ -15,7 +15,9 @@ from marginals.bundle.format import DESCRIPTOR
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from models.errors import ContradictionError
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
 _UNCHECKED = (
@@ -145,14 +147,25 @@ def _findings(bundles: Sequence[tuple[str, BundleContent]], asked: Sequence[str 
     """On the claims of all bundles together, or on those of each and that together they are not judged."""
     try:
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
-    except IncompatibleReleasesError as problem:
+    except IncompatibleReleasesError:
+        yield from _findings_apart(bundles, asked)
+        return
+    yield from published.verify(_asked_of(published, asked, published.sensitive)).checks
+
+
+def _findings_apart(bundles: Sequence[tuple[str, BundleContent]], asked: Sequence[str | Claim]) -> Iterator[Finding]:
+    """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
+    try:
+        refined = common_refinement(bundles)
+        claims = _asked_of(refined.content, asked, refined.content.sensitive)
+        for finding in refined.content.verify(claims).checks:
+            yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
+    except (IncompatibleReleasesError, ContradictionError) as problem:
         yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, str(problem))
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for folder, published in bundles:
             for finding in published.verify(_asked_of(published, asked, sensitive)).checks:
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
-        return
-    yield from published.verify(_asked_of(published, asked, published.sensitive)).checks
 
 
 def _asked_of(published: BundleContent, asked: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim] | None:

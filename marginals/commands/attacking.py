@@ -42,6 +42,8 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
     else:
         for name, alone in attacks.apart.items():
             print_lines([f"{name}:", *attack_lines(alone)])
+        if attacks.apart and not attacks.note:
+            print_lines(["All together, by what the labels of both mean:"])
         print_lines([f"Not measured together: {attacks.note}."] if attacks.note else attack_lines(attacks))
     if attacks.note:
         click.get_current_context().exit(FAILED)

@@ -7,6 +7,7 @@ from functools import cached_property
 from models.errors import NotDecomposableError
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree
+from models.graphs.support import Support
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
@@ -15,15 +16,19 @@ from models.tables.margin import Margin
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """A generating class of margins over a cube that can count them. Empty margins are left out, repeats too."""
+    """A generating class of margins over a cube that can count them. Empty margins are left out, repeats too.
+
+    supports: for some attributes the combinations of values that there can be; others are known to be impossible.
+    """
 
     cube: DataCube
     masks: tuple[Mask, ...]
+    supports: tuple[Support, ...] = ()
 
     @classmethod
-    def of(cls, cube: DataCube, masks: Iterable[Mask]) -> "Collection":
+    def of(cls, cube: DataCube, masks: Iterable[Mask], supports: Iterable[Support] = ()) -> "Collection":
         """The given margins in a reproducible order."""
-        return cls(cube, tuple(sorted({mask for mask in masks if mask})))
+        return cls(cube, tuple(sorted({mask for mask in masks if mask})), tuple(supports))
 
     def __repr__(self) -> str:
         return f"Collection({'; '.join(map(str, self.margins))})"
@@ -45,12 +50,14 @@ class Collection:
 
     @cached_property
     def junction_tree(self) -> JunctionTree:
-        """The junction tree of the maximal margins. Raises NotDecomposableError when there is none."""
+        """The junction tree of the maximal margins. Raises NotDecomposableError when there is none, or not all are free."""
+        if self.supports:
+            raise NotDecomposableError("combinations of values are known to be impossible, whatever the margins say")
         return JunctionTree.of(self.domain, self.masks)
 
     @cached_property
     def is_decomposable(self) -> bool:
-        """Whether the interaction graph is chordal and every maximal clique is a margin."""
+        """Whether the interaction graph is chordal, every maximal clique is a margin, and there is no support."""
         try:
             _ = self.junction_tree
         except NotDecomposableError:
@@ -69,6 +76,11 @@ class Collection:
         for mask in self.masks:
             union |= mask
         return self.domain.levels(union)
+
+    def within(self, mask: Mask) -> "Collection":
+        """What the margins say of some induced attributes, with the supports that these hold."""
+        held = (support for support in self.supports if not self.domain.mask(support.cells.margin) & ~mask)
+        return Collection.of(self.cube, (own & mask for own in self.masks), held)
 
     def finest_level(self, attribute: str) -> int:
         """The finest level at which some margin shows an attribute; that of `*` when none does.

@@ -7,12 +7,14 @@ from models.graphs.junction_tree import JunctionTree
 
 
 def triangulated_tree(collection: Collection) -> JunctionTree:
-    """A junction tree whose cliques cover every margin, each attribute at its finest published level throughout.
+    """A junction tree whose cliques cover every margin and support, each attribute at its finest published level throughout.
 
     Attributes are eliminated in the order that adds the fewest edges, ties by name. O(attributes^4).
     """
     domain = collection.domain
-    margins = [set(margin) for margin in collection.margins]
+    margins = [
+        set(margin) for margin in (*collection.margins, *(support.cells.margin for support in collection.supports))
+    ]
     neighbours: dict[str, set[str]] = {a: set() for margin in margins for a in margin}
     for margin in margins:
         for attribute in margin:

@@ -46,11 +46,8 @@ class _Fitter:
         self.total = float(collection.cube.total)
         self.cells: list[ExpectedCells] = []
         for clique in self.tree.cliques:
-            part = Collection.of(collection.cube, [mask & clique for mask in collection.masks])
-            possible = possible_cells(part, limit)
-            evenly = np.full(len(possible), self.total / max(len(possible), 1))
-            self.cells.append(ExpectedCells(possible.coded_cells, evenly))
-        self.beliefs = [cells.expected for cells in self.cells]
+            possible = possible_cells(collection.within(clique), limit)
+            self.cells.append(ExpectedCells(possible.coded_cells, np.ones(len(possible))))
         self.links: list[list[tuple[int, IndexArray, IndexArray, int]]] = [[] for _ in self.cells]
         for child, (parent, separator) in enumerate(zip(self.tree.parents, self.tree.separators)):
             if parent >= 0:
@@ -68,8 +65,27 @@ class _Fitter:
             clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
             place = self.cells[clique].cells.positions_in(table.coded_cells)
             self.targets.append((clique, place, table.counts.astype(np.float64)))
+        self.beliefs = [cells.expected for cells in self.cells]
+        for support in collection.supports:
+            mask = self.domain.mask(support.cells.margin)
+            clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
+            self.beliefs[clique] = self.beliefs[clique] * support.weights_of(self.cells[clique].cells)
         if self.cells:
-            self._spread_from(0)
+            self._start_evenly()
+
+    def _start_evenly(self) -> None:
+        """Beliefs in proportion to base values for all cells that can be occupied, counted from the leaves to the root.
+
+        Nothing else would do: what a fit starts with beyond what the marginals show, it keeps.
+        """
+        for child in reversed(range(1, len(self.cells))):
+            for parent, own, other, size in self.links[child]:
+                if parent == self.tree.parents[child]:
+                    ways = np.bincount(own, self.beliefs[child], minlength=size)
+                    self.beliefs[parent] = self.beliefs[parent] * (ways / max(ways.max(initial=0.0), 1e-300))[other]
+        root = self.beliefs[0]
+        self.beliefs[0] = root * (self.total / max(root.sum(), 1e-300))
+        self._spread_from(0)
 
     def _spread_from(self, start: int) -> None:
         """Bring all other cliques into line with one, those next to it first."""

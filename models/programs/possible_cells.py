@@ -1,6 +1,6 @@
 """Possible cells: the published cells that no marginal of a collection shows to be empty."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,15 +46,14 @@ class PossibleCells:
         return CodedCells(self.domain, self.margin, self.codes, len(self))
 
 
-def possible_cells(collection: Collection, limit: int, supports: Sequence[CodedCells] = ()) -> PossibleCells:
-    """The natural join of all marginals.
+def possible_cells(collection: Collection, limit: int) -> PossibleCells:
+    """The natural join of all marginals and supports.
 
-    supports: combinations of values of some attributes; cells with others are known to be impossible, whatever the
-    marginals say. Raises TooManyCellsError when the join, or a step towards it, exceeds `limit`.
+    Raises TooManyCellsError when the join, or a step towards it, exceeds `limit`.
     """
     domain = collection.domain
     tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
-    waiting = [*(table.coded_cells for table in tables), *supports]
+    waiting = [*(table.coded_cells for table in tables), *(support.cells for support in collection.supports)]
     levels: dict[str, int] = {}
     codes: dict[str, CodeArray] = {}
     length = 1

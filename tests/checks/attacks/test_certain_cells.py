@@ -58,9 +58,10 @@ def enumerated(collection: Collection, sensitive: str) -> Ranges:
 
 def check(collection: Collection, sensitive: str, k: int) -> CertainCells:
     levels = published_levels(collection)
+    views = {a: [{a: level} for level in own] for a, own in levels.items()}
     bounds = enumerated(collection, sensitive)
     at_finest = [bounds[str(m)] for m in margins_with(sensitive, {a: own[:1] for a, own in levels.items()})]
-    found = certain_cells(knowledge(FrechetBounds.of(collection)), sensitive, levels, k, lambda: inf)
+    found = certain_cells(knowledge(FrechetBounds.of(collection)), sensitive, views, k, lambda: inf)
     assert found.is_complete
     assert found.determined == sum(np.count_nonzero((low == high) & (low > 0)) for low, high in at_finest)
     assert found.exists == sum(np.count_nonzero(low) for low, _ in at_finest)

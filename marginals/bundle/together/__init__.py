@@ -1,0 +1,1 @@
+"""Several bundles that generalize an attribute so that neither's values nest in the other's."""
