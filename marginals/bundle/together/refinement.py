@@ -8,8 +8,6 @@ collection again, which is judged by programs and by fitting, as any without a j
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from checks.claims.claim import Claim
 from marginals.bundle.agreement import union
 from marginals.bundle.content import BundleContent
@@ -49,8 +47,8 @@ class CommonRefinement:
         for attribute, names in self.parts.items():
             if all(levels.get(name) == self.content.collection.finest_level(name) for name in names):
                 codes = [self.content.domain.hierarchy(name).code(plain.pop(name), levels[name]) for name in names]
-                is_meant = np.equal(self.atoms[attribute].codes.T, codes).all(axis=1)
-                plain = {attribute: self.atoms[attribute].labels[int(is_meant.argmax())], **plain}
+                place = self.atoms[attribute].codes.T.tolist().index(codes)
+                plain = {attribute: self.atoms[attribute].labels[place], **plain}
         return plain
 
 
