@@ -9,16 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import IndexArray
-from models.errors import DomainMismatchError
+from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.graphs.triangulation import triangulated_tree
 from models.inference.expected_cells import ExpectedCells
+from models.programs.occupied_cells import occupied_cells
 from models.programs.possible_cells import possible_cells
 from models.tables.domain import Mask
 
 TOLERANCE = 1e-11
 """Largest misfit of a published count, as a share of that count, at which fitting stops."""
+
+LISTED = 20_000
+"""Possible cells that are listed one by one where a fit along a tree does not converge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,4 +128,33 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
         if residual <= TOLERANCE:
             break
     fitted = (ExpectedCells(cells.cells, belief) for cells, belief in zip(fitter.cells, fitter.beliefs))
-    return Fit(fitter.tree, tuple(fitted), residual)
+    fit = Fit(fitter.tree, tuple(fitted), residual)
+    if residual <= TOLERANCE:
+        return fit
+    listed = _fit_of_occupied(collection, sweeps)
+    return fit if listed is None or listed.residual >= residual else listed
+
+
+def _fit_of_occupied(collection: Collection, sweeps: int) -> Fit | None:
+    """The fit on a list of all cells that some table can occupy, as 0 is approached slowly; None for too many."""
+    try:
+        possible = possible_cells(collection, LISTED)
+        occupied = occupied_cells(possible)
+    except (TooManyCellsError, ContradictionError):
+        return None
+    cells = ExpectedCells(possible.coded_cells, np.ones(len(possible)))[occupied]
+    beliefs = cells.expected
+    for support in collection.supports:
+        beliefs = beliefs * support.weights_of(cells.cells)
+    targets = [(cells.cells.positions_in(table.coded_cells), table.counts) for table in possible.tables]
+    residual = np.inf
+    for _ in range(sweeps):
+        residual = 0.0
+        for place, counts in targets:
+            fitted = np.bincount(place, beliefs, minlength=len(counts))
+            residual = max(residual, float((np.abs(fitted - counts) / counts).max(initial=0.0)))
+            beliefs = beliefs * (counts / np.where(fitted > 0, fitted, 1))[place]
+        if residual <= TOLERANCE:
+            break
+    tree = JunctionTree.of(collection.domain, [collection.domain.mask(possible.margin)])
+    return Fit(tree, (ExpectedCells(cells.cells, beliefs),), residual)

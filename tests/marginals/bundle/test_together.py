@@ -1,0 +1,260 @@
+"""Releases that cut an attribute into values that overlap, against enumeration of all tables that fit both."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import marginals
+from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.registry import parse_diversity
+from checks.finding import Verdict
+from marginals.attacks.certainty import refined_certainties
+from marginals.bundle.content import BundleContent
+from marginals.bundle.together.atoms import atoms_of
+from marginals.bundle.together.refinement import common_refinement
+from marginals.commands.main import main
+from marginals.errors import IncompatibleReleasesError
+from marginals.tables.attribute import Role
+from models.graphs.collection import Collection
+from models.inference.marginal_model import MarginalModel
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from table_enumeration import all_tables, margins_with, ranges
+from written_bundles import write_bundle
+
+ROLES = {"age": Role.QUASI_IDENTIFIER, "sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE}
+OTHERS = {"sex": Hierarchy.flat("fm"), "ill": Hierarchy.flat(["flu", "hiv"])}
+AGES = 6
+
+
+def cut(ends: Sequence[int]) -> Hierarchy:
+    """Ages from 0 to 5, cut before some of them, labelled as a release labels its finest intervals."""
+    bounds = [0, *ends, AGES]
+    labels = [f"{a}-{b - 1}" if b - a > 1 else str(a) for a, b in zip(bounds, bounds[1:])]
+    return Hierarchy.from_rows([(label, "*") for label in labels])
+
+
+def bundle_of(
+    counts: NDArray[np.int64], ends: Sequence[int], margins: Sequence[Sequence[str]], claims: tuple[Claim, ...] = ()
+) -> BundleContent:
+    """A release of a table of age by sex by ill, shape (6, 2, 2). margins: their attributes."""
+    domain = Domain.of({"age": cut(ends), **OTHERS})
+    within = np.digitize(np.arange(AGES), ends)
+    age, sex, ill = np.indices(counts.shape).reshape(3, -1)
+    codes = {"age": within[age], "sex": sex, "ill": ill}
+    tables = [ContingencyTable.from_cells(domain, dict.fromkeys(m, 0), codes, counts.ravel()) for m in margins]
+    return BundleContent(Collection.of(DataCube(tables), [table.mask for table in tables]), ROLES, claims)
+
+
+def places_of(columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """A number for each distinct combination."""
+    return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1)
+
+
+class Enumerated:
+    """All tables over atoms, sex and ill that fit two releases, and what they have in common."""
+
+    def __init__(
+        self, counts: NDArray[np.int64], cuts: Sequence[Sequence[int]], margins: Sequence[Sequence[Sequence[str]]]
+    ) -> None:
+        ends = sorted({end for own in cuts for end in own})
+        self.ages = np.digitize(np.arange(AGES), ends)
+        size = len(ends) + 1
+        truth = np.zeros((size, 2, 2), dtype=np.int64)
+        np.add.at(truth, self.ages, counts)
+        atom, sex, ill = np.indices(truth.shape).reshape(3, -1)
+        first = [int(np.flatnonzero(self.ages == each)[0]) for each in range(size)]
+        self.columns = {"age": atom, "sex": sex, "ill": ill}
+        self.cut_columns = [np.digitize(first, own)[atom] for own in cuts]
+        members, sums = [], []
+        for own, published in zip(self.cut_columns, margins):
+            for attributes in published:
+                keys = places_of([own if a == "age" else self.columns[a] for a in attributes])
+                for cell in range(keys.max() + 1):
+                    members.append(np.flatnonzero(keys == cell).tolist())
+                    sums.append(int(truth.ravel()[keys == cell].sum()))
+        self.members, self.sums = members, sums
+        self.tables = list(all_tables(members, sums, truth.size))
+
+    def certain(self, attributes: Sequence[str], k: int) -> tuple[int, int, int]:
+        found = np.zeros(3, dtype=np.int64)
+        for margin in margins_with("ill", {a: [0] for a in attributes}):
+            keys = places_of([self.columns[a] for a in margin])
+            low, high = ranges(iter(self.tables), {"": keys})[""]
+            same = (low == high) & (low > 0)
+            found += [np.count_nonzero(same), np.count_nonzero(low), np.count_nonzero(same & (low < k))]
+        return tuple(found.tolist())  # type: ignore[return-value]
+
+    def least_possible(self, attributes: Sequence[str]) -> int:
+        """The least of the largest counts of the nonsensitive cells that can be occupied."""
+        keys = places_of([self.columns[a] for a in attributes if a != "ill"])
+        _, high = ranges(iter(self.tables), {"": keys})[""]
+        return int(high[high > 0].min())
+
+
+CUTS = [((2, 4), (1, 3, 5)), ((3,), (2, 4)), ((2,), (4,)), ((1, 4), (2, 3))]
+MARGINS = [
+    ([["age", "ill"]], [["age", "ill"]]),
+    ([["age", "ill"], ["sex", "ill"]], [["age", "ill"]]),
+    ([["age", "ill"], ["age", "sex"]], [["age", "ill"]]),
+    ([["age", "sex", "ill"]], [["age", "ill"]]),
+]
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(
+    st.sampled_from(CUTS),
+    st.sampled_from(MARGINS),
+    st.lists(st.integers(0, AGES * 4 - 1), min_size=1, max_size=8),
+    st.integers(1, 4),
+)
+def test_overlapping_values_tell_what_all_tables_that_fit_both_say(
+    cuts: tuple[Sequence[int], Sequence[int]],
+    margins: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]],
+    people: list[int],
+    k: int,
+) -> None:
+    counts = np.bincount(people, minlength=AGES * 4).reshape(AGES, 2, 2).astype(np.int64)
+    claims = (KLink(k),)
+    bundles = [(name, bundle_of(counts, *own, claims)) for name, own in zip("ab", zip(cuts, margins))]
+    worlds = Enumerated(counts, cuts, margins)
+    shown = sorted({a for published in margins for attributes in published for a in attributes})
+    refined = common_refinement(bundles)
+    certain = refined_certainties(refined, 60.0)["ill"]
+    assert certain.is_complete
+    assert (certain.determined, certain.exists, certain.small) == worlds.certain(shown, k)
+    (finding,) = refined.content.verify([KCombinatorial(k)]).checks
+    least = min(worlds.least_possible(shown), *(_least_class(counts, own, m) for own, m in zip(cuts, margins)))
+    assert finding.verdict is (Verdict.HOLDS if least >= k else Verdict.FAILS)
+
+
+def _least_class(counts: NDArray[np.int64], ends: Sequence[int], margins: Sequence[Sequence[str]]) -> int:
+    """The smallest class that a release shows, of its margins one by one."""
+    age, sex, _ = np.indices(counts.shape).reshape(3, -1)
+    columns = {"age": np.digitize(age, ends), "sex": sex}
+    least = int(counts.sum())
+    for attributes in margins:
+        held = [columns[a] for a in attributes if a != "ill"]
+        classes = np.bincount(places_of(held), counts.ravel()) if held else counts.sum(keepdims=True)
+        least = min(least, int(classes[classes > 0].min()))
+    return least
+
+
+def test_one_person_is_left_between_two_intervals(tmp_path: Path) -> None:
+    """All of 25-34 in one release but one are 30-39 in the other, so one is 25-29, with HIV. Each passes alone."""
+    domains = [
+        Domain.of({"age": Hierarchy.from_rows([(a, "*") for a in labels]), "ill": Hierarchy.flat(["flu", "hiv"])})
+        for labels in (["10-19", "20-29", "30-39"], ["15-24", "25-34", "35-44"])
+    ]
+    claims = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("distinct:2"), "ill"))
+    cells = [
+        {(0, 0): 9, (0, 1): 4, (1, 0): 20, (1, 1): 6, (2, 0): 6, (2, 1): 4},
+        {(0, 0): 29, (0, 1): 9, (1, 0): 6, (1, 1): 5},
+    ]
+    folders = []
+    for name, domain, counted in zip("ab", domains, cells):
+        codes = {"age": np.array([age for age, _ in counted]), "ill": np.array([ill for _, ill in counted])}
+        table = ContingencyTable.from_cells(domain, {"age": 0, "ill": 0}, codes, list(counted.values()))
+        roles = {a: ROLES[a] for a in ("age", "ill")}
+        content = BundleContent(Collection.of(DataCube([table]), [table.mask]), roles, claims)
+        write_bundle(content, tmp_path / name)
+        folders.append(tmp_path / name)
+        assert marginals.verify(tmp_path / name).ok
+    verification = marginals.verify(*folders)
+    holds, fails = Verdict.HOLDS, Verdict.FAILS
+    assert [check.verdict for check in verification.checks] == [holds, holds, fails, fails]
+    assert verification.checks[2].worst.as_json()["count"] == 1  # type: ignore[union-attr]
+    assert all("common refinement of 'age'" in check.note for check in verification.checks[1:])
+    attacks = marginals.attack(*folders)
+    assert not attacks.note
+    assert attacks.certain["ill"].worst is not None
+    assert attacks.certain["ill"].worst.values == {"age": "25-29", "ill": "hiv"}
+    result = CliRunner().invoke(main, ["attack", *map(str, folders)])
+    assert result.exit_code == 0
+    assert "age=25-29, ill=hiv: exactly 1 row" in result.output.split("All together")[1]
+    plain = json.loads(CliRunner().invoke(main, ["attack", *map(str, folders), "--json"]).stdout)
+    assert plain["attacks"][0]["reconstruction"]["certain"]["small"] == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_fit_over_atoms_is_the_maximum_entropy_over_base_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 9, (AGES, 2, 2))
+    cuts, margins = [(2, 4), (1, 5)], [[["age", "ill"], ["age", "sex"]], [["age", "sex"], ["sex", "ill"]]]
+    refined = common_refinement([(n, bundle_of(counts, c, m)) for n, c, m in zip("ab", cuts, margins)])
+    joint = counts / counts.sum()
+    one, other = np.digitize(np.arange(AGES), cuts[0]), np.digitize(np.arange(AGES), cuts[1])
+    q = np.full(counts.shape, 1 / counts.size)
+    for _ in range(1000):
+        for ends, published in zip((one, other), margins):
+            for attributes in published:
+                axes = tuple(axis for axis, a in ((1, "sex"), (2, "ill")) if a not in attributes)
+                groups = ends if "age" in attributes else np.zeros(AGES, dtype=np.intp)
+                alike = (groups[:, None] == groups).astype(float)
+                target, now = (np.tensordot(alike, each.sum(axis=axes, keepdims=True), 1) for each in (joint, q))
+                q = q * target / now
+    expected = MarginalModel(refined.content.collection).expected({"age (a)": 0, "age (b)": 0, "sex": 0, "ill": 0})
+    by_atom = np.zeros(expected.shape)
+    np.add.at(by_atom, (one, other), q * counts.sum())
+    assert expected == pytest.approx(by_atom, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "labels"),
+    [
+        (["0-9", "10-19"], ["0-4", "5-19"], ["0-4", "5-9", "10-19"]),
+        (["0-9", "10+"], ["0-4", "5+"], ["0-4", "5-9", "10+"]),
+        (["1", "2", "3-4"], ["1-2", "3", "4"], ["1", "2", "3", "4"]),
+    ],
+)
+def test_atoms_of_intervals(one: list[str], other: list[str], labels: list[str]) -> None:
+    parts = [(Hierarchy.from_rows([(label, "*") for label in own]), 0) for own in (one, other)]
+    atoms = atoms_of(parts)
+    assert atoms is not None
+    assert list(atoms.labels) == labels
+    for label, first, second in zip(atoms.labels, *atoms.codes):
+        low = max(int(own.split("-")[0].rstrip("+")) for own in (one[first], other[second]))
+        assert int(label.split("-")[0].rstrip("+")) == low
+
+
+def test_atoms_of_base_values_that_both_name() -> None:
+    one = Hierarchy.from_rows([("oak", "wood", "*"), ("elm", "wood", "*"), ("bay", "sea", "*")])
+    other = Hierarchy.from_rows([("oak", "north", "*"), ("elm", "south", "*"), ("bay", "south", "*")])
+    atoms = atoms_of([(one, 1), (other, 1)])
+    assert atoms is not None
+    assert sorted(atoms.labels) == ["bay", "elm", "oak"]
+
+
+def test_labels_that_do_not_tell_how_they_overlap_leave_it_undecided(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"town": ["oak", "elm", "bay"] * 4, "ill": ["a", "b"] * 6})
+    folders = []
+    for name, above in (("a", ["wood", "wood", "sea"]), ("b", ["north", "south", "south"])):
+        rows = [(f"{town} {name}", group, "*") for town, group in zip(["oak", "elm", "bay"], above)]
+        table = marginals.read_table(
+            frame.assign(town=frame["town"] + f" {name}"),
+            {"town": marginals.Attribute("quasi-identifier", hierarchy=Hierarchy.from_rows(rows)), "ill": "sensitive"},
+        )
+        mask = table.domain.mask({"town": 1, "ill": 0})
+        content = BundleContent(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles, (KLink(1),))
+        write_bundle(content, tmp_path / name)
+        folders.append(tmp_path / name)
+    checks = marginals.verify(*folders).checks
+    assert (checks[1].criterion, checks[1].verdict) == ("composition", Verdict.UNDECIDED)
+    assert "do not tell how its values overlap" in checks[1].note
+    assert "do not tell how its values overlap" in marginals.attack(*folders).note
+    with pytest.raises(IncompatibleReleasesError):
+        common_refinement([(str(f), marginals.open_release(f).published) for f in folders])
