@@ -5,7 +5,7 @@ up to three attributes of which one is sensitive: the counts that are *determine
 marginals has the same, and the cells of which at least one row *exists* in every such table.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from checks.attacks.knowledge import Knowledge
 from models.arrays import BoolArray, CountArray, IndexArray
+from models.deadline import Deadline
 from models.errors import TooManyCellsError
 from models.programs.cell_bounds import CountBounds
 
@@ -79,23 +80,23 @@ def certain_cells(
     sensitive: str,
     views: Mapping[str, Sequence[Levels]],
     k: int,
-    seconds_left: Callable[[], float],
+    deadline: Deadline,
 ) -> CertainCells:
     """Count what is certain about a sensitive attribute.
 
     views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known
-    in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. seconds_left: until what
-    is not decided stays undecided.
+    in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
+    decided by then stays undecided.
     """
     determined = exists = small = undecided = unread = 0
     worst: CertainCell | None = None
     finest = {attribute: own[:1] for attribute, own in views.items()}
     for margin in _margins(sensitive, finest):
-        if seconds_left() <= 0 or knowledge.domain.size(margin) > MOST_CELLS:
+        if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
             unread += 1
             continue
         try:
-            cells = _cells(knowledge.about(margin), margin, seconds_left)
+            cells = _cells(knowledge.about(margin), margin, deadline)
         except TooManyCellsError:
             unread += 1
             continue
@@ -106,10 +107,10 @@ def certain_cells(
         worst = _smaller(knowledge, margin, np.where(cells.determined, cells.lower, 0), worst)
     seen = list(_margins(sensitive, finest))
     for margin in _margins(sensitive, views):
-        if seconds_left() <= 0:
+        if deadline.is_over:
             break
         if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
-            worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, seconds_left), worst)
+            worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
     return CertainCells(determined, exists, small, undecided, unread, worst)
 
 
@@ -122,7 +123,7 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
                 yield {name: level for levels in each for name, level in levels.items()}
 
 
-def _cells(knowledge: Knowledge, margin: Levels, seconds_left: Callable[[], float]) -> _Cells:
+def _cells(knowledge: Knowledge, margin: Levels, deadline: Deadline) -> _Cells:
     lower, upper, sharp = knowledge.bounds(margin)
     if sharp:
         return _Cells(lower, upper, (lower < upper) & (not knowledge.is_whole))
@@ -131,8 +132,8 @@ def _cells(knowledge: Knowledge, margin: Levels, seconds_left: Callable[[], floa
         if not len(search.waiting):
             break
         search.see(rows(margin))
-    while len(search.waiting) and (seconds := seconds_left()) > 0:
-        bounds, tables = knowledge.settled(margin, int(search.waiting[0]), min(seconds, _MOST_SECONDS))
+    while len(search.waiting) and not deadline.is_over:
+        bounds, tables = knowledge.settled(margin, int(search.waiting[0]), min(deadline.left, _MOST_SECONDS))
         search.settle(bounds)
         for rows in tables:
             search.see(rows(margin))
@@ -190,9 +191,7 @@ def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: Cert
     return CertainCell(labels, dict(margin), int(rows[cell]))
 
 
-def _smallest(
-    knowledge: Knowledge, margin: Levels, worst: CertainCell | None, seconds_left: Callable[[], float]
-) -> CountArray:
+def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, deadline: Deadline) -> CountArray:
     """A determined cell of a margin with fewer rows than the worst so far, and with the fewest: its rows, 0 elsewhere.
 
     Only what is the same in every table that was seen can be determined.
@@ -210,9 +209,9 @@ def _smallest(
     is_same = np.logical_and.reduce([rows == others for others in tables])
     candidates = np.flatnonzero(is_same & (rows > 0) & (rows < (np.inf if worst is None else worst.rows)))
     candidates = candidates[np.argsort(rows[candidates], kind="stable")]
-    while len(candidates) and (seconds := seconds_left()) > 0:
+    while len(candidates) and not deadline.is_over:
         cell, candidates = int(candidates[0]), candidates[1:]
-        bounds, more = knowledge.settled(margin, cell, min(seconds, _MOST_SECONDS))
+        bounds, more = knowledge.settled(margin, cell, min(deadline.left, _MOST_SECONDS))
         if bounds.lower == bounds.upper:
             determined[cell] = bounds.lower
             break

@@ -1,7 +1,7 @@
 """Certainty: what readers of a release conclude about a sensitive attribute without any doubt, within a time."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
@@ -10,6 +10,7 @@ from checks.attacks.certain_cells import CertainCells, Levels, certain_cells
 from checks.attacks.knowledge import Knowledge, knowledge
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together.refinement import CommonRefinement
+from models.deadline import Deadline
 from models.graphs.collection import Collection
 from models.inference.frechet_bounds import FrechetBounds
 from models.inference.marginal_model import MarginalModel
@@ -66,16 +67,9 @@ def _certainties(
     known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
 ) -> dict[str, CertainCells]:
     shown = [attribute for attribute in sensitive if attribute in views]
-    deadline = time.monotonic() + seconds
-    certain = {}
-    for place, attribute in enumerate(shown):
-        share = (deadline - time.monotonic()) / (len(shown) - place)
-        certain[attribute] = certain_cells(known, attribute, views, k, _until(time.monotonic() + share))
-    return certain
-
-
-def _until(deadline: float) -> Callable[[], float]:
-    return lambda: deadline - time.monotonic()
+    deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+    parts = range(len(shown), 0, -1)
+    return {a: certain_cells(known, a, views, k, deadline.share(left)) for a, left in zip(shown, parts)}
 
 
 def certain_json(certain: CertainCells) -> dict[str, Any]:

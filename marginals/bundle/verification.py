@@ -55,11 +55,12 @@ def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | 
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
     Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. What cannot be
-    decided within the budgets of the checks is undecided, which is no pass; so is what bundles say together that
-    generalize an attribute differently, or of which only one calls it sensitive. Each is then checked by itself, its name
-    among the parameters. A warning names stated numbers that tell more of the data than the marginals do. key: the public
-    key of minisign, or its file, with which each bundle must be signed. Raises InputError where there is no bundle, for a
-    claim or key that cannot be read, or where signatures cannot be checked because minisign is not installed.
+    decided within the budgets of the checks is undecided, which is no pass. Bundles that generalize an attribute
+    differently are checked over the common refinement; where labels do not tell that, or only one calls the attribute
+    sensitive, what they say together is undecided, and each is checked by itself, its name among the parameters. A warning
+    names stated numbers that tell more of the data than the marginals do. key: the public key of minisign, or its file,
+    with which each bundle must be signed. Raises InputError where there is no bundle, for a claim or key that cannot be
+    read, or where signatures cannot be checked because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release

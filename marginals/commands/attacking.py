@@ -24,8 +24,9 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
     three attributes, and how many of these certainly have a row; the class whose sensitive values differ most from
     everybody's (skewness), claims that are met without a row to spare, and what a reader infers who knows that the release
     is as fine as its claims allow (minimality). Of several releases: what all show together, and each alone. With --truth
-    also: how often sensitive values are guessed right (deFinetti). These are measures, not verdicts; exit status 1 only
-    when the releases cannot be put together because they generalize an attribute differently.
+    also: how often sensitive values are guessed right (deFinetti). Of releases that generalize an attribute
+    differently what both together determine is measured, and the rest of each alone. These are measures, not verdicts; exit
+    status 1 only when the releases cannot be put together because their labels do not tell how they overlap.
 
     \b
     Examples:

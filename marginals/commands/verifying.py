@@ -33,8 +33,9 @@ def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, as_j
     """Check the privacy claims of a release from its files.
 
     Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
-    status 1, as for a check that fails. Releases cannot be checked jointly when they generalize an attribute differently,
-    or when only one of them calls it sensitive; then the joint check is undecided, and each release is checked by itself.
+    status 1, as for a check that fails. Releases that generalize an attribute differently, one into 20-29 and another into
+    15-24, are checked over the pieces that both leave, 20-24 and 25-29. Where their labels do not tell these, or only one of
+    them calls it sensitive, the joint check is undecided, and each release is checked by itself.
     Without --key no signature is checked, and the answer says so.
 
     \b

@@ -6,7 +6,7 @@ there, and iterative fitting would come near that only slowly, so it is better t
 
 import numpy as np
 
-from models.arrays import BoolArray
+from models.arrays import BoolArray, FloatArray
 from models.errors import ContradictionError
 from models.programs.possible_cells import PossibleCells
 
@@ -20,23 +20,30 @@ def occupied_cells(cells: PossibleCells) -> BoolArray:
     Each program fills as many of the cells as it can that none before it has filled (Fukuda, Lectures on polyhedral
     computation, 8.3: implicit equalities).
     """
-    # Slow to import, and few need them.
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array, eye_array, hstack
-
-    number = len(cells)
-    occupied = np.zeros(number, dtype=np.bool_)
-    identity = eye_array(number, format="csr")
-    within = hstack([-identity, identity], format="csr")
-    marginals = hstack([cells.constraints, csr_array((cells.constraints.shape[0], number))], format="csr")
+    occupied = np.zeros(len(cells), dtype=np.bool_)
     while not occupied.all():
-        gain = np.concatenate([np.zeros(number), np.where(occupied, 0.0, -1.0)])
-        limits = [(0, None)] * number + [(0, 1)] * number
-        found = linprog(gain, within, np.zeros(number), marginals, cells.counts, limits, method="highs")
-        if found.x is None:
-            raise ContradictionError("no table has these marginals")
-        filled = (found.x[:number] > _MASS) & ~occupied
+        filled = (_filled(cells, ~occupied) > _MASS) & ~occupied
         if not filled.any():
             break
         occupied |= filled
     return occupied
+
+
+def _filled(cells: PossibleCells, wanted: BoolArray) -> FloatArray:
+    """A table with rows, of a row each as far as there are any, in as many of the wanted cells as can be."""
+    # Slow to import, and few need them.
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    number = len(cells)
+    objective = np.concatenate([np.zeros(number), np.where(wanted, -1.0, 0.0)])
+    identity = eye_array(number, format="csr")
+    within = LinearConstraint(hstack([identity, -identity], format="csr"), 0, np.inf)
+    nothing = csr_array((cells.constraints.shape[0], number))
+    marginals = LinearConstraint(hstack([cells.constraints, nothing], format="csr"), cells.counts, cells.counts)
+    bounds = Bounds(0, np.concatenate([np.full(number, np.inf), np.ones(number)]))
+    for presolve in (True, False):  # with presolve HiGHS has called programs infeasible that have solutions
+        found = milp(objective, constraints=[within, marginals], bounds=bounds, options={"presolve": presolve})
+        if found.x is not None:
+            return np.asarray(found.x[:number], dtype=np.float64)
+    raise ContradictionError("no table has these marginals")

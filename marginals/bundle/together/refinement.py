@@ -7,6 +7,7 @@ collection again, which is judged by programs and by fitting, as any without a j
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from checks.claims.claim import Claim
 from marginals.bundle.agreement import union
@@ -58,6 +59,7 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
     Raises IncompatibleReleasesError where labels do not tell the atoms of an attribute, or only one bundle calls it
     sensitive, BundleError when the bundles count different numbers of rows, or contradict each other.
     """
+    _check_roles(bundles)
     groups = {attribute: _groups(bundles, attribute) for attribute in _attributes(bundles)}
     groups = {attribute: own for attribute, own in groups.items() if len(own) > 1}
     names = {attribute: tuple(f"{attribute} ({own[0]})" for own in of) for attribute, of in groups.items()}
@@ -82,6 +84,14 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
     supports = [_support(together.domain, names[a], atoms[a], together.collection) for a in groups]
     collection = Collection.of(together.collection.cube, together.collection.masks, supports)
     return CommonRefinement(replace(together, collection=collection), names, atoms)
+
+
+def _check_roles(bundles: Bundles) -> None:
+    """Raise IncompatibleReleasesError where only one bundle calls an attribute sensitive."""
+    for (one, content), (other, other_content) in combinations(bundles, 2):
+        for attribute, role in content.roles.items():
+            if other_content.roles.get(attribute, role) is not role:
+                raise IncompatibleReleasesError(one, other, f"only one calls {attribute!r} sensitive", "the roles")
 
 
 def _attributes(bundles: Bundles) -> list[str]:

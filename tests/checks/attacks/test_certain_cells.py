@@ -1,7 +1,7 @@
 """What is certain of all margins of up to three attributes, against enumeration of all tables with the same marginals."""
 
 from collections.abc import Mapping
-from math import inf, prod
+from math import prod
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from brute_force import lifted
 from checks.attacks.certain_cells import CertainCells, certain_cells
 from checks.attacks.knowledge import knowledge
+from models.deadline import NEVER
 from models.graphs.collection import Collection
 from models.inference.frechet_bounds import FrechetBounds
 from models.tables.data_cube import DataCube
@@ -61,7 +62,7 @@ def check(collection: Collection, sensitive: str, k: int) -> CertainCells:
     views = {a: [{a: level} for level in own] for a, own in levels.items()}
     bounds = enumerated(collection, sensitive)
     at_finest = [bounds[str(m)] for m in margins_with(sensitive, {a: own[:1] for a, own in levels.items()})]
-    found = certain_cells(knowledge(FrechetBounds.of(collection)), sensitive, views, k, lambda: inf)
+    found = certain_cells(knowledge(FrechetBounds.of(collection)), sensitive, views, k, NEVER)
     assert found.is_complete
     assert found.determined == sum(np.count_nonzero((low == high) & (low > 0)) for low, high in at_finest)
     assert found.exists == sum(np.count_nonzero(low) for low, _ in at_finest)

@@ -21,6 +21,7 @@ from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
 from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Hierarchy
 from written_bundles import write_bundle
 
 
@@ -93,13 +94,18 @@ def test_bundles_of_different_tables_are_an_integrity_failure_that_names_both(tm
         assert str(second) in said
 
 
+def groups_of(width: int) -> Hierarchy:
+    """1 to 5, by names of a release's own, in groups whose labels do not tell what is in them."""
+    return Hierarchy.from_rows([(f"{n} of {width}", f"group {'abc'[n // width]}{width}", "*") for n in range(1, 6)])
+
+
 def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(tmp_path: Path) -> None:
     """That no check is made of both is never a pass, though each bundle passes its own."""
     frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
     folders = []
     for width in (2, 5):
-        attributes = {"age": Attribute("quasi-identifier", intervals=[width]), "ill": "sensitive"}
-        table = marginals.read_table(frame, attributes)
+        attributes = {"age": Attribute("quasi-identifier", hierarchy=groups_of(width)), "ill": "sensitive"}
+        table = marginals.read_table(frame.assign(age=frame["age"] + f" of {width}"), attributes)
         folders.append(bundle(tmp_path / str(width), table, [{"age": 1}, {"ill": 0}]))
     verification = marginals.verify(*folders)
     assert not verification.ok
@@ -123,8 +129,8 @@ def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alo
     frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
     folders = []
     for width in (2, 5):
-        attributes = {"age": Attribute("quasi-identifier", intervals=[width]), "ill": "sensitive"}
-        table = marginals.read_table(frame, attributes)  # type: ignore[arg-type]
+        attributes = {"age": Attribute("quasi-identifier", hierarchy=groups_of(width)), "ill": "sensitive"}
+        table = marginals.read_table(frame.assign(age=frame["age"] + f" of {width}"), attributes)  # type: ignore[arg-type]
         folders.append(bundle(tmp_path / str(width), table, [{"age": 1, "ill": 0}]))
     attacks = marginals.attack(*folders)
     assert attacks.attacked == attacks.compositions == ()
