@@ -11,10 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
+from checks.attacks.glued_tables import GluedTable, glued_table
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.inference.frechet_bounds import FrechetBounds
-from models.inference.glued_tables import GluedTable, glued_table
 from models.programs.cell_bounds import CountBounds, extreme_count
 from models.programs.possible_cells import PossibleCells, possible_cells
 from models.tables.domain import Domain
