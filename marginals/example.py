@@ -16,6 +16,7 @@ from marginals.publishing.policy import Policy
 from marginals.publishing.publishing import publish
 from marginals.tables.attribute import Attribute
 from marginals.tables.source import read_table
+from models.tables.hierarchy import Hierarchy
 
 _PEOPLE = {
     ("22", "Female", "Asthma"): 4,
@@ -37,7 +38,7 @@ frame = pd.DataFrame([p for p, n in _PEOPLE.items() for _ in range(n)], columns=
 """The rows."""
 
 attributes = {
-    "age": Attribute("quasi-identifier", intervals=[10, 20]),
+    "age": Attribute("quasi-identifier", Hierarchy.from_intervals(["20", "59"], [10, 20]), labels="public"),
     "sex": Attribute("quasi-identifier"),
     "diagnosis": Attribute("sensitive"),
 }

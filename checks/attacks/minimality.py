@@ -250,9 +250,7 @@ class _Step:
         counted = all(suspect.claim.least_count is not None for suspect in suspects)
         level = self.margin[self.attribute]
         if counted and self.collection.finest_level(self.attribute) == level:
-            # Labels that stand in for hidden ones say how many base values there are, not how they merge.
-            hidden = self.finer > 0 and self.hierarchy.labels[self.finer] == self.hierarchy.labels[0]
-            return (None if hidden else self._all_large(classes, parts)), None
+            return self._all_large(classes, parts), None
         if parts.are_known and not counted:
             return self._all_diverse(classes, parts, suspects)
         return None, None

@@ -16,17 +16,18 @@ from checks.classes.equivalence_classes import equivalence_classes
 from marginals.attacks.certainty import CERTAIN_SECONDS, certain_json, certainties, refined_certainties
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold, disclosure_measures
-from marginals.bundle.agreement import recoded, union
+from marginals.bundle.agreement import in_common, union
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together.refinement import common_refinement
+from marginals.conditions.common_hierarchy import CountedHierarchy
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.tables.table import Table
 from models.errors import ContradictionError, MarginalsError
 from models.graphs.collection import Collection
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable, equal_cells
+from models.tables.contingency_table import equal_cells
 
 
 @dataclass(frozen=True)
@@ -151,19 +152,22 @@ def _attacks(
 ) -> Attacks:
     """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection)
-    true = None if truth is None else _in_truth(model, truth)
+    true = None if truth is None else MarginalModel(_in_truth(published.collection, truth))
     release_measures = disclosure_measures(published, model)
     attacked = []
     for measures in release_measures.measures:
-        level = sensitive_levels(model, measures.sensitive)[measures.sensitive]
-        guessing = None if truth is None or true is None else _guessing(model, measures.sensitive, level, truth, true)
+        guessing = (
+            None
+            if truth is None or true is None
+            else _guessing(true, measures.sensitive, model.domain.attributes, truth)
+        )
         attacked.append(Attacked(measures, guessing))
     together = composition(bundles, published, model) if len(bundles) > 1 else ()
     return Attacks(
         tuple(attacked),
         release_measures.thresholds,
         release_measures.left_out,
-        _minimality(bundles, model, truth),
+        _minimality(bundles, model if true is None else true, truth),
         together,
         certainties(published, model, seconds),
     )
@@ -180,7 +184,7 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
     if not published.verify().ok:
         return Minimality(note="its claims are not proven to hold, so they refused nothing")
     sensitive, claims = published.sensitive, published.claims
-    holders = refinements(published.collection, sensitive, claims, model.frechet_bounds.of_margin)
+    holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin)
     if truth is None:
         return Minimality(holders)
     cube, domain = truth.cube, truth.domain
@@ -191,17 +195,17 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
         counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
         return MarginBounds(counts, counts, True)
 
-    collection = Collection.of(cube, [domain.mask(margin) for margin in published.collection.margins])
-    return Minimality(holders, refinements(collection, sensitive, claims, exactly))
+    return Minimality(holders, refinements(model.collection, sensitive, claims, exactly))
 
 
-def _guessing(
-    model: MarginalModel, sensitive: str, level: int, truth: Table, tables: Sequence[ContingencyTable]
-) -> Guessing:
-    base = {a: 0 for a in truth.quasi_identifiers if a in model.domain.attributes}
+def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:
+    """attributes: of the release, be they published or not."""
+    level = sensitive_levels(true, sensitive)[sensitive]
+    base = {a: 0 for a in truth.quasi_identifiers if a in attributes}
     people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
     tables_with_attribute = [
-        table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)}) for table in tables
+        table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)})
+        for table in true.collection.tables
     ]
     groups = published_groups(tables_with_attribute, people)
     # Both know everybody's nonsensitive values; only one learns across classes.
@@ -209,19 +213,21 @@ def _guessing(
     return Guessing(accuracy(learned, people), accuracy(unlearned, people), base_rate(people))
 
 
-def _in_truth(model: MarginalModel, truth: Table) -> list[ContingencyTable]:
-    """The published marginals in the codes of the table, whose own they must be."""
+def _in_truth(published: Collection, truth: Table) -> Collection:
+    """The published marginals over the hierarchies of the table, whose own they must be."""
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
-    if any(a not in truth.domain.attributes for table in model.collection.tables for a in table.attributes):
+    if any(a not in truth.domain.attributes for table in published.tables for a in table.attributes):
         raise other
-    groups = []
-    for table in model.collection.tables:
-        try:
-            recoded_table = recoded(table, truth.domain)
-            true = truth.cube.table(truth.domain.mask(table.margin))
-        except (KeyError, IndexError, MarginalsError):
-            raise other from None
-        if not equal_cells([true, recoded_table]):
-            raise other
-        groups.append(true)
-    return groups
+    hierarchies = {}
+    for name, hierarchy in truth.domain.items():
+        base = truth.cube.table(truth.domain.mask({name: 0}))
+        counts = np.zeros(hierarchy.size(0), dtype=np.int64)
+        counts[base.codes[0]] = base.counts
+        hierarchies[name] = CountedHierarchy(hierarchy, 0, counts)
+    try:
+        collection = in_common(published, hierarchies)
+    except MarginalsError:
+        raise other from None
+    if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
+        raise other
+    return collection

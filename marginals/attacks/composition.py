@@ -7,12 +7,10 @@ from typing import Any
 from checks.attacks.class_table import class_table, sensitive_levels
 from checks.attacks.reconstruction import Reconstruction, reconstruction, smallest_class
 from checks.attacks.skewness import skewness
-from marginals.bundle.agreement import recoded
+from marginals.bundle.agreement import counted_hierarchy, in_common
 from marginals.bundle.content import BundleContent
 from models.errors import MarginalsError
-from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
-from models.tables.data_cube import DataCube
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,10 @@ def composition(
 
 def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
     """The model of one release in the domain of all."""
-    tables = [recoded(table, together.domain) for table in published.collection.tables]
-    return MarginalModel(Collection.of(DataCube(tables), [table.mask for table in tables]))
+    attributes = together.domain.attributes
+    return MarginalModel(
+        in_common(published.collection, {a: counted_hierarchy(together.collection, a) for a in attributes})
+    )
 
 
 def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:

@@ -1,20 +1,19 @@
 """Whether marginals can be of one table: those of a bundle, and those of several bundles put together."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from marginals.bundle.content import BundleContent
+from marginals.conditions.common_hierarchy import CountedHierarchy
 from marginals.errors import BundleError, IncompatibleReleasesError
 from marginals.tables.attribute import Role
-from models.arrays import CodeArray
+from models.errors import HierarchyError
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
-from models.tables.hierarchy import Hierarchy
 
 
 def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
@@ -38,27 +37,27 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
 def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     """All marginals of several bundles as one collection, with all their claims.
 
-    Raises IncompatibleReleasesError naming both bundles when they generalize an attribute differently or give it
-    different roles, BundleError when they count different numbers of rows, or contradict each other.
+    Raises IncompatibleReleasesError naming both bundles when they generalize an attribute differently, as far as labels and
+    counts tell, or give it different roles, BundleError when they count different numbers of rows, or contradict each other.
     """
-    hierarchies: dict[str, tuple[str, Hierarchy, int]] = {}
+    hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
     roles: dict[str, Role] = {}
-    tables: dict[str, ContingencyTable] = {}
     for name, published in bundles:
-        for attribute, hierarchy in published.domain.items():
-            finest = published.collection.finest_level(attribute)
-            first, first_hierarchy, first_finest = hierarchies.setdefault(attribute, (name, hierarchy, finest))
-            if not _agree(first_hierarchy, hierarchy, max(first_finest, finest)):
+        for attribute in published.domain.attributes:
+            counted = counted_hierarchy(published.collection, attribute)
+            first, common = hierarchies.setdefault(attribute, (name, counted))
+            merged = common.merged(counted) or common.published_levels.merged(counted.published_levels)
+            if merged is None:
                 raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
-            if finest < first_finest:
-                hierarchies[attribute] = (name, hierarchy, finest)
+            hierarchies[attribute] = (first, merged)
             if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
                 # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
                 raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
-    domain = Domain.of({attribute: hierarchy for attribute, (_, hierarchy, _) in hierarchies.items()})
+    common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
+    tables: dict[str, ContingencyTable] = {}
     for name, published in bundles:
-        for table in published.collection.tables:
-            tables[f"{name}: the marginal ({table.margin})"] = recoded(table, domain)
+        for table in in_common(published.collection, common_hierarchies).tables:
+            tables[f"{name}: the marginal ({table.margin})"] = table
     rows = next(iter(tables.values())).total
     for place, table in tables.items():
         if table.total != rows:
@@ -69,23 +68,44 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     return BundleContent(collection, roles, claims)
 
 
-def _agree(one: Hierarchy, other: Hierarchy, level: int) -> bool:
-    """Whether two hierarchies are the same from a level on, each value with as many base values.
+def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
+    """The hierarchy of an attribute in a collection, and how many rows its finest published values have."""
+    hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
+    counts = np.zeros(hierarchy.size(finest), dtype=np.int64)
+    if finest < hierarchy.height:
+        table = collection.cube.table(collection.domain.mask({attribute: finest}))
+        counts[table.codes[0]] = table.counts
+    else:
+        counts[:] = collection.cube.total
+    return CountedHierarchy(hierarchy, finest, counts)
 
-    What lies below the levels that a release publishes may be hidden in it.
-    """
-    if one.height != other.height:
-        return False
-    paths = (Counter(row[level:] for row in hierarchy.rows()) for hierarchy in (one, other))
-    return next(paths) == next(paths)
+
+def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
+    """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
+    domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
+    levels = {}
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        counted, common = counted_hierarchy(collection, attribute), hierarchies[attribute]
+        own_levels = counted.levels_in(common) or _published_in(counted, common)
+        if own_levels is None:
+            raise HierarchyError(f"the hierarchy of {attribute!r} does not hold the published one")
+        levels[attribute] = own_levels
+    tables = [recoded(table, domain, levels) for table in collection.tables]
+    return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def recoded(table: ContingencyTable, domain: Domain) -> ContingencyTable:
-    """The same table in a domain whose hierarchies may number their values otherwise."""
-    codes: dict[str, CodeArray] = {}
+def _published_in(counted: CountedHierarchy, common: CountedHierarchy) -> tuple[int, ...] | None:
+    """The levels that are those from the finest published one on, which stands for those below it, that nothing shows."""
+    levels = counted.published_levels.levels_in(common)
+    return None if levels is None else (levels[0],) * counted.finest + levels
+
+
+def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
+    """The same table in another domain. levels: for each attribute those of the domain that are its own ones."""
+    margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
-        level = table.margin[attribute]
-        places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[level])}
-        labels = table.domain.hierarchy(attribute).labels[level]
-        codes[attribute] = np.array([places[label] for label in labels], dtype=np.int64)[column]
-    return ContingencyTable.from_cells(domain, table.margin, codes, table.counts)
+        own, margin[attribute] = table.margin[attribute], levels[attribute][table.margin[attribute]]
+        places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[margin[attribute]])}
+        labels = table.domain.hierarchy(attribute).labels[own]
+        codes[attribute] = np.array([places.get(label, -1) for label in labels], dtype=np.int64)[column]
+    return ContingencyTable.from_cells(domain, margin, codes, table.counts)

@@ -153,11 +153,14 @@ class Labels:
         return inside
 
     def no_value(self, text: str) -> InputError:
-        """What is said of a text that means none of the values."""
+        """What is said of a text that means none of the values; not whether some row has it below the published levels."""
+        if self.hierarchy.labels[self.finest] == (SUPPRESSED,):
+            return InputError(f"no marginal shows {self.attribute!r}, so the release tells nothing of its values")
         published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
-        labels = list(dict.fromkeys(published or self.hierarchy.labels[0]))
-        suggestion = suggested(text, labels, "its published values are")
-        return InputError(f"{self.attribute!r} has no value {text!r} at any level; {suggestion}")
+        suggestion = suggested(
+            text, list(dict.fromkeys(published)), f"the finest that are published, at level {self.finest}, are"
+        )
+        return InputError(f"{self.attribute!r} has no published value {text!r}; {suggestion}")
 
     @property
     def _has_numbers(self) -> bool:

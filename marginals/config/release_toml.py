@@ -14,7 +14,7 @@ from marginals.bundle.content import TITLE
 from marginals.config.risk_section import RiskSection, risk_section
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy
-from marginals.tables.attribute import Attribute, Role
+from marginals.tables.attribute import LABELS, Attribute, Role
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
@@ -29,7 +29,7 @@ _LONGEST_TITLE = 200
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
 _DATA = ("path", "separator", "missing", "domain", "engine", "memory")
-_ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes")
+_ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes", "labels")
 _PRIVACY = ("k_link", "k_combinatorial", "diversity")
 _SEARCH = (
     "strategy",
@@ -208,6 +208,8 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
             raise InputError(f"{where}.{key}: {error}") from None
     if not _is_whole_numbers([section.get("start", 0)]):
         raise InputError(f"the key {where}.start must be a whole number")
+    if section.get("labels", "private") not in LABELS:
+        raise InputError(f"the key {where}.labels must be {' or '.join(map(json.dumps, LABELS))}")
     file = section.get("hierarchy")
     if file is not None and not isinstance(file, str):
         raise InputError(f"the key {where}.hierarchy must name a file")

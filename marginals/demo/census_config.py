@@ -24,6 +24,9 @@ engine = "auto"              # what reads the table: "pandas", "duckdb" (larger 
 #   hierarchy = "hierarchies/x.csv"  anything else: a file without header, separated by semicolons, with one line for
 #                                    each value: the value, what it becomes first, what it becomes next, ..., *
 # With none of these, the column is published as it is or not at all.
+# A release names the values that its tables count, and no others: who lacks a value, or has a rare one, stays unnamed.
+#   labels = "public"                the whole hierarchy file goes with the release, so that readers can also ask for values
+#                                    between: for a file that everybody may know, made without looking at the table
 
 [attributes.person_id]
 role = "identifier"
@@ -42,14 +45,17 @@ role = "quasi-identifier"
 [attributes.education]
 role = "quasi-identifier"
 hierarchy = "hierarchies/education.csv"
+labels = "public"
 
 [attributes.marital_status]
 role = "quasi-identifier"
 hierarchy = "hierarchies/marital_status.csv"
+labels = "public"
 
 [attributes.occupation]
 role = "quasi-identifier"
 hierarchy = "hierarchies/occupation.csv"
+labels = "public"
 
 [attributes.diagnosis]
 role = "sensitive"

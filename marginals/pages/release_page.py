@@ -118,7 +118,6 @@ def report_html(published: BundleContent) -> bytes:
         install=installing(),
         rows=published.collection.cube.total,
         attributes=attributes,
-        hidden=next((a.steps[0].example for a in attributes if _is_hidden(published, a.name)), None),
         marginals=_marginals(published),
         claims=claims,
         measures=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.measures],
@@ -133,13 +132,6 @@ def report_html(published: BundleContent) -> bytes:
         facts=_facts(published),
         example=_example(published),
     )
-
-
-def _is_hidden(published: BundleContent, attribute: str) -> bool:
-    """Whether base values that no table shows stand in the hierarchy by their numbers only."""
-    hierarchy = published.domain.hierarchy(attribute)
-    finest = published.collection.finest_level(attribute)
-    return finest > 0 and hierarchy.labels[0] == hierarchy.hidden_below(finest).labels[0]
 
 
 def _claims(published: BundleContent) -> list[ClaimInWords]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.classes.assessment import table_findings
@@ -11,6 +11,7 @@ from marginals.bundle.content import TITLE, BundleContent
 from marginals.errors import InputError, NothingPublishableError
 from marginals.pages.release_page import report_html
 from marginals.publishing.policy import Policy
+from marginals.publishing.releasable import releasable
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release
 from marginals.tables.table import Table
@@ -18,7 +19,6 @@ from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
-from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
 
 _FOR_THE_BOUND = 0.5
@@ -122,15 +122,17 @@ def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:
     return mask
 
 
-def _told(table: Table, collection: Collection) -> Domain:
-    """The domain as a release may tell it: no base values that only the rows know of and no marginal shows."""
-    hierarchies = dict(table.domain.items())
-    for attribute, least in table.hidden_from.items():
-        hierarchy = hierarchies[attribute]
-        finest = collection.finest_level(attribute)
-        if finest >= least:
-            hierarchies[attribute] = hierarchy.hidden_below(finest)
-    return Domain.of(hierarchies)
+def _base_values_hint(policy: Policy, table: Table) -> str:
+    """What helps where a criterion is about base values that a release keeps to itself; it is then judged without them."""
+    private = [
+        repr(name) for name in table.sensitive if name not in table.public and table.domain.hierarchy(name).height > 1
+    ]
+    if policy.criterion is None or not policy.criterion.about_base_values or not private:
+        return ""
+    return (
+        f"; readers do not know the values below the published ones of {' and '.join(private)}, over which "
+        f'{policy.criterion.name} diversity could spread the rows; if everybody may know them, set labels = "public" there'
+    )
 
 
 def publish(table: Table, policy: Policy, progress: Progress = no_progress, title: str = TITLE) -> Release:
@@ -168,15 +170,14 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
     bounded = with_bound(result, problem, lambda: time.monotonic() > deadline + _FOR_THE_BOUND)
     if not bounded.cliques:
         raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
-    # A cube of the published marginals alone, over a domain that tells no more: a release must not carry the data along.
-    domain = _told(table, Collection.of(cube, bounded.cliques))
-    marginals = DataCube([replace(cube.table(clique), domain=domain) for clique in bounded.cliques])
-    published = BundleContent(Collection.of(marginals, bounded.cliques), table.roles, requirements.claims, title)
+    marginals = releasable(Collection.of(cube, bounded.cliques), table.public)
+    published = BundleContent(marginals, table.roles, requirements.claims, title)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:
             raise NothingPublishableError(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
+                + _base_values_hint(policy, table)
             )
     until = time.monotonic() + _FOR_THE_STEWARD
     steward = steward_report(table, published, bounded, base.best, lambda: time.monotonic() > until)

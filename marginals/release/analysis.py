@@ -129,6 +129,8 @@ class ModelAnalysis(ABC):
     def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> float:
         """Expected value among the rows that a condition means. values: the number of each label, if labels are none.
 
+        Whole numbers of a label such as `20-29` count alike.
+
         >>> from marginals.example import release
         >>> round(release.mean("age", where="diagnosis=Gout"), 2)
         43.39

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from marginals.conditions.grammar import Where
 from marginals.conditions.labels import interval
 from marginals.conditions.published_values import known_attribute, values_meant
 from marginals.errors import InputError
-from models.arrays import CodeArray, CountArray, FloatArray
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range
 from models.inference.frechet_bounds import Box
@@ -19,6 +19,9 @@ from models.inference.marginal_model import MarginalModel
 from models.inference.sparse_margins import expected_marginal
 from models.inference.tree_margins import CELL_LIMIT
 from models.tables.margin import Margin
+
+_LISTED = 1 << 20
+"""Numbers that are laid out at most for the intervals that stand for them."""
 
 Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
 """One attribute or several at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
@@ -163,29 +166,53 @@ def distribution(
 ) -> tuple[FloatArray, FloatArray]:
     """Distinct numbers that an attribute takes, ascending, and their probabilities among the rows that are meant.
 
-    values: the number of each label of one level; by default base labels are numbers. Raises InputError where they are
-    not, or where no such row is expected.
+    values: the number of each label of one level; by default base labels are numbers, or intervals of whole numbers, each of
+    them as likely. Raises InputError where they are not, or where no such row is expected.
     """
-    level, numbers = _numbers(model, known_attribute(model.domain, attribute), values)
-    expected = model.expected_within({attribute: level}, box_of(model, where))
+    numbers = _numbers(model, known_attribute(model.domain, attribute), values)
+    expected = model.expected_within({attribute: numbers.level}, box_of(model, where))
     total = float(expected.sum())
     if total <= 0:
         raise InputError("no row with these values is possible, so there is nothing to average")
-    distinct, place = np.unique(numbers, return_inverse=True)
-    return distinct, np.bincount(place, expected) / total
+    evenly = expected / np.bincount(numbers.codes, minlength=len(expected))
+    distinct, place = np.unique(numbers.values, return_inverse=True)
+    return distinct, np.bincount(place, evenly[numbers.codes]) / total
 
 
-def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] | None) -> tuple[int, FloatArray]:
+class _Numbers(NamedTuple):
+    """Numbers, and for each the code of the value of a level that stands for it; one that stands for several, alike."""
+
+    level: int
+    codes: IndexArray
+    values: FloatArray
+
+
+def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] | None) -> _Numbers:
     hierarchy = model.domain.hierarchy(attribute)
     if values is None:
-        ends = [interval(label) for label in hierarchy.labels[0]]
-        if any(end is None or end[0] != end[1] for end in ends):
-            raise InputError(f"the base values of {attribute!r} are no numbers; give values={{label: number}}")
-        return 0, np.array([end[0] for end in ends if end is not None])
+        spread = [_numbers_of(label) for label in hierarchy.labels[0]]
+        sizes = [numbers.stop - numbers.start if isinstance(numbers, range) else 1 for numbers in spread]
+        if None in spread or sum(sizes) > _LISTED:
+            raise InputError(
+                f"the base values of {attribute!r} are neither numbers nor intervals of whole numbers; "
+                "give values={label: number}"
+            )
+        laid_out = np.concatenate([np.atleast_1d(np.array(numbers, dtype=np.float64)) for numbers in spread])
+        return _Numbers(0, np.repeat(np.arange(len(spread)), sizes), laid_out)
     for level, labels in enumerate(hierarchy.labels):
         if set(labels) <= set(values):
-            return level, np.array([float(values[label]) for label in labels])
+            return _Numbers(level, np.arange(len(labels)), np.array([float(values[label]) for label in labels]))
     raise InputError(f"values must give a number for each label of {attribute!r} at one level")
+
+
+def _numbers_of(label: str) -> float | range | None:
+    """The number that a label is, or the whole numbers of an interval; None where it is neither."""
+    match interval(label):
+        case (low, high) if low == high:
+            return low
+        case (low, high) if low < high and low.is_integer() and high.is_integer():
+            return range(int(low), int(high) + 1)
+    return None
 
 
 def association(model: MarginalModel, first: Attributes, second: Attributes, given: Attributes) -> float:

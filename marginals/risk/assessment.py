@@ -208,7 +208,7 @@ class RiskAssessment:
 
     def of_release(self, release: Release, name: str) -> BundleRisk:
         """The risk of a release for the people of the dictionaries, expected over these. Raises InputError."""
-        return bundle_risk(release, name, self.table.rows.domain, self.attackers, self.harm)
+        return bundle_risk(release, name, self.table.rows, self.attackers, self.harm)
 
 
 def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> BoolArray | None:

@@ -1,7 +1,7 @@
 """The risk of releases for people whom attackers know, and which releases can be compared by it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum, isclose, log
 from typing import Any
 
@@ -10,16 +10,21 @@ import numpy as np
 from checks.risk.record import RecordSpace
 from checks.risk.release_risk import release_risk
 from checks.risk.sensitivity import product
+from marginals.bundle.agreement import recoded
+from marginals.conditions.common_hierarchy import matched_levels
 from marginals.errors import InputError
 from marginals.release.release import Release
 from marginals.risk.attackers import Attackers
 from marginals.risk.harm_model import HarmModel
 from marginals.risk.table_risk import finite_or_none
+from marginals.tables.rows import Rows
+from models.arrays import CodeArray
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
@@ -53,18 +58,18 @@ class BundleRisk:
         }
 
 
-def bundle_risk(release: Release, name: str, domain: Domain, attackers: Attackers, harm: HarmModel) -> BundleRisk:
+def bundle_risk(release: Release, name: str, rows: Rows, attackers: Attackers, harm: HarmModel) -> BundleRisk:
     """The risk of a release for the people of the dictionaries, expected over these.
 
-    name: of the release, as it is to be shown. domain: of the table, whose hierarchies name the base values that a
-    bundle keeps to itself. Raises InputError for attackers or a harm that have no meaning for a release, or where
+    name: of the release, as it is to be shown. rows: the table, whose hierarchies name the base values that a bundle
+    keeps to itself. Raises InputError for attackers or a harm that have no meaning for a release, or where
     hierarchies differ.
     """
     if objection := attackers.similarity.objection_to("releases"):
         raise InputError(objection)
     if harm.missed:
         raise InputError("risk.missed has no meaning for a release; leave it out")
-    collection = _over_hierarchies_of(domain, release.collection)
+    collection = _over_hierarchies_of(rows, release.collection)
     space = RecordSpace(collection.domain)
     try:
         by_dictionary = [
@@ -94,16 +99,30 @@ def least_risk_first(risks: Sequence[BundleRisk]) -> list[BundleRisk]:
     return sorted(risks, key=lambda risk: (risk.risk, risk.name))
 
 
-def _over_hierarchies_of(domain: Domain, collection: Collection) -> Collection:
+def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:
     """A collection over the hierarchies of the table, which name the base values that a bundle keeps to itself.
 
-    Hierarchies that differ at a published level are not the table's, and stay.
+    Hierarchies of which a published one is no part are not the table's; then that stays.
     """
-    hierarchies = {}
+    hierarchies, levels = {}, {}
     for name, published in collection.domain.items():
-        level = collection.finest_level(name)
-        own = domain.hierarchy(name) if name in domain.attributes else published
-        same = own.labels[level:] == published.labels[level:] and own.parents[level:] == published.parents[level:]
-        hierarchies[name] = own if same and own.height == published.height else published
-    over = Domain.of(hierarchies)
-    return Collection.of(DataCube([replace(table, domain=over) for table in collection.tables]), collection.masks)
+        own = rows.domain.hierarchy(name) if name in rows.domain.attributes else published
+        places = _places(published, own, rows.codes[name]) if own is not published else None
+        hierarchies[name] = published if places is None else own
+        levels[name] = tuple(range(published.height + 1)) if places is None else places
+    domain = Domain.of(hierarchies)
+    tables = [recoded(table, domain, levels) for table in collection.tables]
+    return Collection.of(DataCube(tables), [table.mask for table in tables])
+
+
+def _places(published: Hierarchy, own: Hierarchy, codes: CodeArray) -> tuple[int, ...] | None:
+    """The levels of the table's hierarchy that are those of a published one: rather levels whose values in the rows are all
+    published, since a release of these rows shows each.
+    """
+    occurring = np.unique(codes)
+
+    def fits(level: int, place: int) -> bool:
+        seen = {own.labels[place][code] for code in own.lift(0, place)[occurring].tolist()}
+        return seen <= set(published.labels[level])
+
+    return matched_levels(published, own, fits) or matched_levels(published, own)

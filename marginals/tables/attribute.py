@@ -6,7 +6,10 @@ from enum import Enum
 
 from marginals.errors import InputError
 from models.errors import HierarchyError
-from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
+from models.tables.hierarchy import SUPPRESSED, Hierarchy, check_lengths, check_widths
+
+LABELS = ("private", "public")
+"""Whether a hierarchy may be published as it is, or only those of its labels that a marginal shows."""
 
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
@@ -35,8 +38,10 @@ class Attribute:
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
     hierarchy: given in full. intervals: growing widths of bins for whole numbers, counted from `start`. prefixes:
-    falling lengths that strings are cut to. Raises InputError for more than one of them, widths that do not nest, lengths
-    that do not fall, or the name of a hierarchy file.
+    falling lengths that strings are cut to. labels: "public" where everybody may know the whole hierarchy, which was made
+    without the rows; of a "private" one a release tells the labels that its marginals count. Raises InputError for more
+    than one way to generalize, widths that do not nest, lengths that do not fall, the name of a hierarchy file, or public
+    labels without a hierarchy. Its parameters are the keys of a section [attributes.NAME] in a config.
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
     'QUASI_IDENTIFIER'
@@ -47,6 +52,7 @@ class Attribute:
     intervals: tuple[int, ...] = ()
     start: int = 0
     prefixes: tuple[int, ...] = ()
+    labels: str = "private"
 
     def __init__(
         self,
@@ -55,6 +61,7 @@ class Attribute:
         intervals: Iterable[int] = (),
         start: int = 0,
         prefixes: Iterable[int] = (),
+        labels: str = "private",
     ) -> None:
         try:
             part = Role(role)
@@ -62,7 +69,9 @@ class Attribute:
             raise InputError(f"the role {role!r} is none of {', '.join(r.value for r in Role)}") from None
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
             raise InputError("an attribute takes a hierarchy, not its file; marginals.read_hierarchy(file) reads one")
-        for name, value in (("role", part), ("hierarchy", hierarchy), ("start", start)):
+        if hierarchy is not None and not hierarchy.height:
+            raise InputError(f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out")
+        for name, value in (("role", part), ("hierarchy", hierarchy), ("start", start), ("labels", labels)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "intervals", tuple(intervals))
         object.__setattr__(self, "prefixes", tuple(prefixes))
@@ -73,6 +82,18 @@ class Attribute:
                 raise InputError(f"{name}: {error}") from None
         if (hierarchy is not None) + bool(self.intervals) + bool(self.prefixes) > 1:
             raise InputError("an attribute takes one of hierarchy, intervals and prefixes, not several")
+        if labels not in LABELS:
+            raise InputError(f"labels is {' or '.join(map(repr, LABELS))}, not {labels!r}")
+        if self.has_public_labels and hierarchy is None:
+            raise InputError(
+                'labels = "public" needs a hierarchy that was made without the rows; these would decide which values there '
+                "are otherwise"
+            )
+
+    @property
+    def has_public_labels(self) -> bool:
+        """Whether a release may tell the whole hierarchy."""
+        return self.labels == "public"
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
         """The hierarchy for a column that holds these distinct values. Raises HierarchyError where none fits.
@@ -92,7 +113,9 @@ class Attribute:
                     f"no value is longer than {self.prefixes[0]} characters, so the first of the prefixes "
                     f"{list(self.prefixes)} changes nothing; leave it out"
                 )
-            return Hierarchy.from_prefixes(ordered, self.prefixes)
+            hierarchy = Hierarchy.from_prefixes(ordered, self.prefixes)
+            # By the coarsest label first, so that the order of no level depends on what lies below it.
+            return Hierarchy.from_rows(sorted(hierarchy.rows(), key=lambda row: tuple(reversed(row))))
         if not ordered:
             raise HierarchyError("it has no values")
         return Hierarchy.flat(ordered)

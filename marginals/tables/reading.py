@@ -42,7 +42,7 @@ class Reading:
         counts = rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
         dropped = rows.dropped + int(rows.counts.sum() - counts.sum())
-        return Table(table, self.roles, dropped, hidden_from=self._hidden_from(domain))
+        return Table(table, self.roles, dropped, public=self._public)
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
         """The base codes of the rows that lack no value, over their domain, and which rows these are.
@@ -93,22 +93,11 @@ class Reading:
         out_of_core = OutOfCoreCounts(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
-        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._hidden_from(domain))
+        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._public)
 
-    def _hidden_from(self, domain: Domain) -> dict[str, int]:
-        levels = {column: self._hidden_level(column, hierarchy) for column, hierarchy in domain.items()}
-        return {column: level for column, level in levels.items() if level is not None}
-
-    def _hidden_level(self, column: str, hierarchy: Hierarchy) -> int | None:
-        """The level from which on base labels are confidential; None where the marginals tell no less than they do."""
-        attribute = self.attributes[column]
-        if not self.observed and attribute.hierarchy is not None:
-            return None
-        base = hierarchy.labels[0]
-        if not self.observed and attribute.intervals and int(base[-1]) - int(base[0]) + 1 == len(base):
-            # All whole numbers of some intervals are there, but where the intervals end comes from the rows.
-            return hierarchy.height
-        return 1
+    @property
+    def _public(self) -> frozenset[str]:
+        return frozenset(column for column, attribute in self.attributes.items() if attribute.has_public_labels)
 
     def _are_values(self, texts: Values) -> BoolArray:
         return np.array([text is not None and text not in self.missing for text in texts], dtype=bool)

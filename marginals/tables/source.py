@@ -64,6 +64,12 @@ class TableSource:
             raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {self.engine!r}")
         if self.domain not in DOMAINS:
             raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {self.domain!r}")
+        public = next((name for name, attribute in self.used.items() if attribute.has_public_labels), None)
+        if public is not None and self.domain == "observed":
+            raise InputError(
+                f'the labels of {public!r} cannot be public where the domain is "observed", for the rows then decide which '
+                'there are; leave out labels, or set the domain to "declared"'
+            )
         check_separator(self.separator)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")

@@ -1,7 +1,7 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from marginals.errors import InputError
@@ -18,8 +18,8 @@ class Table:
 
     counts: the contingency table of all quasi-identifiers and sensitive attributes at level 0; coarser where the table is
     too large to hold; then out_of_core counts the rest. roles: of these attributes. missing: rows that were dropped
-    because a used column had a missing value. hidden_from: for an attribute whose base values come from the rows, the
-    level below which base labels are confidential: a margin at this level or a coarser one must not come with them.
+    because a used column had a missing value. public: the attributes whose hierarchies anybody may know; of the others a
+    release tells only the labels that its marginals count.
 
     >>> from marginals.example import table
     >>> table
@@ -32,7 +32,7 @@ class Table:
     roles: Mapping[str, Role]
     missing: int = 0
     out_of_core: OutOfCoreCounts | None = None
-    hidden_from: Mapping[str, int] = field(default_factory=dict)
+    public: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

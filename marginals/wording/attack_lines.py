@@ -75,12 +75,14 @@ def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
     yield from _step_lines("Minimality: who knows that these were refused for the claims concludes", minimality.holders)
     if minimality.insiders is not None:
         yield from _step_lines("Minimality, for those who know everybody's nonsensitive values", minimality.insiders)
+    else:
+        yield "  Values below level 0 are known to the publisher: --truth CONFIG judges steps to these too."
 
 
 def _step_lines(lead: str, steps: "Sequence[Refinement]") -> Iterator[str]:
     """The steps that tell something one by one, then the others, those with the same reason on one line."""
     if not steps:
-        yield f"{lead}: no attribute is published above level 0."
+        yield f"{lead}: nothing, since the release names no finer values than it publishes."
         return
     yield f"{lead}:"
     steps_by_reason: dict[str, list[str]] = {}

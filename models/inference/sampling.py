@@ -137,7 +137,7 @@ def drawn_leaves(
     drawn: dict[str, CodeArray] = {}
     for attribute, hierarchy in domain.items():
         level = levels[attribute] if attribute in codes else hierarchy.height
-        if level == 0:
+        if level == 0 and attribute in codes:
             drawn[attribute] = codes[attribute]
             continue
         leaves = np.argsort(hierarchy.lift(0, level), kind="stable").astype(smallest_code_dtype(hierarchy.size(0)))

@@ -38,7 +38,8 @@ def check_lengths(lengths: Sequence[int]) -> None:
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
 
-    `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`.
+    `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`. Of height 0
+    is the hierarchy of an attribute of which nothing is told.
     `parents[level][code]` is the code of that value at `level + 1`. Codes follow the order of first appearance.
     Raises HierarchyError when a level repeats a label or has one that is no text, or when a parent is missing.
 
@@ -50,8 +51,8 @@ class Hierarchy:
     parents: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        if len(self.labels) < 2 or self.labels[-1] != (SUPPRESSED,):
-            raise HierarchyError(f"a hierarchy needs base values and a last level that is all {SUPPRESSED!r}")
+        if not self.labels or self.labels[-1] != (SUPPRESSED,):
+            raise HierarchyError(f"a hierarchy needs a last level that is all {SUPPRESSED!r}")
         if len(self.parents) != self.height:
             raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
         for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
@@ -76,7 +77,7 @@ class Hierarchy:
         if not ordered:
             raise HierarchyError("a hierarchy needs at least one row")
         width = len(ordered[0])
-        if width < 2:
+        if width < 2 and ordered != [(SUPPRESSED,)]:
             raise HierarchyError(f"row 1 has {width} column; a row is a value, its generalizations, and {SUPPRESSED}")
         codes: list[dict[str, int]] = [{} for _ in range(width)]
         parents: list[list[int]] = [[] for _ in range(width - 1)]
@@ -204,33 +205,43 @@ class Hierarchy:
         return [tuple(self.labels[level][code] for level, code in enumerate(path)) for path in zip(*paths)]
 
     def restricted_to(self, base_codes: Iterable[int]) -> "Hierarchy":
-        """The hierarchy over some of its base values, in their present order.
+        """The hierarchy over some of its base values; the values of each level stay in their present order.
 
         >>> Hierarchy.flat(["no", "yes", "unknown"]).restricted_to([0, 1]).labels[0]
         ('no', 'yes')
         """
-        rows = self.rows()
-        return Hierarchy.from_rows(rows[code] for code in sorted(set(base_codes)))
+        kept = np.unique(np.fromiter(base_codes, dtype=np.intp))
+        codes = [np.unique(generalization[kept]) for generalization in self._generalizations]
+        labels = tuple(
+            tuple(level_labels[code] for code in own.tolist()) for level_labels, own in zip(self.labels, codes)
+        )
+        parents = tuple(
+            tuple(np.searchsorted(above, np.array(parents)[own]).tolist())
+            for parents, own, above in zip(self.parents, codes, codes[1:])
+        )
+        return Hierarchy(labels, parents)
 
-    def hidden_below(self, level: int) -> "Hierarchy":
-        """The hierarchy with labels below `level` replaced by numbered placeholders; leaf counts unchanged.
+    def over_levels(self, levels: Sequence[int], codes: Iterable[int]) -> "Hierarchy":
+        """The hierarchy with some values of one level as its base values, and of the levels from there on only some.
 
-        So it says nothing of the values below the level but how many there are, which maximum entropy needs.
-        Codes at the level and above stay as they are.
+        levels: ascending, of `*` or below, which stays; without any below `*`, nothing else is left. codes: of the values at
+        the first of them, which stay in their order. Raises HierarchyError for levels that do not ascend.
 
-        >>> Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2]).hidden_below(1).labels[0]
-        ('1485* [1]', '1485* [2]', '1306* [1]')
+        >>> towns = Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2])
+        >>> towns.over_levels([1], [0, 1]).rows()
+        [('1485*', '*'), ('1306*', '*')]
+        >>> towns.over_levels([], []).rows()
+        [('*',)]
         """
-        if not 0 <= level <= self.height:
-            raise HierarchyError(f"a hierarchy of height {self.height} has no level {level}")
-        if level == 0:
-            return self
-        leaves = self.leaf_counts(level).tolist()
-        parents = tuple(code for code, number in enumerate(leaves) for _ in range(number))
-        named = zip(self.labels[level], leaves)
-        stand_ins = tuple(f"{label} [{i}]" for label, number in named for i in range(1, number + 1))
-        below = (tuple(range(len(parents))),) * (level - 1)
-        return Hierarchy((stand_ins,) * level + self.labels[level:], (*below, parents, *self.parents[level:]))
+        kept = [level for level in levels if level != self.height]
+        if any(not 0 <= fine < coarse for fine, coarse in pairwise([*kept, self.height])):
+            raise HierarchyError(f"levels of a hierarchy of height {self.height} must ascend, got {list(levels)}")
+        if not kept:
+            return Hierarchy(((SUPPRESSED,),), ())
+        finest = sorted(set(codes))
+        paths = zip(*(self.lift(kept[0], level)[finest].tolist() for level in [*kept, self.height]))
+        labels = [self.labels[level] for level in [*kept, self.height]]
+        return Hierarchy.from_rows([tuple(own[code] for own, code in zip(labels, path)) for path in paths])
 
     @cached_property
     def _code_of_label(self) -> tuple[dict[str, int], ...]:

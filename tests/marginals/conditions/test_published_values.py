@@ -127,14 +127,14 @@ def test_base_values_that_are_intervals_are_taken_whole() -> None:
         ("agee=33", "there is no attribute 'agee'; did you mean 'age' or 'wage'\\?"),
         ("height in 3-4", "there is no attribute 'height'; there are age, sex, income"),
         ("SEX=Female", "there is no attribute 'SEX'; did you mean 'sex'\\?"),
-        ("sex=Femal", "'sex' has no value 'Femal' at any level; did you mean 'Female'\\?"),
-        ("sex=1", "'sex' has no value '1' at any level; its published values are Female, Male"),
-        ("sex=Female|Mal", "'sex' has no value 'Mal'"),
-        ("sex=1-2", "'sex' has no value '1-2' at any level; its published values are Female, Male"),
+        ("sex=Femal", "'sex' has no published value 'Femal'; did you mean 'Female'\\?"),
+        ("sex=1", "'sex' has no published value '1'; the finest that are published, at level 0, are Female, Male"),
+        ("sex=Female|Mal", "'sex' has no published value 'Mal'"),
+        ("sex=1-2", "'sex' has no published value '1-2'; the finest that are published, at level 0, are Female, Male"),
         ("sex>=A", "'sex' cannot be asked for '>=A': ranges are of numbers"),
         ("age=90-99", "no value of 'age' lies in the range '90-99'"),
         ("age=39-20", "no value of 'age' lies"),
-        ("region=top@7", "'region' has no value 'top@7'"),
+        ("region=top@7", "'region' has no published value 'top@7'"),
         ("sex", "a condition is NAME=LABEL"),
         ("", "a condition is NAME=LABEL"),
         ("sex != Female", "no attribute 'Female' to compare 'sex' with; if it is a value, write it between quotes"),
@@ -142,7 +142,7 @@ def test_base_values_that_are_intervals_are_taken_whole() -> None:
         ("age > 30 or sex == 'Female'", "all must hold; this one has 'or' over conditions on 'age' and 'sex'"),
         ("not (age > 30 and sex=Female)", "this one has 'not' over conditions on 'age' and 'sex'"),
         ("age >= '30'", "'age' cannot be asked for '>=30': ranges are of numbers"),
-        ("sex == 'Femal'", "'sex' has no value 'Femal' at any level; did you mean 'Female'\\?"),
+        ("sex == 'Femal'", "'sex' has no published value 'Femal'; did you mean 'Female'\\?"),
         ("age in [33, 99]", "'age'"),
         ("heigth > 3 and sex == 'Female'", "there is no attribute 'heigth'"),
         ("age > and", "the condition 'age > and' cannot be read"),
@@ -160,7 +160,7 @@ def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
     domain = Domain.of({"day": Hierarchy.from_prefixes(days, [7, 4])})
     for short, label in (("2023-05", "2023-05***"), ("2023", "2023******")):
         with pytest.raises(
-            InputError, match=re.escape(f"'day' has no value {short!r} at any level; did you mean {label!r}?")
+            InputError, match=re.escape(f"'day' has no published value {short!r}; did you mean {label!r}?")
         ):
             values_meant(domain, {"day": 0}, f"day={short}")
         assert values_meant(domain, {"day": 0}, f"day={label}")["day"].sum() == (27 if short == "2023-05" else 324)

@@ -28,7 +28,6 @@ from marginals.pages.release_page import report_html
 from marginals.wording.claims_in_words import in_words
 from models.graphs.collection import Collection
 from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
 from models.tables.margin import Margin
 from small_release import write_config
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
@@ -67,26 +66,15 @@ def bundle(release: Release, tmp_path: Path) -> Path:
     return tmp_path / "release"
 
 
-def test_values_that_stand_by_number_are_explained() -> None:
-    """Where the tables show ages by their first digit only, and the ages themselves are known from the rows alone."""
+def test_the_examples_are_published_labels() -> None:
+    """Where the tables show ages by their first digit only, no age stands on the page."""
+    frame = people().assign(age=lambda frame: frame["age"].map("{}years".format))
     attributes = {"age": Attribute("quasi-identifier", prefixes=[1]), "disease": "sensitive"}
-    table = marginals.read_table(people(), attributes)
-    sentence = "Values that no table shows stand by number only, such as "
-    coarse = marginals.publish(table, Policy(k_link=100))
-    assert [margin["age"] for margin in coarse.margins] == [1]
-    assert re.search(rf"{sentence}[2-5]\* \[\d+\]\.", report_html(coarse.published).decode())
-    fine = marginals.publish(table, Policy(k_link=1))
-    assert sentence not in report_html(fine.published).decode()
-
-
-def test_values_that_only_look_like_numbers_in_brackets_are_none() -> None:
-    towns = pd.DataFrame({"town": ["Type [1]", "Type [2]", "Rome"] * 20, "disease": ["flu", "cold"] * 30})
-    hierarchy = Hierarchy.from_rows([("Type [1]", "Type", "*"), ("Type [2]", "Type", "*"), ("Rome", "City", "*")])
-    for margin in ({"town": 0}, {"town": 1}):
-        table = marginals.read_table(towns, {"town": Attribute("quasi-identifier", hierarchy), "disease": "sensitive"})
-        policy = Policy(k_link=1, base="none", must_publish=[margin], must_not_publish=[{"town": 0}] * margin["town"])
-        page = report_html(marginals.publish(table, policy).published).decode()
-        assert "stand by number only" not in page
+    release = marginals.publish(marginals.read_table(frame, attributes), Policy(k_link=100))
+    assert release.domain.hierarchy("age").labels == (("2******", "3******", "4******", "5******"), ("*",))
+    page = report_html(release.published).decode()
+    assert "2******" in page
+    assert "years" not in page
 
 
 def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
