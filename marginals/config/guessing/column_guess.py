@@ -202,7 +202,11 @@ def _of_categories(column: Column, rare: int) -> Guess:
     other = "Other values"
     while other in column.values:
         other = f"({other})"
-    rows = sorted((value, other if value in together else value, "*") for value in column.values)
+    # By what is published of them first, so that the place of a rare value tells nothing.
+    rows = sorted(
+        ((value, other if value in together else value, "*") for value in column.values),
+        key=lambda row: (row[1], row[0]),
+    )
     why = f"{distinct} categories; those that fewer than {rare} rows have go together in the file, which names them all"
     return Guess(Role.QUASI_IDENTIFIER, why, hierarchy=tuple(rows))
 

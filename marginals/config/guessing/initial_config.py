@@ -216,7 +216,10 @@ def _section(name: str, guessed: Guess, file: str | None) -> str:
     if guessed.prefixes:
         lines.append(f"prefixes = {list(guessed.prefixes)}")
     if file is not None:
-        lines.append(f"# Review {file}: it would be published with the release.")
+        lines.append(f"# Review {file}. It names values of all rows, rare ones too, and is for you alone: of its")
+        lines.append(
+            '# labels a release names only those that its tables count. Never add labels = "public" to this one.'
+        )
         lines.append(f"hierarchy = {_quoted(file)}")
     return "\n".join(lines) + "\n"
 
@@ -299,7 +302,9 @@ _ROLES = """\
 #   prefixes = [3, 2]                codes, of which ever fewer characters are kept
 #   hierarchy = "hierarchies/x.csv"  anything else: a file without header, separated by semicolons, with one line for
 #                                    each value: the value, what it becomes first, what it becomes next, ..., *
-# With none of these, the column is published as it is or not at all; the release then lists all its values.
+# With none of these, the column is published as it is or not at all; if published, the release lists all its values.
+# A release names the labels that its tables count, and no others. A hierarchy that everybody may know, made without looking
+# at this table, can be published whole: labels = "public".
 """
 
 _SEARCH = """\
