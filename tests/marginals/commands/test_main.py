@@ -142,10 +142,10 @@ def test_the_release_contains_the_best_single_table(demo: Path) -> None:
     best = json.loads(run("anonymize", demo / "release.toml", "--json").stdout)["minimal"][0]["levels"]
     config = marginals.read_config(demo / "release.toml")
     table = config.read_table()
-    search = marginals.publish(table, config.policy).search
-    assert search is not None
+    steward = marginals.publish(table, config.policy).steward
+    assert steward is not None
     wanted = table.domain.mask(best | {"diagnosis": 0})
-    assert any(wanted & ~mask == 0 for mask in search.cliques)
+    assert any(wanted & ~mask == 0 for mask in steward.search.cliques)
 
 
 def test_a_demand_that_fails_exits_1_and_shows_the_worst_cell(demo: Path) -> None:
