@@ -83,14 +83,29 @@ class CountedHierarchy:
 
         None where labels and counts match none. Where only the labels match they decide, and the two contradict each other.
         """
-        return self._counted_levels_in(whole) or matched_levels(self.hierarchy, whole.hierarchy)
+        by_labels = matched_levels(self.hierarchy, whole.hierarchy)
+        return self._counted_levels_in(whole) or (by_labels if self._has_all_below(whole, by_labels) else None)
 
     def _counted_levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
         def fits(level: int, place: int) -> bool:
             own, other = self.counts_at(level), whole.counts_at(place)
             return own is None or other is None or own == other
 
-        return matched_levels(self.hierarchy, whole.hierarchy, fits)
+        levels = matched_levels(self.hierarchy, whole.hierarchy, fits)
+        return levels if self._has_all_below(whole, levels) else None
+
+    def _has_all_below(self, whole: "CountedHierarchy", levels: tuple[int, ...] | None) -> bool:
+        """Whether the published values stand for as many base values as in the other hierarchy, which has these levels.
+
+        Values without rows can be missing where they would be published, but not below.
+        """
+        if levels is None or not self.finest:
+            return True
+        place = levels[self.finest]
+        below = np.bincount(whole.hierarchy.lift(levels[0], place), minlength=whole.hierarchy.size(place))
+        own_below = dict(zip(self.hierarchy.labels[self.finest], self.hierarchy.leaf_counts(self.finest).tolist()))
+        labels = self.counts_at(self.finest) or {}
+        return all(own_below[label] == below[whole.hierarchy.code(label, place)] for label in labels)
 
     def over(self, hierarchy: Hierarchy, levels: tuple[int, ...]) -> "CountedHierarchy":
         """The same counts in another hierarchy, of which these levels are those of this one."""

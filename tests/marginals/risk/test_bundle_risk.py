@@ -16,6 +16,7 @@ from marginals.risk.attackers import Attackers
 from marginals.risk.bundle_risk import BundleRisk, bundle_risk
 from marginals.risk.harm_model import HarmModel
 from marginals.risk.people_table import PeopleTable
+from marginals.tables.source import read_rows
 from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
 from written_bundles import write_bundle
@@ -42,7 +43,8 @@ def content() -> BundleContent:
 
 
 def risk_for(attackers: Attackers, harm: HarmModel | None = None) -> BundleRisk:
-    return bundle_risk(Release(content(), report_html), "jobs", table().domain, attackers, harm or HarmModel())
+    rows = read_rows(JOBS, {"job": "quasi-identifier", "town": "quasi-identifier"})
+    return bundle_risk(Release(content(), report_html), "jobs", rows, attackers, harm or HarmModel())
 
 
 def test_the_risk_of_one_person_lies_between_one_by_most_and_one_by_least_of_the_rows_that_fit() -> None:
