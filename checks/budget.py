@@ -1,14 +1,15 @@
 """How much work one check may do before it says undecided.
 
 Counts, so that the same question has the same answer on every machine; seconds only end a hard integer program of a
-verification.
+verification, and a deadline, if there is one, whatever is not decided by then.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from sys import maxsize
 
-from models.programs.cell_bounds import ALL_NODES
+from models.deadline import NEVER, Deadline
+from models.programs.consistent_tables import ALL_NODES
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Budget:
     cell_branches, cell_vectors: partial combinations, and vectors of a step, for k-combinatorial anonymity.
     cells, cell_programs, nodes: for integer programming, the cells that can be occupied, the programs that a check
     solves, and the nodes and seconds of each.
+    deadline: when the check must end; what would go on raises TimeOverError then, or ends with what is proven.
     """
 
     joined: int
@@ -42,11 +44,16 @@ class Budget:
     cell_programs: int
     nodes: int
     seconds: float
+    deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
         for name, work in vars(self).items():
-            if work < 0:
+            if name != "deadline" and work < 0:
                 raise ValueError(f"the budget {name} must not be negative, got {work}")
+
+    def until(self, deadline: Deadline) -> "Budget":
+        """The same work, up to a deadline."""
+        return replace(self, deadline=deadline)
 
 
 FULL = Budget(

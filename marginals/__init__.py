@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         NotDecomposableError,
         NotFittedError,
         SelectionError,
+        TimeOverError,
         TooManyCellsError,
     )
     from models.search.selection import Selection, select
@@ -87,6 +88,7 @@ __all__ = [
     "StewardReport",
     "Table",
     "TableSource",
+    "TimeOverError",
     "TooManyCellsError",
     "anonymize",
     "assess",
@@ -140,6 +142,7 @@ _HOMES = {
     "StewardReport": "marginals.release.steward",
     "Table": "marginals.tables.table",
     "TableSource": "marginals.tables.source",
+    "TimeOverError": "models.errors",
     "TooManyCellsError": "models.errors",
     "anonymize": "marginals.publishing.publishing",
     "assess": "marginals.publishing.assessing",

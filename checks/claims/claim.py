@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 from checks.budget import FULL, Budget
 from checks.diversity.criterion import Diversity
 from checks.errors import CriterionError
-from checks.finding import Finding, Verdict, WorstClass
+from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
+from models.errors import TimeOverError
 from models.graphs.collection import Collection
 
 
@@ -48,7 +49,15 @@ class Claim(ABC):
 
     @abstractmethod
     def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
-        """The finding on a collection."""
+        """The finding on a collection. May raise TimeOverError when the budget's deadline comes."""
+
+    def finding(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+        """As `check`; undecided where the budget's deadline comes before."""
+        try:
+            return self.check(collection, sensitive, budget)
+        except TimeOverError as over:
+            parameters = {name: value for name, value in self.as_json().items() if name != "criterion"}
+            return Finding(self.criterion, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(over))
 
     def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict | None:  # noqa: ARG002
         """The verdict on the cliques with the only sensitive attribute, each of which is allowed by itself.

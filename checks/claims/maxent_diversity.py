@@ -50,7 +50,7 @@ class MaxentDiversity(Claim):
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
         if collection.is_decomposable:
             return maxent_diversity(collection, self.sensitive, self.diversity, budget)
-        return fitted_diversity(collection, self.sensitive, self.diversity)
+        return fitted_diversity(collection, self.sensitive, self.diversity, FULL.until(budget.deadline))
 
     def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:
         """The cliques with the attribute decide it (KG06 Prop. 7.3)."""

@@ -12,6 +12,7 @@ anonymity, and only when there are two of them at least.
 
 from collections.abc import Collection as AnyCollection
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from checks.maxent.vector_sets import (
     work_up,
 )
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
+from models.errors import TimeOverError
 from models.graphs.collection import Collection
 
 
@@ -66,14 +69,14 @@ def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
     return np.asarray(allowed.sum(axis=1), dtype=np.float64)
 
 
-def _minimal_of_equal_support(vectors: FloatArray, block: IndexArray) -> IndexArray:
+def _minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
     """Of the vectors of a block with the same support, those that no other is at most, everywhere.
 
     A smaller vector of another support may end as U = 0, which is no finding, where the larger one ends below k.
     """
     distinct = distinct_positions(vectors, block)
     alike = groups(block[distinct], np.unique(vectors[distinct] > 0, axis=0, return_inverse=True)[1].reshape(-1))
-    kept = [distinct[g] if len(g) == 1 else distinct[g[minimal_positions(vectors[distinct[g]])]] for g in alike]
+    kept = [distinct[g if len(g) == 1 else g[minimal_positions(vectors[distinct[g]], deadline)]] for g in alike]
     return np.sort(np.concatenate(kept)) if kept else distinct
 
 
@@ -162,8 +165,9 @@ def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) 
     def safe(clique: int, vectors: FloatArray, block: IndexArray) -> BoolArray:
         return upper_bounds(tree, np.minimum(vectors, outside[clique][block])) >= k
 
+    prune = partial(_minimal_of_equal_support, deadline=tree.deadline)
     try:
-        worked_up = work_up(tree, factors, np.minimum, _minimal_of_equal_support, safe, limit)
+        worked_up = work_up(tree, factors, np.minimum, prune, safe, limit)
     except TooManyVectorsError:
         return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.VECTOR_SETS,), limit)
     bounds = upper_bounds(tree, worked_up.vectors)
@@ -199,7 +203,11 @@ def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> Wo
 
 
 def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
-    """Whether the cliques of one sensitive attribute are k-combinatorially anonymous, by search, then by vector sets."""
+    """Whether the cliques of one sensitive attribute are k-combinatorially anonymous, by search, then by vector sets.
+
+    Raises TimeOverError when the budget's deadline comes before the verdict.
+    """
+    tree = tree.until(budget.deadline)
     finding = by_search(tree, k, budget.cell_branches)
     return by_vector_sets(tree, k, budget.cell_vectors) if finding.verdict is Verdict.UNDECIDED else finding
 
@@ -209,7 +217,8 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
 
     A decomposable one by the closed form, as far as one sensitive attribute is concerned; with several, or without a
     junction tree, by programming. One cell below k is shown where there is one, else for the closed form the cell with
-    the smallest count U. Undecided when none of these comes to an end within the budget.
+    the smallest count U. Undecided when none of these comes to an end within the budget. Raises TimeOverError when its
+    deadline comes before the closed form has decided.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -224,8 +233,9 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
     if len(trees) > 1:
         return by_programming(collection, sensitive, k, budget)
-    finding = of_tree(trees[0], k, budget)
-    return _with_nearest(finding, trees[0], link, budget.proof) if finding.verdict is Verdict.HOLDS else finding
+    tree = trees[0].until(budget.deadline)
+    finding = of_tree(tree, k, budget)
+    return _with_nearest(finding, tree, link, budget.proof) if finding.verdict is Verdict.HOLDS else finding
 
 
 def _with_nearest(holding: Finding, tree: SensitiveTree, link: Finding, budget: int) -> Finding:
@@ -235,7 +245,10 @@ def _with_nearest(holding: Finding, tree: SensitiveTree, link: Finding, budget: 
     """
     nearest, examined = link, 0
     while (count := nearest.worst_class.count) is not None and count > holding.parameters["k"]:
-        closer = by_search(tree, count, budget - examined)
+        try:
+            closer = by_search(tree, count, budget - examined)
+        except TimeOverError:
+            closer = replace(holding, verdict=Verdict.UNDECIDED, examined=0)
         examined += closer.examined
         if closer.verdict is Verdict.UNDECIDED:
             note = "the cell shown is the one with the smallest count that was found; others may have a smaller one"

@@ -40,10 +40,10 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
     while open_cells.any():
         target = int(np.flatnonzero(open_cells)[0])
         described = _described(collection, sensitive, cells, public, int(rows[target]))
-        if solved >= budget.cell_programs:
+        if solved >= budget.cell_programs or budget.deadline.is_over:
             undecided = undecided or replace(described, count_between=(0, int(collection.cube.total)))
             break
-        extreme = extreme_count(cells, cell_of == target, 1, budget.seconds, budget.nodes)
+        extreme = extreme_count(cells, cell_of == target, 1, budget.seconds, budget.nodes, budget.deadline)
         solved += 1
         open_cells[target] = False
         if extreme.table is None:
@@ -57,7 +57,8 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
             return Finding("k-combinatorial", Verdict.FAILS, parameters, worst, algorithms, solved)
         open_cells &= reached < k
     if undecided is not None:
-        note = "the budget of programs ended before every cell was decided"
+        what = "time was over" if budget.deadline.is_over else "budget of programs ended"
+        note = f"the {what} before every cell was decided"
         return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, undecided, algorithms, solved, note)
     return Finding("k-combinatorial", Verdict.HOLDS, parameters, None, algorithms, solved)
 

@@ -23,6 +23,7 @@ from checks.maxent.log_tree import LogTree
 from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.arrays import FloatArray, IndexArray
+from models.errors import TimeOverError
 
 _ROUNDS, _PROOF_ROUNDS, _DESCENTS = 12, 2, 2
 _LIKELY = 32
@@ -192,7 +193,10 @@ def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: Budget =
         decided = _search(log_tree, [left for left in apart if left], worst, budget, budget.branches)
     if not decided:
         return _undecided(worst)
-    proven = _prove_worst(log_tree, bounds, worst, budget) if budget.proof else False
+    try:
+        proven = _prove_worst(log_tree, bounds, worst, budget) if budget.proof else False
+    except TimeOverError:
+        proven = False
     return Outcome(verdict_of(not worst.fails), worst.combination, worst.examined, proven)
 
 

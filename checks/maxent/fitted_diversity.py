@@ -7,6 +7,7 @@ undecided.
 
 import numpy as np
 
+from checks.budget import FULL, Budget
 from checks.classes.equivalence_classes import EquivalenceClasses, grouped
 from checks.diversity.criterion import Diversity, loosened_to
 from checks.finding import Algorithm, Finding, Verdict
@@ -25,14 +26,17 @@ VANISHING = 1e-7
 """Expected rows below which a cell may be one that the exact distribution leaves empty."""
 
 
-def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
-    """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting."""
+def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
+    """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting.
+
+    Raises TimeOverError when the budget's deadline comes before the verdict.
+    """
     parameters = {"diversity": str(diversity), "sensitive": sensitive}
     if not collection.shows(sensitive):
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
     fitting = (Algorithm.ITERATIVE_FITTING,)
     try:
-        fit = iterative_fit(collection)
+        fit = iterative_fit(collection, deadline=budget.deadline)
     except TooManyCellsError as error:
         return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, fitting, 0, str(error))
     if fit.residual > MARGIN / 1000:
@@ -44,7 +48,7 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
         criterion_here = at_base_values(diversity, tree)
         nearby = [loosened_to(criterion_here, MARGIN), loosened_to(criterion_here, -MARGIN)]
         for criterion in nearby if None not in nearby else [criterion_here]:
-            algorithm, outcome = decided(tree, criterion or criterion_here)
+            algorithm, outcome = decided(tree, criterion or criterion_here, budget)
             examined += outcome.examined
             verdicts.add(outcome.verdict if criterion is not criterion_here else _robust(tree, criterion_here, outcome))
             if outcome.combination is not None:

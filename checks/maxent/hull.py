@@ -17,6 +17,7 @@ from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.maxent.vector_sets import Prune, TooManyVectorsError, distinct_positions, groups, none_doomed, work_up
 from models.arrays import FloatArray, IndexArray
+from models.deadline import Deadline
 
 _RESIDUAL = 1e-13
 """How far a combination may miss a vector, relative to a sum of 1, that is dropped for it."""
@@ -62,14 +63,16 @@ def _is_combination(points: FloatArray, target: FloatArray, spend: Callable[[], 
 class _ExtremeInBlocks:
     """Keeps the extreme vectors of each block while there are programs left to find them with."""
 
-    def __init__(self, programs: int) -> None:
+    def __init__(self, programs: int, deadline: Deadline) -> None:
         self._left = programs
+        self._deadline = deadline
 
     def __call__(self, vectors: FloatArray, block: IndexArray) -> IndexArray:
         kept = [positions[extreme_positions(vectors[positions], self._spend)] for positions in groups(block)]
         return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.intp)
 
     def _spend(self) -> None:
+        self._deadline.check()
         self._left -= 1
         if self._left < 0:
             raise TooManyVectorsError
@@ -82,7 +85,7 @@ def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     the criterion, where a dropped vector could matter, it is repeated with nothing but repetitions dropped.
     """
     limit = budget.vectors
-    pruned = _by_vector_sets(tree, diversity, _ExtremeInBlocks(budget.programs), limit)
+    pruned = _by_vector_sets(tree, diversity, _ExtremeInBlocks(budget.programs, tree.deadline), limit)
     if pruned is None:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
     outcome, is_close = pruned

@@ -47,6 +47,7 @@ class LogTree:
 
     def messages(self, coefficients: FloatArray) -> list[FloatArray]:
         """For each clique the minimum of each linear form over its subtree, shape (separator classes, k)."""
+        self.tree.deadline.check()
         arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
         for clique in reversed(range(len(self.x))):
             arriving[clique] = self.segments[clique].minimum(self._subtree(clique, coefficients, arriving))
@@ -90,6 +91,7 @@ class LogTree:
 
     def _ceilings(self, head: int) -> FloatArray:
         """The largest x_s - x_h over the combinations in which the head is positive, shape (values,)."""
+        self.tree.deadline.check()
         arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
         for clique in reversed(range(len(self.x))):
             own = self.x[clique]

@@ -51,8 +51,9 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 
     The join where it is small; pairwise ratios where these are all that the criterion bounds; supports where it counts
     values; branch and bound where violations have cuts; hull pruning for the rest; at last the join again, while it can
-    be enumerated at all.
+    be enumerated at all. Raises TimeOverError when the budget's deadline comes before the verdict.
     """
+    tree = tree.until(budget.deadline)
     small = tree.combination_count <= SMALL_JOIN
     algorithm, outcome = Algorithm.JOIN, by_join(tree, diversity) if small else None
     if outcome is None:
@@ -86,7 +87,10 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
 
 
 def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
-    """Whether a decomposable collection is maxent l-diverse in a sensitive attribute. Undecided when the budget ends."""
+    """Whether a decomposable collection is maxent l-diverse in a sensitive attribute. Undecided when the budget ends.
+
+    Raises TimeOverError when its deadline comes before.
+    """
     parameters = {"diversity": str(diversity), "sensitive": sensitive}
     tree = sensitive_tree(collection, sensitive)
     if tree is None:

@@ -6,7 +6,7 @@ so that neighbours agree on what they share: it is a cell t of the nonsensitive 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.finding import WorstClass
 from models.arrays import FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.tables.contingency_table import ContingencyTable
@@ -38,7 +39,8 @@ class SensitiveTree:
 
     classes, separators: for each clique its classes and those of the separator to its parent; the root's separator is
     the sensitive attribute alone. inward[i]: for each class of clique i its separator class. outward[i]: the same for
-    each class of the parent. The other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6).
+    each class of the parent. The other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6). deadline: when
+    whatever is worked out from the tree ends, by TimeOverError.
     """
 
     sensitive: str
@@ -47,6 +49,7 @@ class SensitiveTree:
     separators: tuple[EquivalenceClasses, ...]
     inward: tuple[IndexArray, ...]
     outward: tuple[IndexArray, ...]
+    deadline: Deadline = NEVER
 
     @classmethod
     def of(
@@ -70,6 +73,10 @@ class SensitiveTree:
             for parent, separator in zip(subtree.parents, separators)
         )
         return cls(sensitive, subtree, classes, separators, inward, outward)
+
+    def until(self, deadline: Deadline) -> "SensitiveTree":
+        """The same tree, from which nothing is worked out after a deadline."""
+        return self if deadline is self.deadline else replace(self, deadline=deadline)
 
     @property
     def domain(self) -> Domain:
@@ -106,6 +113,7 @@ class SensitiveTree:
 
     def exact_vector(self, combination: Sequence[int]) -> list[Fraction]:
         """The product of the `conditional_factors` of a class combination, in some scale, as fractions."""
+        self.deadline.check()
         vector = [Fraction(count) for count in self.expanded(self.classes[0])[combination[0]].tolist()]
         for clique in range(1, len(self.classes)):
             above = self.expanded(self.classes[clique])[combination[clique]].tolist()
@@ -170,6 +178,7 @@ class SensitiveTree:
         first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
         pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
         while pending:
+            self.deadline.check()
             found = next(pending[-1], None)
             if found is None:
                 pending.pop()

@@ -11,6 +11,7 @@ import numpy as np
 
 from checks.maxent.sensitive_tree import Combine, SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
 
 Prune = Callable[[FloatArray, IndexArray], IndexArray]
 """From vectors, shape (n, values), and the number of each one's block, ascending, to the positions to keep."""
@@ -43,17 +44,22 @@ def work_up(
     doomed: Doomed,
     limit: int,
 ) -> VectorSet:
-    """The vectors that are left at the root. Raises TooManyVectorsError when a step would make more than `limit`."""
+    """The vectors that are left at the root.
+
+    Raises TooManyVectorsError when a step would make more than `limit`, TimeOverError when the tree's deadline comes.
+    """
     cliques = len(tree.classes)
     finished: dict[int, tuple[FloatArray, IndexArray, IndexArray]] = {}
     examined = 0
     for clique in reversed(range(cliques)):
+        tree.deadline.check()
         owner: IndexArray = np.arange(len(tree.classes[clique]))
         vectors = factors[clique]
         chosen = np.full((len(owner), cliques), -1, dtype=np.intp)
         chosen[:, clique] = owner
         for child in tree.tree.children[clique]:
             below, below_chosen, block = finished.pop(child)
+            tree.deadline.check()
             separator_rows = tree.outward[child][owner]
             starts = np.searchsorted(block, np.arange(len(tree.separators[child]) + 1))
             size = starts[separator_rows + 1] - starts[separator_rows]
@@ -102,11 +108,15 @@ def groups(*keys: IndexArray) -> list[IndexArray]:
     return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
 
 
-def minimal_positions(vectors: FloatArray) -> IndexArray:
-    """The vectors that no other is at most, everywhere; of equal ones the first. O(n * minimal)."""
+def minimal_positions(vectors: FloatArray, deadline: Deadline = NEVER) -> IndexArray:
+    """The vectors that no other is at most, everywhere; of equal ones the first. O(n * minimal).
+
+    Raises TimeOverError when the deadline comes before.
+    """
     order = np.argsort(vectors.sum(axis=1), kind="stable")
     remaining, kept = order, []
     while len(remaining):
+        deadline.check()
         lowest = remaining[0]
         kept.append(lowest)
         remaining = remaining[1:][(vectors[remaining[1:]] < vectors[lowest]).any(axis=1)]

@@ -1,7 +1,8 @@
 """Attacks on bundles: what those who hold them can conclude, with the truth beside it where it is known."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from marginals.bundle.together.refinement import common_refinement
 from marginals.conditions.common_hierarchy import CountedHierarchy
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.tables.table import Table
+from marginals.timing import Seconds, within
+from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError
 from models.graphs.collection import Collection
 from models.inference.frechet_bounds import MarginBounds
@@ -116,11 +119,12 @@ class Attacks:
         return plain | {"reconstruction": {**plain.get("reconstruction", {}), **certain}}
 
 
-def attack(*folders: str | Path, truth: Table | None = None, seconds: float = CERTAIN_SECONDS) -> Attacks:
+def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
     """Measure attacks on one bundle, or on several put together; on each alone where they cannot be.
 
-    truth: the table they were made from; with it, guesses are judged. seconds: to look for what is certain, which then is
-    told as far as it was found. Raises InputError or BundleError.
+    truth: the table they were made from; with it, guesses are judged. seconds: what is not measured by then is
+    left out, and what is certain is told as far as it was found; without them that is looked for for ten seconds. Files are
+    read to the end all the same. Raises InputError or BundleError.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release, table
@@ -131,27 +135,37 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: float = CE
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
     """
-    bundles = [(str(folder), read_bundle(Path(folder))) for folder in folders]
+    deadline = within(seconds)
+    bundles = [(str(folder), read_bundle(Path(folder), deadline)) for folder in folders]
     try:
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
     except IncompatibleReleasesError as problem:
         if truth is not None:
             raise InputError(f"{problem}; with the table that they were made from, attack them one by one") from None
-        apart = {name: _attacks([(name, alone)], alone, None, seconds / len(bundles)) for name, alone in bundles}
+        apart = {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(bundles)}
         elsewhere = Minimality(note="each release by itself says more; see there")
         try:
-            certain = refined_certainties(common_refinement(bundles), seconds)
+            certain = refined_certainties(common_refinement(bundles), _for_certain(deadline))
         except (IncompatibleReleasesError, ContradictionError) as reason:
             return Attacks((), (), {}, elsewhere, (), apart=apart, note=str(reason))
         return Attacks((), (), {}, elsewhere, (), certain, apart)
-    return _attacks(bundles, published, truth, seconds)
+    return _attacks(bundles, published, truth)
 
 
-def _attacks(
-    bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None, seconds: float
-) -> Attacks:
+def _each_in_time(bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[tuple[str, BundleContent]]:
+    """Each bundle with an equal share of the time that those before it have left."""
+    for number, (name, alone) in enumerate(bundles):
+        yield name, replace(alone, deadline=alone.deadline.share(len(bundles) - number))
+
+
+def _for_certain(deadline: Deadline) -> float:
+    """Seconds to look for what is certain."""
+    return CERTAIN_SECONDS if deadline.at == inf else deadline.left
+
+
+def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
     """On what is published; bundles: what it was put together from."""
-    model = MarginalModel(published.collection)
+    model = MarginalModel(published.collection, published.deadline)
     true = None if truth is None else MarginalModel(_in_truth(published.collection, truth))
     release_measures = disclosure_measures(published, model)
     attacked = []
@@ -169,7 +183,7 @@ def _attacks(
         release_measures.left_out,
         _minimality(bundles, model if true is None else true, truth),
         together,
-        certainties(published, model, seconds),
+        certainties(published, model, _for_certain(published.deadline)),
     )
 
 

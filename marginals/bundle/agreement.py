@@ -65,7 +65,8 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     check_agreement(tables)
     claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    return BundleContent(collection, roles, claims)
+    deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
+    return BundleContent(collection, roles, claims, deadline=deadline)
 
 
 def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:

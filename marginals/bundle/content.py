@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from checks.budget import FULL
 from checks.claims.claim import Claim
 from checks.finding import Finding
 from marginals.tables.attribute import Role
+from models.deadline import NEVER, Deadline
 from models.graphs.collection import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.domain import Domain
@@ -46,13 +48,14 @@ class BundleContent:
     """The content of a bundle.
 
     collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people
-    call it.
+    call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided.
     """
 
     collection: Collection
     roles: Mapping[str, Role]
     claims: tuple[Claim, ...] = ()
     title: str = TITLE
+    deadline: Deadline = NEVER
 
     @property
     def domain(self) -> Domain:
@@ -94,4 +97,9 @@ class BundleContent:
         return self._checked(self.claims)
 
     def _checked(self, claims: Sequence[Claim]) -> Verification:
-        return Verification(tuple(claim.check(self.collection, self.sensitive) for claim in claims))
+        """Each claim has an equal share of the time that those before it have left."""
+        findings = (
+            claim.finding(self.collection, self.sensitive, FULL.until(self.deadline.share(len(claims) - number)))
+            for number, claim in enumerate(claims)
+        )
+        return Verification(tuple(findings))

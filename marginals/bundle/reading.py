@@ -21,6 +21,7 @@ from marginals.errors import BundleError
 from marginals.printable import printable
 from marginals.tables.attribute import COUNT, Role
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
+from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -34,15 +35,16 @@ _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 """Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
 
 
-def read_bundle(folder: Path) -> BundleContent:
+def read_bundle(folder: Path, deadline: Deadline = NEVER) -> BundleContent:
     """What the bundle in a folder publishes.
 
+    deadline: of what is worked out from it. Reading itself goes on until all is read.
     Raises InputError where the folder holds no bundle, and BundleError, naming the file, where it holds a bad one.
     """
-    return content_of(Snapshot.of(folder))
+    return content_of(Snapshot.of(folder), deadline)
 
 
-def content_of(snapshot: Snapshot) -> BundleContent:
+def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     """What a bundle publishes, after looking at everything in it that can be wrong, its report aside.
 
     Raises BundleError, naming the file.
@@ -61,7 +63,8 @@ def content_of(snapshot: Snapshot) -> BundleContent:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     _agree(tables, descriptor.release)
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    return BundleContent(collection, roles, _claims(descriptor.release, roles), _title(descriptor.package))
+    claims = _claims(descriptor.release, roles)
+    return BundleContent(collection, roles, claims, _title(descriptor.package), deadline)
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:

@@ -17,6 +17,7 @@ from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.timing import Seconds, within
 from models.errors import ContradictionError
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -51,16 +52,19 @@ def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: Publi
     return Finding("integrity", Verdict.FAILS, signed, BadFile(problem.file, problem.problem), (Algorithm.FILES,), 0)
 
 
-def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | Path | None = None) -> Verification:
+def verify(
+    *folders: str | Path, claims: Sequence[str | Claim] = (), key: str | Path | None = None, seconds: Seconds = None
+) -> Verification:
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
     Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. What cannot be
-    decided within the budgets of the checks is undecided, which is no pass. Bundles that generalize an attribute
-    differently are checked over the common refinement; where labels do not tell that, or only one calls the attribute
-    sensitive, what they say together is undecided, and each is checked by itself, its name among the parameters. A warning
-    names stated numbers that tell more of the data than the marginals do. key: the public key of minisign, or its file,
-    with which each bundle must be signed. Raises InputError where there is no bundle, for a claim or key that cannot be
-    read, or where signatures cannot be checked because minisign is not installed.
+    decided within the budgets of the checks is undecided, which is no pass. Bundles that generalize an attribute differently
+    are checked over the common refinement; where labels do not tell that, or only one calls the attribute sensitive, what
+    they say together is undecided, and each is checked by itself, its name among the parameters. A warning names stated
+    numbers that tell more of the data than the marginals do. key: the public key of minisign, or its file, with which each
+    bundle must be signed. seconds: what is not decided by then is undecided; files are read to the end all the same, and
+    each claim has an equal share of what is left. Raises InputError where there is no bundle, for a claim or key that cannot
+    be read, or where signatures cannot be checked because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -71,12 +75,13 @@ def verify(*folders: str | Path, claims: Sequence[str | Claim] = (), key: str | 
     """
     if not folders:
         raise InputError("name the folder of a release to verify")
+    deadline = within(seconds)
     signer = None if key is None else public_key(key)
     warnings: list[str] = []
     try:
         snapshots = [Snapshot.of(Path(folder)) for folder in folders]
         warnings += (w for f, snapshot in zip(folders, snapshots) for w in _warnings(str(f), snapshot.descriptor))
-        bundles = [(str(folder), content_of(snapshot)) for folder, snapshot in zip(folders, snapshots)]
+        bundles = [(str(folder), content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
         for snapshot, (folder, published) in zip(snapshots, bundles):
             warnings += _check_information(folder, snapshot.descriptor, published)
             snapshot.check_report()
@@ -164,7 +169,8 @@ def _findings_apart(bundles: Sequence[tuple[str, BundleContent]], asked: Sequenc
     except (IncompatibleReleasesError, ContradictionError) as problem:
         yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, str(problem))
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
-        for folder, published in bundles:
+        for number, (folder, alone) in enumerate(bundles):
+            published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
             for finding in published.verify(_asked_of(published, asked, sensitive)).checks:
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
 

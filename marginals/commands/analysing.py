@@ -2,24 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 
 import click
 
 import marginals
-from marginals.commands.options import JSON, RELEASE, Target, output
+from marginals.commands.options import JSON, RELEASE, Target, ends_within, output, stops_after
 from marginals.commands.printing import print_json, print_lines
 from marginals.errors import InputError
-
-QUERY_SECONDS = 10.0
-"""Seconds for the integer programs that sharpen the bounds of a query."""
+from models.deadline import Deadline
 
 
 @click.command()
 @RELEASE
 @click.argument("conditions", metavar="[NAME=LABEL]...", nargs=-1)
+@ends_within(10.0, "Answer with the bounds proven by then. Reading the files is not cut short.")
 @JSON
-def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
+def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: bool) -> None:
     """Estimate and bound how many rows have certain values.
 
     NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" means one label or the other; NAME=20-39 and "NAME>=65" are
@@ -35,7 +35,7 @@ def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     """
     from marginals.wording.terminal import estimate_lines
 
-    estimate = marginals.open_release(folder).count(conditions, seconds=QUERY_SECONDS)
+    estimate = marginals.open_release(folder, deadline).count(conditions, seconds=inf)
     if as_json:
         print_json(asdict(estimate) | {"exact": estimate.exact})
     else:
@@ -50,6 +50,7 @@ def query(folder: Path, conditions: Sequence[str], as_json: bool) -> None:
     "--base-values", is_flag=True, help="Draw base values, each value under a published one with equal probability."
 )
 @output("-o", "--out", help="File to write, .csv or .parquet; standard output by default.")
+@stops_after
 @JSON
 def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target, as_json: bool) -> None:
     """Draw synthetic rows from a release.

@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 
 import marginals
-from marginals.commands.options import FILE, JSON, PATH
+from marginals.commands.options import FILE, JSON, PATH, ends_within
 from marginals.commands.printing import print_json, print_lines
 from marginals.commands.verifying import FAILED
+from models.deadline import Deadline
 
 
 @click.command()
@@ -16,8 +17,9 @@ from marginals.commands.verifying import FAILED
 @click.option(
     "--truth", metavar="CONFIG", type=FILE, help="Score the attacks' guesses against the table of this config."
 )
+@ends_within(20.0, "What is not measured by then is left out. Reading files is not cut short.")
 @JSON
-def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
+def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
     """Measure what readers of a release can conclude.
 
     Shown are: cells whose count is determined exactly (reconstruction), with all that is published and in tables of up to
@@ -37,7 +39,7 @@ def attack(folders: Sequence[Path], truth: Path | None, as_json: bool) -> None:
     from marginals.wording.attack_lines import attack_lines
 
     table = None if truth is None else marginals.read_config(truth).read_table()
-    attacks = marginals.attack(*folders, truth=table)
+    attacks = marginals.attack(*folders, truth=table, seconds=deadline)
     if as_json:
         print_json(attacks.as_json())
     else:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import marginals
-from marginals.commands.options import CONFIG, FILE, JSON, LEVELS_METAVAR, PATH, Target, output, parse_levels
+from marginals.commands.options import (
+    CONFIG,
+    FILE,
+    JSON,
+    LEVELS_METAVAR,
+    PATH,
+    Target,
+    output,
+    parse_levels,
+    stops_after,
+)
 from marginals.commands.printing import csv_bytes, print_json
 from marginals.errors import InputError
 
@@ -72,6 +82,7 @@ class _RiskOptions:
     "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
 )
 @output("--out", help="CSV file for the disclosed rows.")
+@stops_after
 @JSON
 def risk(**options: Any) -> None:
     """Report what attackers could do to the people in a table.
@@ -138,6 +149,7 @@ def risk(**options: Any) -> None:
 @click.command()
 @CONFIG
 @output("--out", required=True, help="CSV file for the disclosed rows.")
+@stops_after
 @JSON
 def disclose(config: Path, target: Target, as_json: bool) -> None:
     """Write a table with its disclosure rules applied.

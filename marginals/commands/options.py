@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from marginals.errors import InputError
+from marginals.timing import stopped_after, within
 
 if TYPE_CHECKING:
     from marginals.files.output import OutputFile
@@ -24,6 +25,43 @@ SIGN = click.option(
     type=FILE,
     help="Sign the release with this secret key of minisign (the program must be installed).",
 )
+_OVER = "the {seconds:g} seconds of --seconds were over before this was done; give it more"
+
+
+def ends_within(default: float | None, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option --seconds of a command that answers with what is proven by then; it gets the time as a `deadline`.
+
+    Should it not end by itself, it is stopped when a tenth more has passed.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_deadline(*arguments: Any, seconds: float | None, **options: Any) -> Any:
+            work = partial(command, *arguments, deadline=within(seconds), **options)
+            return stopped_after(None if seconds is None else 1.1 * seconds, _OVER.format(seconds=seconds or 0), work)
+
+        return _seconds(default, help_text)(with_deadline)
+
+    return decorate
+
+
+def stops_after(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --seconds of a command that has no answer before it is done, and is stopped as by Ctrl-C."""
+
+    @wraps(command)
+    def stopped(*arguments: Any, seconds: float | None, **options: Any) -> Any:
+        return stopped_after(seconds, _OVER.format(seconds=seconds or 0), partial(command, *arguments, **options))
+
+    return _seconds(None, "Stop with exit status 2 when it takes longer; nothing is half written. [default: no limit]")(
+        stopped
+    )
+
+
+def _seconds(default: float | None, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    kind = click.FloatRange(0, min_open=True, max=1e9)
+    return click.option("--seconds", type=kind, default=default, show_default=default is not None, help=help_text)
+
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 LEVELS_METAVAR = "NAME=LEVEL,..."
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 import marginals
-from marginals.commands.options import CONFIG, FILE, JSON, PATH, RELEASE, SIGN, Target, output
+from marginals.commands.options import CONFIG, FILE, JSON, PATH, RELEASE, SIGN, Target, ends_within, output
 from marginals.commands.printing import print_findings, print_json, print_lines
 from marginals.commands.progress import ProgressBars
 from marginals.commands.verifying import FAILED
@@ -14,6 +14,7 @@ from marginals.commands.verifying import FAILED
 if TYPE_CHECKING:
     from marginals.release.release import Release
     from marginals.release.steward_file import StewardFile
+    from models.deadline import Deadline
 
 
 @click.command()
@@ -27,8 +28,15 @@ if TYPE_CHECKING:
     "default OUT-steward.html; an older page of this kind is replaced.",
 )
 @SIGN
+@ends_within(
+    None,
+    "For all but reading, instead of search.time_limit: half of what the base table leaves is for the search, the rest for "
+    "verifying and writing. [default: search.time_limit, which ends the search alone]",
+)
 @JSON
-def publish(config: Path, out: Path, steward: Path | None, sign: Path | None, as_json: bool) -> None:
+def publish(
+    config: Path, out: Path, steward: Path | None, sign: Path | None, deadline: "Deadline", as_json: bool
+) -> None:
     """Choose marginals that satisfy the policy and write them.
 
     The policy is that of CONFIG. What does not follow from the marginals, such as the divergence from the data, is no
@@ -57,7 +65,7 @@ def publish(config: Path, out: Path, steward: Path | None, sign: Path | None, as
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
-        release = marginals.publish(table, configured.policy, progress, configured.title)
+        release = marginals.publish(table, configured.policy, progress, configured.title, deadline)
     released = release.write(out, sign=sign)
     hand_over(released, page, as_json)
     if sign is not None and not as_json:
@@ -68,8 +76,9 @@ def publish(config: Path, out: Path, steward: Path | None, sign: Path | None, as
 @RELEASE
 @output("--out", "-o", help="File for the page. Without it, the page replaces the release's own report.html.")
 @SIGN
+@ends_within(60.0, "What is not decided by then stands as undecided on the page. Reading the files is not cut short.")
 @JSON
-def report(folder: Path, target: Target, sign: Path | None, as_json: bool) -> None:
+def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline", as_json: bool) -> None:
     """Write the report of a release again, as one HTML page.
 
     The page is made from the files of RELEASE alone, and its claims are checked for it. Exit status 1 when a claim is not
@@ -85,7 +94,7 @@ def report(folder: Path, target: Target, sign: Path | None, as_json: bool) -> No
     from marginals.bundle.format import REPORT
 
     target.opened()
-    release = marginals.open_release(folder)
+    release = marginals.open_release(folder, deadline)
     release.write_report(target.path, sign=sign)
     verification, written = release.verify(), target.path or folder / REPORT
     if as_json:

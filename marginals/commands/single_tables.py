@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 import marginals
-from marginals.commands.options import CONFIG, JSON, LEVELS_METAVAR, Target, output, parse_levels
+from marginals.commands.options import CONFIG, JSON, LEVELS_METAVAR, Target, output, parse_levels, stops_after
 from marginals.commands.printing import csv_bytes, print_findings, print_json, print_lines
 from marginals.commands.progress import ProgressBars
 from marginals.commands.verifying import FAILED
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @CONFIG
 @click.option("--levels", metavar=LEVELS_METAVAR, help="Generalize to these levels first; other attributes stay as is.")
+@stops_after
 @JSON
 def assess(config: Path, levels: str | None, as_json: bool) -> None:
     """Report what a table itself gives away.
@@ -65,6 +66,7 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
     "satisfies the policy too (lattice only).",
 )
 @output("--out", help="CSV file for the table (sweep and hilbert only).")
+@stops_after
 @JSON
 def anonymize(config: Path, method: str, suppression: float, target: Target, as_json: bool) -> None:
     """List all minimal single tables that satisfy the policy.

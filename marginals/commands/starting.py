@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import marginals
-from marginals.commands.options import JSON, PATH, Target, output
+from marginals.commands.options import JSON, PATH, Target, output, stops_after
 from marginals.commands.printing import print_json
 from marginals.commands.progress import ProgressBars
 from marginals.commands.publishing import hand_over
@@ -19,6 +19,7 @@ from marginals.errors import InputError
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same table."
 )
+@stops_after
 @JSON
 def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     """Simulate a census, publish it, and say what was gained.
@@ -76,6 +77,7 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     show_default=True,
     help="Config to write; hierarchy files go to the folder hierarchies beside it.",
 )
+@stops_after
 @JSON
 def init(table: Path, rare: int, target: Target, as_json: bool) -> None:
     """Write a first config for a table, to be reviewed.

@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 import marginals
-from marginals.commands.options import JSON, PATH
+from marginals.commands.options import JSON, PATH, ends_within
 from marginals.commands.printing import print_findings, print_json, print_warnings
+from models.deadline import Deadline
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
@@ -28,8 +29,9 @@ FAILED = 1
     metavar="PUBLICKEY",
     help="Check that each release is signed with this public key of minisign: the key itself (RW...), or its file.",
 )
+@ends_within(60.0, "What is not decided by then is undecided. Reading the files is not cut short.")
 @JSON
-def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, as_json: bool) -> None:
+def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, deadline: Deadline, as_json: bool) -> None:
     """Check the privacy claims of a release from its files.
 
     Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
@@ -45,7 +47,7 @@ def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, as_j
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
       marginals verify release --key minisign.pub
     """
-    verification = marginals.verify(*folders, claims=checks, key=key)
+    verification = marginals.verify(*folders, claims=checks, key=key, seconds=deadline)
     if as_json:
         print_json(verification.as_json())
     else:

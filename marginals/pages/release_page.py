@@ -111,7 +111,7 @@ def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims, attributes = _claims(published), _attributes(published)
     most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
-    attackers = disclosure_measures(published, MarginalModel(published.collection), most_cells)
+    attackers = disclosure_measures(published, MarginalModel(published.collection, published.deadline), most_cells)
     return page(
         "report.html",
         title=published.title,

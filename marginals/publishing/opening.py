@@ -5,10 +5,14 @@ from pathlib import Path
 from marginals.bundle.reading import read_bundle
 from marginals.pages.release_page import report_html
 from marginals.release.release import Release
+from marginals.timing import Seconds, within
 
 
-def open_release(path: str | Path) -> Release:
+def open_release(path: str | Path, seconds: Seconds = None) -> Release:
     """The release in a bundle. Raises InputError where there is none, BundleError where it cannot be trusted.
+
+    seconds: after so many from now nothing goes on that is worked out from it, for somebody who must answer in time: what
+    is not proven by then is undecided, bounds are those found so far, and what has no answer yet raises TimeOverError.
 
     >>> from tempfile import TemporaryDirectory
     >>> import marginals.example
@@ -18,4 +22,4 @@ def open_release(path: str | Path) -> Release:
     48
     """
     folder = Path(path)
-    return Release(read_bundle(folder), report_html, folder)
+    return Release(read_bundle(folder, within(seconds)), report_html, folder)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.classes.assessment import table_findings
@@ -15,7 +16,9 @@ from marginals.publishing.releasable import releasable
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release
 from marginals.tables.table import Table
-from models.errors import DomainMismatchError
+from marginals.timing import Seconds, within
+from models.deadline import Deadline
+from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
@@ -135,12 +138,25 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     )
 
 
-def publish(table: Table, policy: Policy, progress: Progress = no_progress, title: str = TITLE) -> Release:
+def _until(deadline: Deadline, progress: Progress) -> Progress:
+    """The same progress, which raises TimeOverError when it is told of work after a deadline."""
+
+    def told(task: str, done: int, total: int) -> None:
+        deadline.check()
+        progress(task, done, total)
+
+    return told
+
+
+def publish(
+    table: Table, policy: Policy, progress: Progress = no_progress, title: str = TITLE, seconds: Seconds = None
+) -> Release:
     """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
 
     title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
     budget of each check, before it is given back. `steward` of the release tells what does not follow from the marginals
-    and so is not published, such as how near it comes to the data. Raises NothingPublishableError when no collection
+    and so is not published, such as how near it comes to the data. seconds: for all of it, instead of the policy's
+    `time_limit`; half of what the base table leaves is for the search. Raises NothingPublishableError when no collection
     satisfies the policy or the one found is not proven to, InputError when the policy does not fit the table, or demands
     no privacy.
 
@@ -155,8 +171,17 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
             "diversity (in a config under [privacy]). k_link = 1 publishes without any"
         )
     cube = table.cube
-    deadline = time.monotonic() + policy.time_limit
-    base = _base(table, policy, requirements, progress)
+    deadline = within(seconds)
+    searching = within(policy.time_limit)
+    try:
+        base = _base(table, policy, requirements, _until(deadline, progress))
+    except TimeOverError:
+        raise NothingPublishableError(
+            "the time was over before the base table was found; give more seconds, or look for a release without one "
+            '(base "none")'
+        ) from None
+    if deadline.at < inf:
+        searching = deadline.share(2)
     problem = _problem(table, policy, requirements, base)
     calls = 0
 
@@ -164,14 +189,15 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
         nonlocal calls
         calls += 1
         progress("collections", calls, 0)
-        return time.monotonic() > deadline
+        return searching.is_over
 
     result = STRATEGIES[policy.strategy](problem, stop)
-    bounded = with_bound(result, problem, lambda: time.monotonic() > deadline + _FOR_THE_BOUND)
+    for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
+    bounded = with_bound(result, problem, lambda: for_the_bound.is_over)
     if not bounded.cliques:
         raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
     marginals = releasable(Collection.of(cube, bounded.cliques), table.public)
-    published = BundleContent(marginals, table.roles, requirements.claims, title)
+    published = BundleContent(marginals, table.roles, requirements.claims, title, deadline)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:
@@ -180,5 +206,5 @@ def publish(table: Table, policy: Policy, progress: Progress = no_progress, titl
                 + _base_values_hint(policy, table)
             )
     until = time.monotonic() + _FOR_THE_STEWARD
-    steward = steward_report(table, published, bounded, base.best, lambda: time.monotonic() > until)
+    steward = steward_report(table, published, bounded, base.best, lambda: time.monotonic() > until or deadline.is_over)
     return Release(published, report_html, steward=steward)

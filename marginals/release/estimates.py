@@ -12,12 +12,13 @@ from marginals.conditions.labels import interval
 from marginals.conditions.published_values import known_attribute, values_meant
 from marginals.errors import InputError
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray
-from models.errors import TooManyCellsError
+from models.errors import TimeOverError, TooManyCellsError
 from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range
 from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
 from models.inference.sparse_margins import expected_marginal
 from models.inference.tree_margins import CELL_LIMIT
+from models.programs.cell_bounds import CountBounds
 from models.tables.margin import Margin
 
 _LISTED = 1 << 20
@@ -31,10 +32,11 @@ Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
 class Estimate:
     """A number of rows: its expectation in the maxent distribution, and lower <= number <= upper for certain.
 
+    expected: None where the time was over before the distribution was fitted.
     sharp: whether both bounds are proven to be attained by tables with the published marginals.
     """
 
-    expected: float
+    expected: float | None
     lower: int
     upper: int
     sharp: bool
@@ -140,8 +142,16 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
     """The number of rows that a condition means."""
     box = box_of(model, where)
     bounds = box.bounds(seconds)
-    expected = float(bounds.lower) if bounds.lower == bounds.upper else model.expected_in(box)
-    return Estimate(expected, bounds.lower, bounds.upper, bounds.sharp)
+    return Estimate(_expected(model, box, bounds), bounds.lower, bounds.upper, bounds.sharp)
+
+
+def _expected(model: MarginalModel, box: Box, bounds: CountBounds) -> float | None:
+    if bounds.lower == bounds.upper:
+        return float(bounds.lower)
+    try:
+        return model.expected_in(box)
+    except TimeOverError:
+        return None
 
 
 def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where: Where) -> pd.DataFrame:

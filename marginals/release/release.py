@@ -142,7 +142,7 @@ class Release(ModelAnalysis):
         >>> release.model.finest_levels
         {'age': 1, 'sex': 0, 'diagnosis': 0}
         """
-        return MarginalModel(self.collection)
+        return MarginalModel(self.collection, self.published.deadline)
 
     @property
     def maximum_entropy(self) -> MaximumEntropy:

@@ -116,5 +116,8 @@ def estimate_lines(estimate: "Estimate") -> Iterator[str]:
         yield f"{estimate.lower} rows, exactly: the published marginals leave no other number."
         return
     best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
-    yield f"about {estimate.expected:.6g} rows expected (maximum entropy; not published as such)"
+    if estimate.expected is None:
+        yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
+    else:
+        yield f"about {estimate.expected:.6g} rows expected (maximum entropy; not published as such)"
     yield f"between {estimate.lower} and {estimate.upper} for certain; {best}"

@@ -7,18 +7,20 @@ every separator on the way (Dobra and Fienberg 2000). Elsewhere `Box.bounds` can
 between what is asked form a chain, which is sharp too, otherwise with integer programming.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from math import ceil, floor
+from math import ceil, floor, inf
 from typing import NamedTuple
 
 import numpy as np
 
 from models.arrays import BoolArray, CountArray, FloatArray
-from models.errors import ContradictionError, DomainMismatchError, NotDecomposableError, TooManyCellsError
+from models.deadline import NEVER, Deadline
+from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
-from models.graphs.junction_tree import JunctionTree, maximal_masks
+from models.graphs.decomposable_part import decomposable_part
+from models.graphs.junction_tree import maximal_masks
 from models.inference.calibrated_tree import CalibratedTree, Item, Side
 from models.inference.couplings import Coupling, FrechetLower, FrechetUpper
 from models.inference.maximum_entropy import MaximumEntropy
@@ -54,26 +56,50 @@ class MarginBounds:
 class FrechetBounds:
     """Bounds from the marginals of a collection.
 
-    trees: the collection's own junction tree; without one, those of parts of the collection that have one.
+    deadline: when no other junction tree is looked for or asked any more.
     """
 
     collection: Collection
-    trees: tuple[CalibratedTree, ...]
+    deadline: Deadline = NEVER
 
     @classmethod
-    def of(cls, collection: Collection) -> "FrechetBounds":
-        """From every decomposable part that starts with another margin, or the whole."""
+    def of(cls, collection: Collection, deadline: Deadline = NEVER) -> "FrechetBounds":
+        """From every decomposable part that starts with another margin, or the whole.
+
+        With a deadline from as many parts as there is time for, one at least; each more can only make bounds closer.
+        """
+        return cls(collection, deadline)
+
+    @cached_property
+    def trees(self) -> tuple[CalibratedTree, ...]:
+        """The collection's own junction tree; without one, those of parts of the collection that have one."""
+        collection = self.collection
         if collection.is_decomposable:
-            return cls(collection, (CalibratedTree.of(MaximumEntropy(collection)),))
+            return (CalibratedTree.of(MaximumEntropy(collection)),)
         maximal = maximal_masks(collection.masks)
-        parts = dict.fromkeys(_decomposable_part(collection.domain, start, maximal) for start in maximal[:_MOST_TREES])
-        models = (MaximumEntropy(Collection.of(collection.cube, part)) for part in parts)
-        return cls(collection, tuple(map(CalibratedTree.of, models)))
+        trees: dict[tuple[Mask, ...], CalibratedTree] = {}
+        until = self.deadline.share(3)
+        for start in maximal[:_MOST_TREES]:
+            if trees and until.is_over:
+                break
+            nearest = sorted(maximal, key=lambda m: (-(m & start).bit_count(), m))
+            part = tuple(sorted(decomposable_part([start, *nearest])))
+            if part not in trees:
+                trees[part] = CalibratedTree.of(MaximumEntropy(Collection.of(collection.cube, part)))
+        return tuple(trees.values())
 
     @property
     def domain(self) -> Domain:
         """The attributes with their hierarchies."""
         return self.collection.domain
+
+    def asked_trees(self) -> Iterator[CalibratedTree]:
+        """The trees, one after the other, no other than the first after the deadline."""
+        yield from self.trees[:1]
+        for tree in self.trees[1:]:
+            if self.deadline.is_over:
+                return
+            yield tree
 
     def of_margin(self, margin: Mapping[str, int]) -> MarginBounds:
         """Bounds of all cells of a margin, empty ones included, axes in the order given.
@@ -83,7 +109,7 @@ class FrechetBounds:
         margin too large to be laid out.
         """
         self.domain.mask(margin)
-        by_tree = [_margin_bounds(tree, margin) for tree in self.trees]
+        by_tree = [_margin_bounds(tree, margin) for tree in self.asked_trees()]
         lower = reduce(np.maximum, (bounds.lower for bounds in by_tree))
         upper = reduce(np.minimum, (bounds.upper for bounds in by_tree))
         if np.any(lower > upper):
@@ -161,12 +187,14 @@ class Box:
         """
         if any(not inside.any() for inside in self.inside.values()):
             return CountBounds(0, 0, sharp=True)
-        by_tree = [self._tree_bounds(tree) for tree in self.source.trees]
+        if not self.inside:
+            return CountBounds(self.total, self.total, sharp=True)
+        by_tree = [self._tree_bounds(tree) for tree in self.source.asked_trees()]
         lower, upper = max(b.lower for b in by_tree), min(b.upper for b in by_tree)
         if lower > upper:
             raise ContradictionError("no table has these marginals")
         sharp = lower == upper or (self.source.collection.is_decomposable and by_tree[0].sharp)
-        if sharp or not seconds:
+        if sharp or seconds <= 0:
             return CountBounds(lower, upper, sharp)
         return self.chain_bounds() or self._programmed(CountBounds(lower, upper, sharp), seconds)
 
@@ -222,8 +250,10 @@ class Box:
                 share *= self.share(attribute, cells.margin[attribute])[cells.codes[attribute]]
             else:
                 share *= 0.5
-        upper = extreme_count(cells, share > 0, 1, seconds)
-        lower = extreme_count(cells, share == 1, -1, seconds)
+        # Each bound runs two programs, one after the other, and as long again may be left for fitting.
+        deadline = self.source.deadline.share(2).earlier(seconds)
+        upper = extreme_count(cells, share > 0, 1, inf, deadline=deadline.share(2))
+        lower = extreme_count(cells, share == 1, -1, inf, deadline=deadline)
         return CountBounds(
             max(outer.lower, ceil(lower.bound - _WHOLE)),
             min(outer.upper, floor(upper.bound + _WHOLE)),
@@ -243,18 +273,6 @@ class Box:
         for number in numbers:
             relevant |= tree.tree.separators[number + 1]
         return Collection.of(collection.cube, [tree.tree.cliques[clique] & relevant for clique in between])
-
-
-def _decomposable_part(domain: Domain, start: Mask, masks: list[Mask]) -> tuple[Mask, ...]:
-    """Margins that have a junction tree together, taken greedily after `start`, those that share most first."""
-    kept = [start]
-    for mask in sorted(masks, key=lambda m: (-(m & start).bit_count(), m)):
-        try:
-            JunctionTree.of(domain, [*kept, mask])
-        except NotDecomposableError:
-            continue
-        kept.append(mask)
-    return tuple(sorted(set(kept)))
 
 
 def _inside(tree: CalibratedTree, clique: int, parts: Mapping[Item, Parts]) -> BoolArray:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import IndexArray
-from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
+from models.arrays import FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
+from models.errors import ContradictionError, DomainMismatchError, TimeOverError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.graphs.triangulation import triangulated_tree
@@ -42,17 +43,23 @@ class Fit:
 
 
 class _Fitter:
-    """Clique beliefs that always agree on their separators."""
+    """Clique beliefs, of which one agrees with all that was fitted so far: the one that was fitted last.
 
-    def __init__(self, collection: Collection, limit: int) -> None:
+    The cliques are walked through along the tree, and the beliefs of one are brought into line with those of the one
+    before, so that a sweep sends two messages through each link, however many marginals there are.
+    """
+
+    def __init__(self, collection: Collection, limit: int, deadline: Deadline) -> None:
+        self.deadline = deadline
         self.domain = collection.domain
         self.tree = triangulated_tree(collection)
         self.total = float(collection.cube.total)
         self.cells: list[ExpectedCells] = []
         for clique in self.tree.cliques:
+            deadline.check()
             possible = possible_cells(collection.within(clique), limit)
             self.cells.append(ExpectedCells(possible.coded_cells, np.ones(len(possible))))
-        self.links: list[list[tuple[int, IndexArray, IndexArray, int]]] = [[] for _ in self.cells]
+        self.links: dict[tuple[int, int], tuple[IndexArray, IndexArray, int]] = {}
         for child, (parent, separator) in enumerate(zip(self.tree.parents, self.tree.separators)):
             if parent >= 0:
                 shared = self.cells[child].summed(self.domain.margin(separator)).cells
@@ -61,19 +68,21 @@ class _Fitter:
                 outer, is_reached = self.cells[parent].cells.look_up(shared)
                 # Cells of the parent beyond the child's reach cannot be occupied; they share a place of their own.
                 outer = np.where(is_reached, outer, size)
-                self.links[child].append((parent, inner, outer, size + 1))
-                self.links[parent].append((child, outer, inner, size + 1))
-        self.targets = []
+                self.links[child, parent] = (inner, outer, size + 1)
+                self.links[parent, child] = (outer, inner, size + 1)
+        self.targets: list[list[tuple[IndexArray, FloatArray]]] = [[] for _ in self.cells]
         for mask in collection.masks:
             table = collection.cube.table(mask)
             clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
             place = self.cells[clique].cells.positions_in(table.coded_cells)
-            self.targets.append((clique, place, table.counts.astype(np.float64)))
+            self.targets[clique].append((place, table.counts.astype(np.float64)))
         self.beliefs = [cells.expected for cells in self.cells]
         for support in collection.supports:
             mask = self.domain.mask(support.cells.margin)
             clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
             self.beliefs[clique] = self.beliefs[clique] * support.weights_of(self.cells[clique].cells)
+        self.walk = self._walk()
+        self.last = 0
         if self.cells:
             self._start_evenly()
 
@@ -83,63 +92,125 @@ class _Fitter:
         Nothing else would do: what a fit starts with beyond what the marginals show, it keeps.
         """
         for child in reversed(range(1, len(self.cells))):
-            for parent, own, other, size in self.links[child]:
-                if parent == self.tree.parents[child]:
-                    ways = np.bincount(own, self.beliefs[child], minlength=size)
-                    self.beliefs[parent] = self.beliefs[parent] * (ways / max(ways.max(initial=0.0), 1e-300))[other]
+            parent = self.tree.parents[child]
+            if parent >= 0:
+                own, other, size = self.links[child, parent]
+                ways = np.bincount(own, self.beliefs[child], minlength=size)
+                self.beliefs[parent] = self.beliefs[parent] * (ways / max(ways.max(initial=0.0), 1e-300))[other]
         root = self.beliefs[0]
         self.beliefs[0] = root * (self.total / max(root.sum(), 1e-300))
-        self._spread_from(0)
 
-    def _spread_from(self, start: int) -> None:
-        """Bring all other cliques into line with one, those next to it first."""
-        waiting = [(start, -1)]
-        while waiting:
-            clique, came_from = waiting.pop()
-            for neighbour, own, other, size in self.links[clique]:
-                if neighbour != came_from:
-                    rows = np.bincount(own, self.beliefs[clique], minlength=size)
-                    present = np.bincount(other, self.beliefs[neighbour], minlength=size)
-                    self.beliefs[neighbour] = (
-                        self.beliefs[neighbour] * (rows / np.where(present > 0, present, 1))[other]
-                    )
-                    waiting.append((neighbour, clique))
+    def _walk(self) -> list[int]:
+        """The cliques in an order that goes from neighbour to neighbour, through each link twice, and ends where it began.
+
+        Cliques of parts that are not connected follow each other; they have nothing to tell each other.
+        """
+        walk: list[int] = []
+        for root in (clique for clique, parent in enumerate(self.tree.parents) if parent < 0):
+            waiting = [(root, iter(self.tree.children[root]))]
+            walk.append(root)
+            while waiting:
+                child = next(waiting[-1][1], None)
+                if child is None:
+                    waiting.pop()
+                    walk.extend(clique for clique, _ in waiting[-1:])
+                else:
+                    walk.append(child)
+                    waiting.append((child, iter(self.tree.children[child])))
+        return walk
+
+    def _pass(self, clique: int, neighbour: int) -> None:
+        """Bring a clique's neighbour into line with it, if it is one."""
+        if (clique, neighbour) in self.links:
+            own, other, size = self.links[clique, neighbour]
+            rows = np.bincount(own, self.beliefs[clique], minlength=size)
+            present = np.bincount(other, self.beliefs[neighbour], minlength=size)
+            self.beliefs[neighbour] = self.beliefs[neighbour] * (rows / np.where(present > 0, present, 1))[other]
+
+    def settle(self) -> None:
+        """Bring all cliques into line with the one that was fitted last, those next to it first, and other parts with their
+        first one.
+        """
+        settled: set[int] = set()
+        firsts = [clique for clique, parent in enumerate(self.tree.parents) if parent < 0]
+        for root in [self.last, *firsts] if firsts else []:
+            waiting = [] if root in settled else [root]
+            settled.update(waiting)
+            while waiting:
+                clique = waiting.pop()
+                for neighbour in (*self.tree.children[clique], self.tree.parents[clique]):
+                    if neighbour >= 0 and neighbour not in settled:
+                        self._pass(clique, neighbour)
+                        settled.add(neighbour)
+                        waiting.append(neighbour)
+
+    def misfit(self) -> float:
+        """The largest misfit of a published count, as a share of it, where the cliques agree."""
+        worst = 0.0
+        for belief, targets in zip(self.beliefs, self.targets):
+            for place, counts in targets:
+                fitted = np.bincount(place, belief, minlength=len(counts))
+                worst = max(worst, float((np.abs(fitted - counts) / counts).max(initial=0.0)))
+        return worst
 
     def sweep(self) -> float:
         """Fit every marginal once; the largest misfit met, as a share of the published count."""
         worst = 0.0
-        for clique, place, counts in self.targets:
+        fitted_cliques: set[int] = set()
+        for clique in self.walk:
+            self.deadline.check()
+            self._pass(self.last, clique)
+            self.last = clique
+            if clique not in fitted_cliques:
+                fitted_cliques.add(clique)
+                worst = max(worst, self._fit(clique))
+        return worst
+
+    def _fit(self, clique: int) -> float:
+        """Fit the marginals that a clique shows."""
+        worst = 0.0
+        for place, counts in self.targets[clique]:
             fitted = np.bincount(place, self.beliefs[clique], minlength=len(counts))
             worst = max(worst, float((np.abs(fitted - counts) / counts).max(initial=0.0)))
             self.beliefs[clique] = self.beliefs[clique] * (counts / np.where(fitted > 0, fitted, 1))[place]
-            self._spread_from(clique)
         return worst
 
 
-def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_000) -> Fit:
+def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_000, deadline: Deadline = NEVER) -> Fit:
     """The maximum-entropy distribution of a collection, decomposable or not, as expected counts.
 
-    Raises TooManyCellsError when a clique has more than `limit` possible cells. The residual says how well it converged.
+    The residual says how well it converged before so many sweeps, or the deadline. Raises TooManyCellsError when a clique
+    has more than `limit` possible cells, TimeOverError when the deadline comes before the first sweep ends.
     """
-    fitter = _Fitter(collection, limit)
+    fitter = _Fitter(collection, limit, deadline)
     residual = np.inf
-    for _ in range(sweeps):
-        residual = fitter.sweep()
-        if residual <= TOLERANCE:
-            break
+    try:
+        for _ in range(sweeps):
+            residual = fitter.sweep()
+            if residual <= TOLERANCE:
+                break
+        fitter.settle()
+    except TimeOverError:
+        if residual == np.inf:
+            raise
+        fitter.settle()
+        residual = fitter.misfit()
     fitted = (ExpectedCells(cells.cells, belief) for cells, belief in zip(fitter.cells, fitter.beliefs))
     fit = Fit(fitter.tree, tuple(fitted), residual)
-    if residual <= TOLERANCE:
+    if residual <= TOLERANCE or deadline.is_over:
         return fit
-    listed = _fit_of_occupied(collection, sweeps)
+    try:
+        listed = _fit_of_occupied(collection, sweeps, deadline)
+    except TimeOverError:
+        return fit
     return fit if listed is None or listed.residual >= residual else listed
 
 
-def _fit_of_occupied(collection: Collection, sweeps: int) -> Fit | None:
+def _fit_of_occupied(collection: Collection, sweeps: int, deadline: Deadline) -> Fit | None:
     """The fit on a list of all cells that some table can occupy, as 0 is approached slowly; None for too many."""
     try:
         possible = possible_cells(collection, LISTED)
-        occupied = occupied_cells(possible)
+        occupied = occupied_cells(possible, deadline)
     except (TooManyCellsError, ContradictionError):
         return None
     cells = ExpectedCells(possible.coded_cells, np.ones(len(possible)))[occupied]
@@ -149,6 +220,7 @@ def _fit_of_occupied(collection: Collection, sweeps: int) -> Fit | None:
     targets = [(cells.cells.positions_in(table.coded_cells), table.counts) for table in possible.tables]
     residual = np.inf
     for _ in range(sweeps):
+        deadline.check()
         residual = 0.0
         for place, counts in targets:
             fitted = np.bincount(place, beliefs, minlength=len(counts))

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from models.arrays import BoolArray, FloatArray
+from models.deadline import NEVER, Deadline
 from models.errors import NotFittedError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
@@ -29,9 +30,13 @@ _LOOKED_UP = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class MarginalModel:
-    """Expected counts, bounds and samples from published marginals alone; what takes time is worked out once."""
+    """Expected counts, bounds and samples from published marginals alone; what takes time is worked out once.
+
+    deadline: when fitting ends, by TimeOverError, and bounds that could still be better are taken as they are.
+    """
 
     collection: Collection
+    deadline: Deadline = NEVER
 
     @property
     def domain(self) -> Domain:
@@ -53,7 +58,7 @@ class MarginalModel:
         """The distribution along a junction tree: closed form, or fitted. Raises NotFittedError where neither is."""
         if self.collection.is_decomposable:
             return CalibratedTree.of(self.closed_form)
-        fit = iterative_fit(self.collection)
+        fit = iterative_fit(self.collection, deadline=self.deadline)
         if fit.residual > MISFIT:
             raise NotFittedError(
                 f"iterative fitting misses a published count by {fit.residual:.2g} of it, more than {MISFIT}; "
@@ -98,7 +103,7 @@ class MarginalModel:
     @cached_property
     def frechet_bounds(self) -> FrechetBounds:
         """What the marginals say for certain."""
-        return FrechetBounds.of(self.collection)
+        return FrechetBounds.of(self.collection, self.deadline)
 
     @cached_property
     def sampler(self) -> Sampler:

@@ -4,16 +4,20 @@ HiGHS has called programs infeasible that have solutions, where its presolve had
 here before it was called so without presolve, too.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from models.arrays import FloatArray
 from models.errors import ContradictionError
 from models.programs.possible_cells import PossibleCells
+
+if TYPE_CHECKING:
+    from scipy.optimize import LinearConstraint
 
 ALL_NODES = 2**31 - 1
 """As many nodes of an integer program as HiGHS can count."""
@@ -68,28 +72,45 @@ def least(cells: PossibleCells, objective: FloatArray, numbers: Numbers) -> Solu
 
     Raises ContradictionError when the program has no solution, said with presolve and without it.
     """
+    # It takes a third of a second to import, and few need it.
+    from scipy.optimize import LinearConstraint
+
+    return least_within(objective, [LinearConstraint(cells.constraints, cells.counts, cells.counts)], numbers)
+
+
+def least_within(
+    objective: FloatArray, constraints: "Sequence[LinearConstraint]", numbers: Numbers, most: FloatArray | None = None
+) -> Solution:
+    """The least of a linear function over nonnegative numbers, each at most `most`, within linear constraints.
+
+    Every program about tables is solved here. Raises ContradictionError as `least` does.
+    """
     if numbers.seconds <= 0:
         return UNSOLVED
-    status, solution = _solved(cells, objective, numbers, presolve=True)
+    status, solution = _solved(objective, constraints, numbers, most, presolve=True)
     if status in (_Status.INFEASIBLE, _Status.OTHER):
-        again, solution = _solved(cells, objective, numbers, presolve=False)
+        again, solution = _solved(objective, constraints, numbers, most, presolve=False)
         if status is again is _Status.INFEASIBLE:
             raise ContradictionError("no table has these marginals")
     return solution
 
 
 def _solved(
-    cells: PossibleCells, objective: FloatArray, numbers: Numbers, *, presolve: bool
+    objective: FloatArray,
+    constraints: "Sequence[LinearConstraint]",
+    numbers: Numbers,
+    most: FloatArray | None,
+    *,
+    presolve: bool,
 ) -> tuple[_Status, Solution]:
-    # It takes a third of a second to import, and few need it.
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import Bounds, milp
 
     is_whole = isinstance(numbers, WholeNumbers)
     found = milp(
         objective,
-        constraints=LinearConstraint(cells.constraints, cells.counts, cells.counts),
-        bounds=Bounds(0, np.inf),
-        integrality=np.full(len(cells), int(is_whole)),
+        constraints=constraints,
+        bounds=Bounds(0, np.inf if most is None else most),
+        integrality=np.full(len(objective), int(is_whole)),
         # Without the last, a table within a ten-thousandth of the bound would do.
         options={
             "time_limit": numbers.seconds,

@@ -7,32 +7,34 @@ there, and iterative fitting would come near that only slowly, so it is better t
 import numpy as np
 
 from models.arrays import BoolArray, FloatArray
-from models.errors import ContradictionError
+from models.deadline import NEVER, Deadline
+from models.errors import TimeOverError
+from models.programs.consistent_tables import RealNumbers, least_within
 from models.programs.possible_cells import PossibleCells
 
 _MASS = 1e-6
 """Rows from which on a cell counts as occupied: far above what a solver rounds, far below what an optimal vertex has."""
 
 
-def occupied_cells(cells: PossibleCells) -> BoolArray:
+def occupied_cells(cells: PossibleCells, deadline: Deadline = NEVER) -> BoolArray:
     """Whether each cell can be occupied, by real numbers: shape (len(cells),). Raises ContradictionError for no table.
 
     Each program fills as many of the cells as it can that none before it has filled (Fukuda, Lectures on polyhedral
-    computation, 8.3: implicit equalities).
+    computation, 8.3: implicit equalities). Raises TimeOverError when the deadline comes before all is known.
     """
     occupied = np.zeros(len(cells), dtype=np.bool_)
     while not occupied.all():
-        filled = (_filled(cells, ~occupied) > _MASS) & ~occupied
+        filled = (_filled(cells, ~occupied, deadline) > _MASS) & ~occupied
         if not filled.any():
             break
         occupied |= filled
     return occupied
 
 
-def _filled(cells: PossibleCells, wanted: BoolArray) -> FloatArray:
+def _filled(cells: PossibleCells, wanted: BoolArray, deadline: Deadline) -> FloatArray:
     """A table with rows, of a row each as far as there are any, in as many of the wanted cells as can be."""
     # Slow to import, and few need them.
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import LinearConstraint
     from scipy.sparse import csr_array, eye_array, hstack
 
     number = len(cells)
@@ -41,9 +43,8 @@ def _filled(cells: PossibleCells, wanted: BoolArray) -> FloatArray:
     within = LinearConstraint(hstack([identity, -identity], format="csr"), 0, np.inf)
     nothing = csr_array((cells.constraints.shape[0], number))
     marginals = LinearConstraint(hstack([cells.constraints, nothing], format="csr"), cells.counts, cells.counts)
-    bounds = Bounds(0, np.concatenate([np.full(number, np.inf), np.ones(number)]))
-    for presolve in (True, False):  # with presolve HiGHS has called programs infeasible that have solutions
-        found = milp(objective, constraints=[within, marginals], bounds=bounds, options={"presolve": presolve})
-        if found.x is not None:
-            return np.asarray(found.x[:number], dtype=np.float64)
-    raise ContradictionError("no table has these marginals")
+    most = np.concatenate([np.full(number, np.inf), np.ones(number)])
+    found = least_within(objective, [within, marginals], RealNumbers(deadline.left), most)
+    if found.table is None:
+        raise TimeOverError("the time was over before it was known which cells can be occupied")
+    return np.asarray(found.table[:number], dtype=np.float64)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields, replace
 from fractions import Fraction
+from itertools import combinations, count
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.budget import FULL, SEARCHING, Budget
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.combinatorial.k_combinatorial import k_combinatorial
 from checks.diversity.criterion import Diversity
@@ -22,6 +26,7 @@ from checks.finding import Verdict
 from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import decided
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.deadline import Deadline
 from models.graphs.collection import Collection
 from models.search import RefusalScope
 from models.tables.contingency_table import ContingencyTable
@@ -31,7 +36,7 @@ from models.tables.hierarchy import Hierarchy
 from privacy_oracles import conditionals
 from privacy_strategies import diversities, functionals, sensitive_collections
 
-NOTHING = Budget(**{field.name: 0 for field in fields(Budget)})
+NOTHING = Budget(**{field.name: 0 for field in fields(Budget) if field.name != "deadline"})
 
 
 def star(margins: int, effect: float, values: int = 14, size: int = 6) -> Collection:
@@ -65,7 +70,7 @@ def test_a_budget_is_not_negative(wrong: dict[str, Any]) -> None:
 
 def test_a_search_counts_its_work_and_never_has_more_than_a_verification() -> None:
     for field in fields(Budget):
-        if field.name != "seconds":
+        if field.name not in ("seconds", "deadline"):
             assert getattr(SEARCHING, field.name) <= getattr(FULL, field.name), field.name
     assert SEARCHING.seconds == float("inf")
 
@@ -79,7 +84,7 @@ def test_whatever_the_budget_a_verdict_is_true_or_undecided(
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
         return
-    work = {field.name: data.draw(st.sampled_from([0, 1, 20, 10**6])) for field in fields(Budget)}
+    work = {name: data.draw(st.sampled_from([0, 1, 20, 10**6])) for name in vars(NOTHING) if name != "deadline"}
     budget = Budget(**work)
     vectors = conditionals(collection, sensitive).values()
     expected = Verdict.HOLDS if all(diversity.decide(vector) for vector in vectors) else Verdict.FAILS
@@ -89,6 +94,48 @@ def test_whatever_the_budget_a_verdict_is_true_or_undecided(
         assert by_hull(tree, diversity, budget).verdict in (expected, Verdict.UNDECIDED)
     wanted = k_combinatorial(collection, [sensitive], k).verdict
     assert k_combinatorial(collection, [sensitive], k, budget).verdict in (wanted, Verdict.UNDECIDED)
+
+
+def looks(number: int) -> Deadline:
+    """A deadline that is over when it was looked at so often."""
+    counted = count()
+    return Deadline(float(number), lambda: float(next(counted)))
+
+
+@settings(max_examples=60)
+@given(sensitive_collections(), diversities() | functionals(), st.integers(1, 4), st.integers(0, 12))
+def test_whenever_the_deadline_comes_a_verdict_is_true_or_undecided(
+    drawn: tuple[Collection, str], diversity: Diversity, k: int, number: int
+) -> None:
+    collection, sensitive = drawn
+    for claim in (MaxentDiversity(diversity, sensitive), KCombinatorial(k), KLink(k)):
+        whole = claim.finding(collection, [sensitive])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
+            cut = claim.finding(collection, [sensitive], FULL.until(looks(number)))
+        assert cut.verdict in (whole.verdict, Verdict.UNDECIDED)
+        assert cut.criterion == claim.criterion
+        assert dict(cut.parameters) == dict(whole.parameters)
+
+
+def test_integer_programs_end_with_the_deadline() -> None:
+    """Six tables of pairs: 20,736 cells, and thousands of programs of seconds each."""
+    rng = np.random.default_rng(0)
+    values, names = 6, "abcs"
+    columns = {name: rng.integers(values, size=300) for name in names}
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(values))) for name in names})
+    tables = [
+        ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), {a: columns[a] for a in pair}, np.ones(300, int))
+        for pair in combinations(names, 2)
+    ]
+    collection = Collection.of(DataCube(tables), [table.mask for table in tables])
+    finding = KCombinatorial(2).finding(collection, ["s"], FULL.until(looks(8)))
+    assert finding.verdict in (Verdict.UNDECIDED, Verdict.FAILS)
+    assert finding.examined <= 8
+    over = KCombinatorial(1).finding(collection, ["s"], FULL.until(looks(0)))
+    assert over.verdict is Verdict.UNDECIDED
+    assert over.note == "the time was over before every cell was decided"
+    assert over.worst_class.count_between == (0, 300)
 
 
 CASES: dict[str, Callable[[SensitiveTree, Budget], Verdict]] = {

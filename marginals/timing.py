@@ -1,0 +1,53 @@
+"""The clock: when work that was given so many seconds must end, and what stops work that does not end by itself."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from math import inf, isnan
+from types import FrameType
+from typing import TypeAlias, TypeVar
+
+from marginals.errors import InputError
+from models.deadline import NEVER, Deadline
+from models.errors import TimeOverError
+
+Result = TypeVar("Result")
+
+Seconds: TypeAlias = float | Deadline | None
+"""Seconds from now, or a deadline that somebody has set; None: as long as it takes."""
+
+
+def within(seconds: Seconds) -> Deadline:
+    """The deadline after so many seconds. Raises InputError for what is no number of seconds above 0."""
+    if isinstance(seconds, Deadline):
+        return seconds
+    if seconds is None or seconds == inf:
+        return NEVER
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or isnan(seconds) or seconds <= 0:
+        raise InputError(f"seconds must be a number above 0, got {seconds!r}")
+    return Deadline(time.monotonic() + seconds, time.monotonic)
+
+
+def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:
+    """What work in the main thread gives back, unless it is stopped by TimeOverError, as by Ctrl-C, after so many seconds.
+
+    answer: the sentence of the error. It comes again after a tenth of the time, should the work have caught it. Nothing is
+    stopped without seconds, in another thread, and on Windows, which has no such timer.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        return work()
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as the system calls it
+        raise TimeOverError(answer)
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, max(seconds / 10, 0.1))
+        return work()
+    finally:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:  # should the time be over between these lines, once more
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)

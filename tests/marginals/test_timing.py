@@ -1,0 +1,79 @@
+"""Seconds become a deadline, and work that does not end by itself is stopped."""
+
+import signal
+import threading
+from math import inf, nan
+
+import pytest
+
+from marginals import InputError
+from marginals.timing import stopped_after, within
+from models.deadline import NEVER, Deadline
+from models.errors import TimeOverError
+
+
+def test_a_deadline_is_so_many_seconds_away() -> None:
+    deadline = within(1000.0)
+    assert 990 < deadline.left <= 1000
+    assert not deadline.is_over
+    deadline.check()
+    assert within(deadline) is deadline
+    assert within(None) is within(inf) is NEVER
+    assert NEVER.left == inf
+
+
+@pytest.mark.parametrize("seconds", [0, -1, nan, True, "1"])
+def test_other_seconds_are_refused(seconds: object) -> None:
+    with pytest.raises(InputError, match="seconds must be a number above 0"):
+        within(seconds)  # type: ignore[arg-type]
+
+
+def test_a_deadline_is_shared() -> None:
+    now = [0.0]
+    whole = Deadline(12.0, lambda: now[0])
+    assert whole.share(3).left == 4
+    now[0] = 1.0
+    assert whole.share(2).at == 1 + 5.5
+    assert whole.earlier(2).at == 3
+    assert whole.earlier(20).at == 12
+    now[0] = 12.0
+    assert whole.left == 0
+    assert whole.share(2).is_over
+    with pytest.raises(TimeOverError):
+        whole.check()
+
+
+def test_work_is_stopped_again_where_it_goes_on() -> None:
+    """Whoever catches the first error does not keep the command from ending."""
+    before = signal.getsignal(signal.SIGALRM)
+    caught = 0
+
+    def stubborn() -> None:
+        nonlocal caught
+        while True:
+            try:
+                while True:
+                    sum(range(100))
+            except TimeOverError:
+                caught += 1
+                if caught == 2:
+                    raise
+
+    with pytest.raises(TimeOverError, match="over"):
+        stopped_after(0.05, "over", stubborn)
+    assert caught == 2
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_nothing_is_stopped_in_another_thread_or_without_seconds() -> None:
+    ended = []
+
+    def work() -> None:
+        ended.append(signal.getitimer(signal.ITIMER_REAL))
+
+    thread = threading.Thread(target=stopped_after, args=(0.001, "over", work))
+    thread.start()
+    thread.join()
+    stopped_after(None, "over", work)
+    assert ended == [(0.0, 0.0)] * 2
