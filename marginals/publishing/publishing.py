@@ -172,7 +172,7 @@ def publish(
         )
     cube = table.cube
     deadline = within(seconds)
-    searching = within(policy.time_limit)
+    searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)
     try:
         base = _base(table, policy, requirements, _until(deadline, progress))
     except TimeOverError:
