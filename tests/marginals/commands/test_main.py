@@ -138,6 +138,7 @@ def test_suppression_finds_finer_tables(demo: Path) -> None:
     assert lax["height"] < strict["height"]
 
 
+@pytest.mark.slow
 def test_the_release_contains_the_best_single_table(demo: Path) -> None:
     best = json.loads(run("anonymize", demo / "release.toml", "--json").stdout)["minimal"][0]["levels"]
     config = marginals.read_config(demo / "release.toml")

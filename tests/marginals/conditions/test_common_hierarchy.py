@@ -48,6 +48,7 @@ def groups(part: Hierarchy, whole: Hierarchy, levels: tuple[int, ...]) -> None:
             assert over == part.labels[above][part.lift(level, above)[code]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [numbers, codes])
 @given(data=st.data())
 def test_levels_of_two_releases_whose_labels_say_what_they_stand_for_are_brought_together(
