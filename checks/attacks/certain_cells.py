@@ -114,6 +114,22 @@ def certain_cells(
     return CertainCells(determined, exists, small, undecided, unread, worst)
 
 
+def certainly_small(knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int) -> CertainCell | None:
+    """A cell of up to three of some attributes at their finest that has at least one row for certain, and fewer than k.
+
+    Found by bounds alone, so there may be others. rows: the most that it can have.
+    """
+    finest = {attribute: own[:1] for attribute, own in views.items()}
+    for place, attribute in enumerate(finest):
+        for margin in _margins(attribute, dict(list(finest.items())[: place + 1])):
+            if knowledge.domain.size(margin) > MOST_CELLS:
+                continue
+            lower, upper, _ = knowledge.about(margin).bounds(margin)
+            if np.any(small := (lower > 0) & (upper < k)):
+                return _smaller(knowledge, margin, np.where(small, upper, 0), None)
+    return None
+
+
 def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[dict[str, int]]:
     """All margins of the sensitive attribute and up to two others, few attributes first."""
     others = [attribute for attribute in views if attribute != sensitive]

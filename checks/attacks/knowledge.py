@@ -6,6 +6,7 @@ marginals, which show what the bounds leave open to be possible, and exact bound
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil, floor
 from typing import Protocol
 
@@ -13,10 +14,11 @@ import numpy as np
 
 from checks.attacks.glued_tables import GluedTable, glued_table
 from models.arrays import CountArray, FloatArray, IndexArray
-from models.errors import TooManyCellsError
+from models.errors import ContradictionError, TooManyCellsError
 from models.inference.frechet_bounds import FrechetBounds
 from models.programs.cell_bounds import CountBounds, extreme_count
 from models.programs.possible_cells import PossibleCells, possible_cells
+from models.programs.propagated_bounds import propagated_bounds
 from models.tables.domain import Domain
 
 TABLES = 64
@@ -147,12 +149,22 @@ class ProgramKnowledge:
         return self.source.domain
 
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
-        """Frechet's, of parts of the collection that have a junction tree; 0 where no possible cell lies."""
+        """Frechet's, of parts of the collection that have a junction tree, and those propagated from cell to cell."""
         found = self.source.of_margin(margin)
         lower, upper = found.lower.ravel(), found.upper.ravel()
         if self.cells is not None:
-            upper = np.where(np.bincount(self._keys(self.cells, margin), minlength=len(upper)) > 0, upper, 0)
+            keys = self._keys(self.cells, margin)
+            least, most = (np.zeros_like(lower) for _ in range(2))
+            np.add.at(least, keys, self._propagated[0])
+            np.add.at(most, keys, self._propagated[1])
+            lower, upper = np.maximum(lower, least), np.minimum(upper, most)
+            if np.any(lower > upper):
+                raise ContradictionError("no table has these marginals")
         return lower, upper, found.sharp
+
+    @cached_property
+    def _propagated(self) -> tuple[CountArray, CountArray]:
+        return (np.zeros(0, np.int64),) * 2 if self.cells is None else propagated_bounds(self.cells)
 
     def tables(self) -> Iterator[Rows]:
         """Those that programs have found so far, at least one if there is time for it."""

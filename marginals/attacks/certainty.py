@@ -3,15 +3,13 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import product
 from typing import Any
 
 from checks.attacks.certain_cells import CertainCells, Levels, certain_cells
 from checks.attacks.knowledge import Knowledge, knowledge
 from marginals.bundle.content import BundleContent
-from marginals.bundle.together.refinement import CommonRefinement
+from marginals.bundle.together.refinement import CommonRefinement, published_views
 from models.deadline import Deadline
-from models.graphs.collection import Collection
 from models.inference.frechet_bounds import FrechetBounds
 from models.inference.marginal_model import MarginalModel
 
@@ -23,7 +21,8 @@ def certainties(published: BundleContent, model: MarginalModel, seconds: float) 
     """What is certain about each sensitive attribute that is published. seconds: for all of them."""
     collection = published.collection
     views = {
-        attribute: _views(collection, attribute) for attribute in filter(collection.shows, published.domain.attributes)
+        attribute: published_views(collection, attribute)
+        for attribute in filter(collection.shows, published.domain.attributes)
     }
     known = knowledge(model.frechet_bounds)
     return _certainties(known, published.sensitive, views, _largest_k(published), seconds)
@@ -33,15 +32,9 @@ def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, 
     """What is certain about each sensitive attribute with several bundles that generalize an attribute differently."""
     published, collection = refined.content, refined.content.collection
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-    shown = list(filter(collection.shows, published.domain.attributes))
-    views: dict[str, list[Levels]] = {}
-    for attribute in dict.fromkeys(attribute_of.get(name, name) for name in shown):
-        parts = [[*_views(collection, name), {}] for name in refined.parts.get(attribute, ())]
-        together = ({name: level for levels in each for name, level in levels.items()} for each in product(*parts))
-        views[attribute] = list(filter(None, together)) if parts else _views(collection, attribute)
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
     known = knowledge(FrechetBounds.of(collection))
-    certain = _certainties(known, sensitive, views, _largest_k(published), seconds)
+    certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
     return {attribute: _in_atoms(refined, own) for attribute, own in certain.items()}
 
 
@@ -52,11 +45,6 @@ def _in_atoms(refined: CommonRefinement, certain: CertainCells) -> CertainCells:
     return replace(
         certain, worst=replace(certain.worst, values=refined.by_atom(certain.worst.values, certain.worst.levels))
     )
-
-
-def _views(collection: Collection, attribute: str) -> list[Levels]:
-    levels = {margin[attribute] for margin in collection.margins if attribute in margin}
-    return [{attribute: level} for level in sorted(levels)]
 
 
 def _largest_k(published: BundleContent) -> int:

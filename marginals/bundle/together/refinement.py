@@ -5,17 +5,22 @@ the atoms say which of their values go together, and what does not is impossible
 collection again, which is judged by programs and by fitting, as any without a junction tree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
+from checks.attacks.certain_cells import Levels, certainly_small
+from checks.attacks.knowledge import knowledge
 from checks.claims.claim import Claim
+from checks.claims.k_combinatorial import KCombinatorial
+from checks.finding import Finding, Verdict, WorstClass
 from marginals.bundle.agreement import union
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together.atoms import Atoms, atoms_of
 from marginals.errors import IncompatibleReleasesError
 from models.graphs.collection import Collection
 from models.graphs.support import Support
+from models.inference.frechet_bounds import FrechetBounds
 from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -42,6 +47,36 @@ class CommonRefinement:
         names = ", ".join(map(repr, self.parts))
         return f"judged over the common refinement of {names}, which the releases generalize differently"
 
+    def views(self) -> dict[str, list[Levels]]:
+        """How margins can show each published attribute, finest first: by a level of each of its parts, or of some."""
+        collection = self.content.collection
+        attribute_of = {name: attribute for attribute, names in self.parts.items() for name in names}
+        shown = filter(collection.shows, self.content.domain.attributes)
+        views: dict[str, list[Levels]] = {}
+        for attribute in dict.fromkeys(attribute_of.get(name, name) for name in shown):
+            parts = [[*published_views(collection, name), {}] for name in self.parts.get(attribute, ())]
+            together = ({name: level for levels in each for name, level in levels.items()} for each in product(*parts))
+            views[attribute] = list(filter(None, together)) if parts else published_views(collection, attribute)
+        return views
+
+    def with_violations(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """The findings; what the whole leaves undecided fails where a few attributes prove that it does."""
+        for finding in findings:
+            if finding.criterion == KCombinatorial.criterion and finding.verdict is Verdict.UNDECIDED:
+                small = self._small_cell(finding.parameters["k"])
+                if small is not None:
+                    yield replace(finding, verdict=Verdict.FAILS, worst=small, note="")
+                    continue
+            yield finding
+
+    def _small_cell(self, k: int) -> WorstClass | None:
+        """A nonsensitive cell that certainly has rows, fewer than k: so has some combination of all attributes in it."""
+        public = {
+            a: own for a, own in self.views().items() if not {a, *self.parts.get(a, ())} & {*self.content.sensitive}
+        }
+        cell = certainly_small(knowledge(FrechetBounds.of(self.content.collection)), public, k)
+        return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
+
     def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:
         """A cell's labels, with that of the atom where all ways to generalize an attribute are at their finest."""
         plain = dict(values)
@@ -51,6 +86,12 @@ class CommonRefinement:
                 place = self.atoms[attribute].codes.T.tolist().index(codes)
                 plain = {attribute: self.atoms[attribute].labels[place], **plain}
         return plain
+
+
+def published_views(collection: Collection, attribute: str) -> list[Levels]:
+    """The published levels of an attribute one by one, finest first."""
+    levels = {margin[attribute] for margin in collection.margins if attribute in margin}
+    return [{attribute: level} for level in sorted(levels)]
 
 
 def common_refinement(bundles: Bundles) -> CommonRefinement:

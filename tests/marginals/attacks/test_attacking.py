@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from checks.attacks.certain_cells import certain_cells
+from checks.attacks.knowledge import knowledge
 from checks.attacks.refinement import Refinement, Suspect
 from checks.claims.claim import Claim
 from checks.claims.k_combinatorial import KCombinatorial
@@ -28,6 +30,7 @@ from marginals.commands.main import main
 from marginals.pages import release_page as report
 from marginals.pages.release_page import report_html
 from marginals.wording.attacks_in_words import certain_in_words, refusal_in_words, threshold_in_words
+from models.deadline import NEVER
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
@@ -317,3 +320,25 @@ def test_what_was_not_decided_in_time_is_said(tmp_path: Path) -> None:
     assert (certain.determined, certain.unread, certain.is_complete) == (0, 4, False)
     assert "at least 0 counts" in certain_in_words(certain)
     assert "4 tables were not decided in the time given" in certain_in_words(certain)
+
+
+@pytest.mark.slow
+def test_attack_on_the_demo_tells_what_queries_tell_cell_by_cell(demo: Path) -> None:
+    """Over all margins of up to three attributes that have few enough cells to ask for each."""
+    release = marginals.open_release(demo / "release")
+    domain, finest = release.domain, release.model.finest_levels
+    few = [a for a in domain.attributes if a != "diagnosis" and 1 < domain.hierarchy(a).size(finest[a]) <= 5]
+    determined = exists = 0
+    for margin in (("diagnosis", *chosen) for number in range(3) for chosen in combinations(few, number)):
+        for labels in product(*(domain.hierarchy(a).labels[finest[a]] for a in margin)):
+            answer = release.count(dict(zip(margin, labels)), seconds=20.0)
+            assert answer.sharp
+            determined += answer.exact and answer.lower > 0
+            exists += answer.lower > 0
+    views = {a: [{a: finest[a]}] for a in (*few, "diagnosis")}
+    certain = certain_cells(knowledge(release.model.frechet_bounds), "diagnosis", views, 10, NEVER)
+    assert certain.is_complete
+    assert (certain.determined, certain.exists) == (determined, exists)
+    whole = marginals.attack(demo / "release").certain["diagnosis"]
+    assert whole.determined >= determined
+    assert whole.exists >= exists

@@ -190,6 +190,26 @@ def test_one_person_is_left_between_two_intervals(tmp_path: Path) -> None:
     assert plain["attacks"][0]["reconstruction"]["certain"]["small"] == 1
 
 
+def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:
+    """One person is 1 year old, which neither release shows; three more attributes have 40 values of two rows each."""
+    age, rows = np.repeat([0, 1, 3, 5], [40, 1, 20, 19]), np.arange(80) % 40
+    more = {name: Hierarchy.flat(map(str, range(40))) for name in "xyz"}
+    bundles = []
+    for name, ends in (("a", (2, 4)), ("b", (1, 5))):
+        domain = Domain.of({"age": cut(ends), **more})
+        codes = {"age": np.digitize(age, ends), **dict.fromkeys("xyz", rows)}
+        ones = np.ones(80, dtype=np.int64)
+        tables = [ContingencyTable.from_cells(domain, {a: 0}, codes, ones) for a in domain.attributes]
+        roles = dict.fromkeys(domain.attributes, Role.QUASI_IDENTIFIER)
+        bundles.append((name, BundleContent(Collection.of(DataCube(tables), [t.mask for t in tables]), roles)))
+    refined = common_refinement(bundles)
+    findings = refined.content.verify([KCombinatorial(2), KCombinatorial(1)]).checks
+    assert [finding.verdict for finding in findings] == [Verdict.UNDECIDED] * 2
+    named, still_open = refined.with_violations(findings)
+    assert (named.verdict, still_open.verdict) == (Verdict.FAILS, Verdict.UNDECIDED)
+    assert (named.worst_class.cell, named.worst_class.count) == ({"age": "1"}, 1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_fit_over_atoms_is_the_maximum_entropy_over_base_values(seed: int) -> None:
