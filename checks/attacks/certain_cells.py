@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from checks.attacks.knowledge import Knowledge
+from checks.attacks.knowledge import Knowledge, Rows
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import Deadline
 from models.errors import TooManyCellsError
@@ -62,19 +62,6 @@ class CertainCells:
         return not self.undecided and not self.unread
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """The cells of one margin. lower, upper: proven bounds. undecided: cells that may be certain beyond what these say."""
-
-    lower: CountArray
-    upper: CountArray
-    undecided: BoolArray
-
-    @property
-    def determined(self) -> BoolArray:
-        return np.asarray((self.lower == self.upper) & (self.lower > 0))
-
-
 def certain_cells(
     knowledge: Knowledge,
     sensitive: str,
@@ -88,30 +75,35 @@ def certain_cells(
     in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
     decided by then stays undecided.
     """
-    determined = exists = small = undecided = unread = 0
-    worst: CertainCell | None = None
+    found = _Found(k)
     finest = {attribute: own[:1] for attribute, own in views.items()}
+    left: list[tuple[Knowledge, dict[str, int], _Search]] = []
     for margin in _margins(sensitive, finest):
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
-            unread += 1
+            found.unread += 1
             continue
         try:
-            cells = _cells(knowledge.about(margin), margin, deadline)
+            known = knowledge.about(margin)
+            search = _searched(known, margin, deadline)
         except TooManyCellsError:
-            unread += 1
+            found.unread += 1
             continue
-        determined += int(np.count_nonzero(cells.determined))
-        exists += int(np.count_nonzero(cells.lower))
-        small += int(np.count_nonzero(cells.determined & (cells.upper < k)))
-        undecided += int(np.count_nonzero(cells.undecided))
-        worst = _smaller(knowledge, margin, np.where(cells.determined, cells.lower, 0), worst)
+        if len(search.waiting) and sum(len(other.lower) for *_, other in left) < MOST_CELLS:
+            left.append((known, margin, search))
+        else:
+            found.add(known, margin, search)
+    # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
+    for place, (known, margin, search) in enumerate(left):
+        _programmed(known, margin, search, deadline.share(len(left) - place))
+        found.add(known, margin, search)
+    worst = found.worst
     seen = list(_margins(sensitive, finest))
     for margin in _margins(sensitive, views):
         if deadline.is_over:
             break
         if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
             worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
-    return CertainCells(determined, exists, small, undecided, unread, worst)
+    return CertainCells(found.determined, found.exists, found.small, found.undecided, found.unread, worst)
 
 
 def certainly_small(knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int) -> CertainCell | None:
@@ -139,35 +131,61 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
                 yield {name: level for levels in each for name, level in levels.items()}
 
 
-def _cells(knowledge: Knowledge, margin: Levels, deadline: Deadline) -> _Cells:
-    lower, upper, sharp = knowledge.bounds(margin)
-    if sharp:
-        return _Cells(lower, upper, (lower < upper) & (not knowledge.is_whole))
-    search = _Search(lower, upper)
-    for rows in knowledge.tables():
+class _Found:
+    """Numbers of cells, over the margins so far."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+        self.determined = self.exists = self.small = self.undecided = self.unread = 0
+        self.worst: CertainCell | None = None
+
+    def add(self, known: Knowledge, margin: Levels, search: "_Search") -> None:
+        """Count the cells of a margin."""
+        lower, upper = search.lower, search.upper
+        determined = (lower == upper) & (lower > 0)
+        self.determined += int(np.count_nonzero(determined))
+        self.exists += int(np.count_nonzero(lower))
+        self.small += int(np.count_nonzero(determined & (upper < self.k)))
+        undecided = search.is_open() if known.is_whole else lower < upper
+        self.undecided += 0 if search.is_sharp and known.is_whole else int(np.count_nonzero(undecided))
+        self.worst = _smaller(known, margin, np.where(determined, lower, 0), self.worst)
+
+
+def _searched(known: Knowledge, margin: Levels, deadline: Deadline) -> "_Search":
+    """What bounds, tables and flows tell of a margin."""
+    search = _Search(*known.bounds(margin))
+    for rows in known.tables() if len(search.waiting) else ():
+        search.see(rows(margin))
         if not len(search.waiting):
             break
-        search.see(rows(margin))
-    while len(search.waiting) and not deadline.is_over:
-        bounds, tables = knowledge.settled(margin, int(search.waiting[0]), min(deadline.left, _MOST_SECONDS))
-        search.settle(bounds)
-        for rows in tables:
-            search.see(rows(margin))
-    undecided = search.is_open() if knowledge.is_whole else search.lower < search.upper
-    return _Cells(search.lower, search.upper, undecided)
+    for cell in search.waiting.tolist():
+        if deadline.is_over:
+            break
+        if cell in search.waiting:
+            search.learn(cell, *known.settled(margin, cell, 0.0), margin)
+    return search
+
+
+def _programmed(known: Knowledge, margin: Levels, search: "_Search", deadline: Deadline) -> None:
+    """Decide what is waiting by programs, as far as there is time."""
+    for cell in search.waiting.tolist():
+        if deadline.is_over:
+            break
+        if cell in search.waiting:
+            search.learn(cell, *known.settled(margin, cell, min(deadline.left, _MOST_SECONDS)), margin)
 
 
 class _Search:
     """Cells of a margin of which it is looked for what is certain, until none is waiting.
 
-    lower, upper: proven bounds. least, most: of the counts seen to be possible, the bounds turned round where none was.
-    waiting: cells that are open and were not settled yet.
+    lower, upper: proven bounds. is_sharp: whether all of them are. least, most: of the counts seen to be possible, the
+    bounds turned round where none was. waiting: cells that are open.
     """
 
-    def __init__(self, lower: CountArray, upper: CountArray) -> None:
-        self.lower, self.upper = lower.copy(), upper.copy()
+    def __init__(self, lower: CountArray, upper: CountArray, is_sharp: bool) -> None:
+        self.lower, self.upper, self.is_sharp = lower.copy(), upper.copy(), is_sharp
         self.least, self.most = upper.copy(), lower.copy()
-        self.waiting: IndexArray = np.flatnonzero(self.is_open())
+        self.waiting: IndexArray = np.flatnonzero(self.is_open() & (not is_sharp))
 
     def is_open(self) -> BoolArray:
         """Cells that may have a row for certain, or be determined, beyond what is proven."""
@@ -182,13 +200,15 @@ class _Search:
         self.most[cells] = np.maximum(self.most[cells], rows[cells])
         self.waiting = cells[self.is_open()[cells]]
 
-    def settle(self, bounds: CountBounds) -> None:
-        """Learn the bounds of the first cell that is waiting, which is looked at no more."""
-        cell, self.waiting = self.waiting[0], self.waiting[1:]
+    def learn(self, cell: int, bounds: CountBounds, tables: Sequence[Rows], margin: Levels) -> None:
+        """Learn what one cell was settled to, and the tables that were found."""
         self.lower[cell] = max(self.lower[cell], bounds.lower)
         self.upper[cell] = min(self.upper[cell], bounds.upper)
         if bounds.sharp:
             self.least[cell], self.most[cell] = bounds.lower, bounds.upper
+            self.waiting = self.waiting[self.waiting != cell]
+        for rows in tables:
+            self.see(rows(margin))
 
 
 def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: CertainCell | None) -> CertainCell | None:

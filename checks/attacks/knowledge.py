@@ -24,6 +24,9 @@ from models.tables.domain import Domain
 TABLES = 64
 """Glued tables that cells are compared in."""
 
+_AVOIDING = 4
+"""Tables that avoid a cell."""
+
 PROGRAM_CELLS = 20_000
 """Possible cells that a program may have."""
 
@@ -63,7 +66,10 @@ class Knowledge(Protocol):
         ...
 
     def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
-        """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way."""
+        """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way.
+
+        seconds: for programs; 0 for what takes no program.
+        """
         ...
 
 
@@ -106,12 +112,18 @@ class TreeKnowledge:
             yield self._glued[number].rows
 
     def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
-        """By flows where they are enough, else as a query is answered."""
+        """By flows where they are enough, else by tables that avoid the cell, or as a query is answered."""
         shape = [self.domain.hierarchy(a).size(level) for a, level in margin.items()]
         codes = np.unravel_index(cell, shape)
         box = {a: self.domain.hierarchy(a).lift(0, level) == code for (a, level), code in zip(margin.items(), codes)}
         asked = self.source.of_box(box)
-        return asked.chain_bounds() or asked.bounds(seconds), ()
+        if (sharp := asked.chain_bounds()) is not None:
+            return sharp, ()
+        if seconds:
+            return asked.bounds(seconds), ()
+        avoided = {(self.domain.index(a), level): int(code) for (a, level), code in zip(margin.items(), codes)}
+        glued = [glued_table(self.source.trees[0], np.random.default_rng(n), avoided).rows for n in range(_AVOIDING)]
+        return asked.bounds(), glued
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +189,7 @@ class ProgramKnowledge:
     def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
         """By a program for the least count and one for the largest."""
         cells = self.cells
-        if cells is None:
+        if cells is None or not seconds:
             return CountBounds(0, self.source.collection.cube.total, sharp=False), ()
         inside = self._keys(cells, margin) == cell
         least = extreme_count(cells, inside, -1, seconds / 2)
