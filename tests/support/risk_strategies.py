@@ -1,62 +1,58 @@
 """Hypothesis strategies for disclosure risk: records at levels of their own, dictionaries and sensitivities."""
 
 import numpy as np
-from hypothesis import strategies as st
 
 from checks.risk.dictionary import Dictionary
 from checks.risk.record import Records, RecordSpace
 from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, harmonic_shares
+from dice import Dice, Thrown
 from strategies import domains
 
 
-@st.composite
-def spaces(draw: st.DrawFn) -> RecordSpace:
+@Thrown
+def spaces(dice: Dice) -> RecordSpace:
     """Records over 1 .. 4 small attributes."""
-    return RecordSpace(draw(domains(min_attributes=1)))
+    return RecordSpace(domains.of(dice, min_attributes=1))
 
 
-@st.composite
-def records(draw: st.DrawFn, space: RecordSpace, min_size: int = 1, max_size: int = 8) -> Records:
+@Thrown
+def records(dice: Dice, space: RecordSpace, min_size: int = 1, max_size: int = 8) -> Records:
     """Some records, each value at any level, alike ones included."""
-    size = draw(st.integers(min_size, max_size))
-    columns = [draw(st.lists(st.integers(0, root), min_size=size, max_size=size)) for root in space.roots.tolist()]
+    size = dice.between(min_size, max_size)
+    columns = [[dice.between(0, root) for _ in range(size)] for root in space.roots.tolist()]
     return Records(space, np.array(columns, dtype=np.intp).reshape(len(space), size).T)
 
 
-@st.composite
-def generalizations(draw: st.DrawFn, originals: Records) -> Records:
+@Thrown
+def generalizations(dice: Dice, originals: Records) -> Records:
     """The records with each value at the same or a higher level."""
-    cells = originals.nodes.size
-    levels = draw(st.lists(st.integers(0, 3), min_size=cells, max_size=cells))
-    wanted = np.minimum(np.array(levels, dtype=np.intp).reshape(originals.nodes.shape), originals.space.heights)
-    return originals.generalized(wanted)
+    levels = np.array([dice.below(4) for _ in range(originals.nodes.size)], dtype=np.intp)
+    return originals.generalized(np.minimum(levels.reshape(originals.nodes.shape), originals.space.heights))
 
 
-@st.composite
-def dictionaries(draw: st.DrawFn, space: RecordSpace, max_size: int = 12) -> Dictionary:
+@Thrown
+def dictionaries(dice: Dice, space: RecordSpace, max_size: int = 12) -> Dictionary:
     """Entries at any levels, for people with any numbers."""
-    entries = draw(records(space, 1, max_size))
-    people = draw(st.lists(st.integers(0, 50), min_size=len(entries), max_size=len(entries), unique=True))
-    return Dictionary(entries, np.array(people))
+    entries = records.of(dice, space, 1, max_size)
+    return Dictionary(entries, np.array(dice.some(len(entries), range(51))))
 
 
-_AMOUNTS = st.sampled_from([0.0, 0.25, 1.0, 3.0, np.inf])
+_AMOUNTS = (0.0, 0.25, 1.0, 3.0, np.inf)
 
 
-@st.composite
-def sensitivities(draw: st.DrawFn, space: RecordSpace, people: int) -> Sensitivity:
+@Thrown
+def sensitivities(dice: Dice, space: RecordSpace, people: int) -> Sensitivity:
     """Each parametric family, personal or not, with interactions or not, infinite weights included."""
-    if draw(st.booleans()) and draw(st.booleans()):
-        return Constant(draw(st.sampled_from([0.0, 1.0, 2.5])))
+    if dice.below(4) == 3:
+        return Constant(dice.one_of([0.0, 1.0, 2.5]))
     shares = []
     for taxonomy in space.taxonomies:
-        leaves = taxonomy.hierarchy.size(0)
-        base = draw(st.lists(_AMOUNTS, min_size=leaves, max_size=leaves))
+        base = [dice.one_of(_AMOUNTS) for _ in range(taxonomy.hierarchy.size(0))]
         shares.append(harmonic_shares(taxonomy, np.array(base)))
     terms = [(axis,) for axis in range(len(space))]
-    if draw(st.booleans()):
+    if dice.yes():
         terms += [(axis, other) for axis in range(len(space)) for other in range(axis)]
-    count = len(terms) * (people if draw(st.booleans()) else 1)
-    of_terms = np.array(draw(st.lists(_AMOUNTS, min_size=count, max_size=count)))
+    count = len(terms) * (people if dice.yes() else 1)
+    of_terms = np.array([dice.one_of(_AMOUNTS) for _ in range(count)])
     weights = Weights(tuple(shares), tuple(terms), of_terms if count == len(terms) else of_terms.reshape(people, -1))
-    return draw(st.sampled_from([Linear, Multiplicative]))(weights)
+    return dice.one_of([Linear, Multiplicative])(weights)

@@ -6,11 +6,13 @@ Constraints come in every reach that a refusal can have.
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 from math import prod
+from random import Random
 from typing import ClassVar
 
 from hypothesis import strategies as st
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
+from dice import Dice, Thrown
 from models.search import (
     Constraint,
     MarginLimits,
@@ -73,64 +75,52 @@ def small_domains() -> st.SearchStrategy[Domain]:
     return domains(max_values=4, max_levels=3, max_cells=64).filter(is_small)
 
 
-@st.composite
-def limits(draw: st.DrawFn, domain: Domain, then: Constraint | None = None) -> MarginLimits:
+@Thrown
+def limits(dice: Dice, domain: Domain, then: Constraint | None = None) -> MarginLimits:
     """Bounds on each margin, of which some let nothing but the empty collection pass."""
     most = domain.cell_count(sum(domain.attribute_masks))
     return MarginLimits(
         domain,
-        draw(st.none() | st.integers(1, most)),
-        draw(st.none() | st.integers(1, len(domain.attributes))),
-        tuple(mask for mask in map(domain.mask, draw(st.lists(margins(domain), max_size=2))) if mask),
+        dice.between(1, most) if dice.yes() else None,
+        dice.between(1, len(domain.attributes)) if dice.yes() else None,
+        tuple(mask for mask in (domain.mask(margins.of(dice, domain)) for _ in range(dice.below(3))) if mask),
         then or Unconstrained(),
     )
 
 
-@st.composite
-def constraints(draw: st.DrawFn, domain: Domain) -> Constraint:
+@Thrown
+def constraints(dice: Dice, domain: Domain) -> Constraint:
     """None at all; limits; what only a whole collection can break; and limits before that."""
-    kind = draw(st.sampled_from(["none", "finer", "longer", "itself", "all"]))
+    kind = dice.one_of(["none", "finer", "longer", "itself", "all"])
     if kind == "none":
         return Unconstrained()
     if kind == "finer":
-        return draw(limits(domain))
+        return limits.of(dice, domain)
     cells = domain.cell_count(sum(domain.attribute_masks))
-    longer = AtMost(domain, draw(st.integers(1, 4)), draw(st.integers(1, 3 * cells)))
+    longer = AtMost(domain, dice.between(1, 4), dice.between(1, 3 * cells))
     if kind == "longer":
         return longer
     collections = sorted(all_collections(domain) - {frozenset()}, key=sorted)
-    share, random = draw(st.sampled_from([0.2, 0.5, 0.9])), draw(st.randoms(use_true_random=False))
+    share, random = dice.one_of([0.2, 0.5, 0.9]), Random(dice.below(50_000))
     itself = Refused(frozenset(c for c in collections if random.random() < share))
-    return itself if kind == "itself" else draw(limits(domain, draw(st.sampled_from([itself, longer]))))
+    return itself if kind == "itself" else limits.of(dice, domain, dice.one_of([itself, longer]))
 
 
-@st.composite
-def problems_of(draw: st.DrawFn, cube: DataCube, constraint: Constraint) -> Problem:
+@Thrown
+def problems_of(dice: Dice, cube: DataCube, constraint: Constraint) -> Problem:
     """A problem under a constraint that allows the empty collection: what is kept, where it starts, what it costs."""
     allowed = sorted((c for c in all_collections(cube.domain) if constraint(c, 0) is None), key=sorted)
-    few = [c for c in allowed if len(c) <= 2]
-    kept = draw(st.just(frozenset[Mask]()) | st.sampled_from(few))
-    finer = [c for c in allowed if is_finer(c, kept)]
-    start = draw(st.none() | st.sampled_from(finer))
-    price = draw(
-        st.sampled_from(
-            [
-                PenalizedDivergence(),
-                PenalizedDivergence(),
-                bic(cube.total),
-                aic(cube.total),
-                PenalizedDivergence(0.001),
-                PenalizedDivergence(0.05),
-            ]
-        )
-    )
+    kept = dice.one_of([c for c in allowed if len(c) <= 2]) if dice.yes() else frozenset[Mask]()
+    start = dice.one_of([c for c in allowed if is_finer(c, kept)]) if dice.yes() else None
+    none = PenalizedDivergence()
+    prices = [none, none, bic(cube.total), aic(cube.total), PenalizedDivergence(0.001), PenalizedDivergence(0.05)]
     return Problem(
         cube,
         constraint,
-        price,
+        dice.one_of(prices),
         kept=tuple(sorted(kept)),
         start=None if start is None else tuple(sorted(start)),
-        seed=draw(st.integers(0, 3)),
+        seed=dice.below(4),
     )
 
 
@@ -138,20 +128,21 @@ def problems_of(draw: st.DrawFn, cube: DataCube, constraint: Constraint) -> Prob
 def problems(draw: st.DrawFn) -> Problem:
     """Any small problem without privacy."""
     domain = draw(small_domains())
-    cube = DataCube([draw(contingency_tables(domain))])
-    return draw(problems_of(cube, draw(constraints(domain))))
+    dice = Dice(draw)
+    cube = DataCube([contingency_tables.of(dice, domain)])
+    return problems_of.of(dice, cube, constraints.of(dice, domain))
 
 
 @st.composite
 def private_problems(draw: st.DrawFn) -> Problem:
     """Any small problem under the constraint of a release, one or two attributes being sensitive."""
     domain, sensitive = draw(sensitive_domains(36, 4).filter(lambda drawn: is_small(drawn[0])))
-    cube = DataCube([draw(dense_tables(domain))])
+    dice = Dice(draw)
+    cube = DataCube([dense_tables.of(dice, domain)])
     others = [a for a in domain.attributes if a != sensitive]
-    names = draw(st.sampled_from([(sensitive,), (sensitive,), (sensitive, others[0])]))
-    k = st.none() | st.integers(1, 4)
-    diversity = draw(st.none() | diversities(3) | functionals(3))
-    private = PrivacyConstraint(
-        cube, Requirements(names, draw(k), draw(k), diversity), draw(st.none() | st.integers(0, 3))
-    )
-    return draw(problems_of(cube, draw(st.just(private) | limits(domain, private))))
+    names = dice.one_of([(sensitive,), (sensitive,), (sensitive, others[0])])
+    k_link, k_combinatorial = (dice.between(1, 4) if dice.yes() else None for _ in range(2))
+    kind = dice.one_of([None, diversities, functionals])
+    requirements = Requirements(names, k_link, k_combinatorial, kind.of(dice, 3) if kind else None)
+    private = PrivacyConstraint(cube, requirements, dice.between(0, 3) if dice.yes() else None)
+    return problems_of.of(dice, cube, limits.of(dice, domain, private) if dice.yes() else private)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from math import prod
 
 import numpy as np
-from hypothesis import strategies as st
 
+from dice import Dice, Thrown
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -20,9 +20,9 @@ MAX_CELLS = 400
 """Bound on the number of base cells of a random domain."""
 
 
-@st.composite
-def hierarchies(draw: st.DrawFn, max_values: int = 5, max_levels: int = 3) -> Hierarchy:
-    """A random tree over 1 .. max_values base values, of height 1 .. max_levels.
+@Thrown
+def hierarchies(dice: Dice, max_values: int = 5, max_levels: int = 3, min_values: int = 1) -> Hierarchy:
+    """A random tree over min_values .. max_values base values, of height 1 .. max_levels.
 
     A level may merge nothing, and then repeats the labels below it; a level that merges everything is `*` already.
     The labels of a merged value name its base values. Rows, for instance:
@@ -31,25 +31,24 @@ def hierarchies(draw: st.DrawFn, max_values: int = 5, max_levels: int = 3) -> Hi
         v1;v1;v1;*                           v1;*;*
         v2;v2;v0+v2;*
     """
-    size = draw(st.integers(1, max_values))
+    size = dice.between(min_values, max_values)
     paths = [[f"v{value}"] for value in range(size)]
     blocks = [{value} for value in range(size)]
-    for _ in range(draw(st.integers(1, max_levels)) - 1):
-        if draw(st.booleans()):
-            target = draw(st.lists(st.integers(0, len(blocks) - 1), min_size=len(blocks), max_size=len(blocks)))
+    for _ in range(dice.between(1, max_levels) - 1):
+        if dice.yes():
             merged: dict[int, set[int]] = {}
-            for block, parent in zip(blocks, target):
-                merged.setdefault(parent, set()).update(block)
+            for block in blocks:
+                merged.setdefault(dice.below(len(blocks)), set()).update(block)
             blocks = list(merged.values())
         for block in blocks:
             for value in block:
                 paths[value].append("+".join(f"v{v}" for v in sorted(block)) if len(blocks) > 1 else "*")
-    return Hierarchy.from_rows(draw(st.permutations([(*path, "*") for path in paths])))
+    return Hierarchy.from_rows(dice.shuffled([(*path, "*") for path in paths]))
 
 
-@st.composite
+@Thrown
 def domains(
-    draw: st.DrawFn,
+    dice: Dice,
     min_attributes: int = 2,
     max_attributes: int = 4,
     max_values: int = 5,
@@ -63,56 +62,47 @@ def domains(
         Domain(c: 3 values, 2 levels, a: 5 values, 3 levels)
         Domain(b: 2 values, 1 levels, d: 1 values, 3 levels, a: 4 values, 2 levels)
     """
-    names = draw(st.permutations("abcd"))[: draw(st.integers(min_attributes, max_attributes))]
+    names = dice.shuffled("abcd")[: dice.between(min_attributes, max_attributes)]
     room, chosen = max_cells, {}
     for name in names:
-        chosen[name] = draw(hierarchies(min(max_values, room), max_levels))
+        chosen[name] = hierarchies.of(dice, min(max_values, room), max_levels)
         room //= chosen[name].size(0)
     return Domain.of(chosen)
 
 
-def contingency_tables(domain: Domain, max_cells: int = 20) -> st.SearchStrategy[ContingencyTable]:
+@Thrown
+def contingency_tables(dice: Dice, domain: Domain, max_cells: int = 20) -> ContingencyTable:
     """A table of 1 .. 60 rows over the base values; most cells of a larger domain stay empty.
 
     ContingencyTable(a:0, c:0; 7 cells, 15 rows)
     """
     shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
-    cells = st.tuples(st.integers(0, prod(shape) - 1), st.integers(1, 3))
-
-    def table(drawn: list[tuple[int, int]]) -> ContingencyTable:
-        places, counts = (np.array(column) for column in zip(*drawn))
-        codes = dict(zip(domain.attributes, np.unravel_index(places, shape)))
-        return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)
-
-    return st.integers(1, max_cells).flatmap(lambda n: st.lists(cells, min_size=n, max_size=n)).map(table)
+    cells = [(dice.below(prod(shape)), dice.between(1, 3)) for _ in range(dice.between(1, max_cells))]
+    places, counts = (np.array(column) for column in zip(*cells))
+    codes = dict(zip(domain.attributes, np.unravel_index(places, shape)))
+    return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)
 
 
-@st.composite
-def margins(draw: st.DrawFn, domain: Domain) -> Margin:
+@Thrown
+def margins(dice: Dice, domain: Domain) -> Margin:
     """Any margin of a domain: each attribute left out or at any level, suppressed included.
 
     Margin({})      Margin({'a': 1, 'c': 0})      Margin({'c': 2})
     """
-    left_out = st.none()
-    levels = {attribute: draw(left_out | st.integers(0, hierarchy.height)) for attribute, hierarchy in domain.items()}
-    return Margin({attribute: level for attribute, level in levels.items() if level is not None})
+    return Margin({a: dice.between(0, hierarchy.height) for a, hierarchy in domain.items() if dice.yes()})
 
 
-@st.composite
-def coarser_margins(draw: st.DrawFn, domain: Domain, margin: Mapping[str, int]) -> Margin:
+@Thrown
+def coarser_margins(dice: Dice, domain: Domain, margin: Mapping[str, int]) -> Margin:
     """A margin that a table of the given one can be rolled up to: attributes left out, levels raised.
 
     of Margin({'a': 0, 'c': 1}):      Margin({'a': 2})      Margin({'a': 0, 'c': 1})      Margin({})
     """
-    kept = {
-        attribute: draw(st.none() | st.integers(level, domain.hierarchy(attribute).height))
-        for attribute, level in margin.items()
-    }
-    return Margin({attribute: level for attribute, level in kept.items() if level is not None})
+    return Margin({a: dice.between(level, domain.hierarchy(a).height) for a, level in margin.items() if dice.yes()})
 
 
-@st.composite
-def decomposable_masks(draw: st.DrawFn, domain: Domain, max_cliques: int = 7) -> tuple[Mask, ...]:
+@Thrown
+def decomposable_masks(dice: Dice, domain: Domain, max_cliques: int = 7) -> tuple[Mask, ...]:
     """The maximal margins of a valid decomposable collection, in any order; every such collection can come up.
 
     Built as a perfect sequence, which is what decomposable means (Lauritzen, Graphical Models, Prop. 2.17): each new
@@ -125,17 +115,17 @@ def decomposable_masks(draw: st.DrawFn, domain: Domain, max_cliques: int = 7) ->
     heights = [hierarchy.height for hierarchy in domain.hierarchies]
     seen = [0] * len(heights)
     cliques: list[tuple[int, ...]] = []
-    for _ in range(draw(st.sampled_from([*range(4, max_cliques + 1), 3, 2, 1, 0]))):
-        earlier = draw(st.sampled_from(cliques)) if cliques else tuple(seen)
+    for _ in range(dice.one_of([*range(4, max_cliques + 1), 3, 2, 1, 0])):
+        earlier = dice.one_of(cliques) if cliques else tuple(seen)
         clique = list(earlier)
         # a step or two at a time, else two or three margins hold everything and no separators are left to test
-        for _ in range(draw(st.sampled_from([1, 1, 1, *range(sum(earlier) + 1)])) if any(earlier) else 0):
-            i = draw(st.sampled_from([i for i, held in enumerate(earlier) if held]))
+        for _ in range(dice.one_of([1, 1, 1, *range(sum(earlier) + 1)]) if any(earlier) else 0):
+            i = dice.one_of([i for i, held in enumerate(earlier) if held])
             clique[i] = max(clique[i] - 1, 0)
         free = [i for i, height in enumerate(heights) if clique[i] == seen[i] < height]
         room = sum(heights[i] - seen[i] for i in free)
-        for _ in range(draw(st.sampled_from([*range(1, 3 if cliques else room), *range(room + 1)])) if free else 0):
-            i = draw(st.sampled_from(free))
+        for _ in range(dice.one_of([*range(1, 3 if cliques else room), *range(room + 1)]) if free else 0):
+            i = dice.one_of(free)
             clique[i] = min(clique[i] + 1, heights[i])
         cliques.append(tuple(clique))
         seen = list(map(max, seen, clique))
@@ -147,26 +137,26 @@ def decomposable_masks(draw: st.DrawFn, domain: Domain, max_cliques: int = 7) ->
     masks = [
         domain.mask({a: height - r for a, height, r in zip(domain.attributes, heights, clique)}) for clique in maximal
     ]
-    return tuple(draw(st.permutations(masks)))
+    return tuple(dice.shuffled(masks))
 
 
-@st.composite
-def data_cubes(draw: st.DrawFn, max_cells: int = MAX_CELLS) -> DataCube:
+@Thrown
+def data_cubes(dice: Dice, max_cells: int = MAX_CELLS) -> DataCube:
     """A cube over the base table of a random domain.
 
     DataCube(15 rows, 1 tables, 1 entropies cached)
     """
-    return DataCube([draw(contingency_tables(draw(domains(max_cells=max_cells))))])
+    return DataCube([contingency_tables.of(dice, domains.of(dice, max_cells=max_cells))])
 
 
-@st.composite
-def decomposable_collections(draw: st.DrawFn, max_cells: int = MAX_CELLS) -> Collection:
+@Thrown
+def decomposable_collections(dice: Dice, max_cells: int = MAX_CELLS) -> Collection:
     """A valid decomposable collection over the cube of a random base table.
 
     Collection(a:1, c:0; b:0, c:0)
     """
-    cube = draw(data_cubes(max_cells))
-    return Collection.of(cube, draw(decomposable_masks(cube.domain)))
+    cube = data_cubes.of(dice, max_cells)
+    return Collection.of(cube, decomposable_masks.of(dice, cube.domain))
 
 
 SHAPES = {
