@@ -176,7 +176,8 @@ class _Reader:
     """The reading of one condition."""
 
     def __init__(self, condition: str, scanned: Scanned) -> None:
-        self._condition, self._text = condition, scanned.text.strip()
+        self._condition = condition
+        self._lines = [line.encode() for line in re.split("\r\n|\r|\n", scanned.text.strip())]
         self._columns, self._choices = scanned.columns, scanned.choices
 
     def formula(self, node: ast.expr, depth: int = 0) -> Formula:
@@ -228,7 +229,7 @@ class _Reader:
     def _operand(self, node: ast.expr) -> Operand:
         match node:
             case ast.Name(id=name) if name not in self._choices:
-                return Column(self._columns.get(name) or ast.get_source_segment(self._text, node) or name)
+                return Column(self._columns.get(name) or self._written(node))
             case ast.Constant(value=str() as value):
                 return value
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
@@ -240,6 +241,10 @@ class _Reader:
             case ast.Constant(value=bool() as value):
                 raise self._refusal(f"compares with {value}; write it as the text '{value}', or as the table spells it")
         raise self._refusal("may compare columns, numbers and texts in quotes with each other, nothing else")
+
+    def _written(self, name: ast.expr) -> str:
+        """A name as it is written; Python takes some characters for others. Its place is counted in bytes of UTF-8."""
+        return self._lines[name.lineno - 1][name.col_offset : name.end_col_offset].decode()
 
     def _number(self, value: int | float) -> int | float:
         if not abs(value) < EXACT:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -238,6 +239,12 @@ class CodedColumn:
     codes: "np.ndarray[tuple[int], np.dtype[np.intp]]"
     texts: tuple[str, ...]
 
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The numbers that its values are, NaN for those that are none: shape (rows,)."""
+        of_texts: FloatArray = np.array([*map(number_of, self.texts), np.nan])
+        return of_texts[self.codes]
+
 
 def holds(formula: Formula, columns: Mapping[str, CodedColumn], kinds: Mapping[str, Kind]) -> BoolArray:
     """For each row of some columns whether a formula holds, which `check_formula` has let pass: shape (rows,)."""
@@ -271,8 +278,9 @@ class _Ranking:
         if not isinstance(operand, Column):
             return np.asarray(self._places[str(operand)] if self._places is not None else operand, dtype=float)
         column = self._columns[operand.name]
-        of_texts = [number_of(t) if self._places is None else self._places[t] for t in column.texts]
-        ranks: FloatArray = np.array([*of_texts, np.nan])[column.codes]
+        if self._places is None:
+            return column.numbers
+        ranks: FloatArray = np.array([*(self._places[text] for text in column.texts), np.nan])[column.codes]
         return ranks
 
 
