@@ -3,12 +3,12 @@
 import shutil
 import subprocess
 import sys
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import blake2b, scrypt, sha256
 from pathlib import Path
 
-STUB = """#!{python}
+STUB = """#!{python} -IS
 import getopt, hashlib, os, sys, time
 from base64 import b64decode, b64encode
 from pathlib import Path
@@ -91,6 +91,26 @@ def make_keys(folder: Path, name: str, password: str = "") -> Keys | None:
     if program is None:
         return None
     keys = Keys(folder / f"{name}.pub", folder / f"{name}.key")
-    command = [program, "-G", "-f", "-p", str(keys.public), "-s", str(keys.secret), *([] if password else ["-W"])]
-    run = subprocess.run(command, input=f"{password}\n" * 2, capture_output=True, text=True, check=False, timeout=60)
-    return None if run.returncode else keys
+    command = [program, "-G", "-f", "-W", "-p", str(keys.public), "-s", str(keys.secret)]
+    if subprocess.run(command, capture_output=True, check=False, timeout=60, stdin=subprocess.DEVNULL).returncode:
+        return None
+    if password:
+        _encrypt(keys.secret, password)
+    return keys
+
+
+def _encrypt(secret: Path, password: str) -> None:
+    """Give a key without password one, as the program does but for the cost of a guess: it would take seconds and 1 GB.
+
+    The key says how much the derivation costs: "operations" and memory of libsodium, here the least, which are N = 1024,
+    r = 8 and p = 1 of scrypt (RFC 7914).
+    """
+    first, encoded, *_ = secret.read_text().split("\n")
+    content, salt = b64decode(encoded), sha256(password.encode()).digest()
+    key = content[54:126]
+    key += blake2b(content[:2] + key, digest_size=32).digest()
+    stream = scrypt(password.encode(), salt=salt, n=1024, r=8, p=1, dklen=len(key))
+    cost = (1 << 15).to_bytes(8, "little") + (1 << 24).to_bytes(8, "little")
+    content = content[:2] + b"Sc" + content[4:6] + salt + cost + bytes(byte ^ pad for byte, pad in zip(key, stream))
+    secret.chmod(0o600)
+    secret.write_text(f"{first}\n{b64encode(content).decode()}\n")

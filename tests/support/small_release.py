@@ -1,16 +1,12 @@
 """A small table with its config, and the command line run on it as a process of its own."""
 
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import forked
-
-COMMAND = (sys.executable, "-c", "from marginals.commands.main import main; main()")
 
 CONFIG = """
 [data]
@@ -45,11 +41,6 @@ def write_config(folder: Path, seed: int = 5) -> Path:
 def marginals_command(*arguments: object, said: str = "") -> "subprocess.CompletedProcess[str]":
     """The command, run to its end in a process of its own. said: its standard input, which is no terminal."""
     return forked.run(forked.COMMAND, *arguments, said=said)
-
-
-def interruptible() -> None:
-    """Before a command starts: Ctrl-C ends it, which a run that was started in the background else passes on ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from ast import literal_eval
@@ -21,12 +22,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import forked
 import marginals
 from marginals import BundleError, InputError, Release
 from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key, signature_of
 from marginals.commands.main import main
 from minisign_programs import Keys, make_keys, write_keys, write_stub
-from small_release import COMMAND, contents, interruptible, marginals_command
+from small_release import contents, marginals_command
 
 SEED = 20260103
 MISSING = "minisign 0.10 or newer is not installed: apt install minisign"
@@ -324,20 +326,18 @@ def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
     before = contents(place)
     stub.unlink()
     monkeypatch.setenv("STUB", "hang")
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    command = [*COMMAND, "publish", str(config), "--out", str(place / "release"), "--sign", str(ours.secret)]
     for number in (signal.SIGKILL, signal.SIGINT):
-        with subprocess.Popen(command, stdout=-1, stderr=-1, env=environment, preexec_fn=interruptible) as process:
-            latest = time.monotonic() + 60
-            while not stub.exists() and time.monotonic() < latest:
-                time.sleep(0.01)
-            process.send_signal(number)
-            process.communicate()
+        process = forked.Forked(forked.COMMAND, "publish", config, "--out", place / "release", "--sign", ours.secret)
+        latest = time.monotonic() + 60
+        while not stub.exists() and time.monotonic() < latest:
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.wait()
         stub.unlink()
         left = [path for path in place.iterdir() if path.name != "release"]
         assert contents(place / "release") == {key.removeprefix("release/"): value for key, value in before.items()}
         assert len(left) == (number == signal.SIGKILL)
-    assert process.returncode == 130
+    assert process.status == 130
     monkeypatch.delenv("STUB")
     assert run("publish", config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
     assert contents(place) == before
@@ -416,22 +416,22 @@ def on_screen(terminal: int) -> bytes:
 
 def at_terminal(password: str, *arguments: object) -> tuple[int, str, str]:
     """Exit status, standard output and what stood on the terminal of a command to which somebody types a password."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
-    command = [*COMMAND, *map(str, arguments)]
-    with subprocess.Popen(command, stdin=theirs, stderr=theirs, stdout=-1, env=environment, text=True) as process:
+    with tempfile.TemporaryFile("w+") as output:
+        process = forked.Forked(forked.COMMAND, *arguments, streams=(theirs, output, theirs))
         shown, latest = b"", time.monotonic() + 60
-        while b"Password:" not in shown and process.poll() is None and time.monotonic() < latest:
+        while b"Password:" not in shown and time.monotonic() < latest:
             shown += on_screen(ours)
-        time.sleep(0.2)
         os.write(ours, password.encode() + b"\n")
-        said, _ = process.communicate(timeout=60)
+        status = process.wait()
         shown += on_screen(ours)
+        output.seek(0)
+        said = output.read()
     assert termios.tcgetattr(theirs) == before, "what is typed is shown again"
     os.close(ours)
     os.close(theirs)
-    return process.returncode, said, shown.decode()
+    return status, said, shown.decode()
 
 
 @pytest.mark.slow
