@@ -1,22 +1,29 @@
 """The experiment scripts print the papers' tables, or say in one sentence why they cannot."""
 
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from project import ROOT
 
 SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09")
 
 
+SCRIPT = """
+import os, runpy, sys
+folder, script, os.environ["MARGINALS_DATA"] = sys.argv[1:4]
+del sys.argv[1:4]
+sys.path.insert(0, folder)
+runpy.run_path(f"{folder}/{script}.py", run_name="__main__")
+"""
+
+
 def run(script: str, data: Path, *arguments: object) -> str:
-    environment = {**os.environ, "MARGINALS_DATA": str(data), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(ROOT / "experiments" / f"{script}.py"), *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=ROOT).stdout
+    done = forked.run(SCRIPT, ROOT / "experiments", script, data, *arguments, folder=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def read(path: Path) -> list[dict[str, str]]:
