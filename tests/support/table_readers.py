@@ -40,7 +40,13 @@ def spark_session() -> Any:
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: make setup EXTRAS=dev,spark")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java 17, which is not installed: apt install openjdk-17-jre-headless")
-    settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        # tables are small: most of the time would go into making fast code that runs once
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
     return (
         sql.SparkSession.builder.master(os.environ.get("MARGINALS_SPARK", "local[2]"))
         .config(map=settings)
