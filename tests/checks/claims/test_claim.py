@@ -58,7 +58,6 @@ def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[
     assert finding == expected
 
 
-@settings(max_examples=120)
 @given(sensitive_collections(), claims)
 def test_every_finding_is_plain_json(drawn: tuple[Collection, str], claim: Claim) -> None:
     """Python numbers and no infinities, so that a report can be written."""

@@ -54,7 +54,6 @@ def is_allowed(collection: Collection, requirements: Requirements, limit: int | 
     )
 
 
-@settings(max_examples=200)
 @given(cases())
 def test_a_collection_is_allowed_exactly_where_all_claims_hold_and_the_limit_is_kept(case: Case) -> None:
     collection, requirements, limit = case
@@ -64,7 +63,6 @@ def test_a_collection_is_allowed_exactly_where_all_claims_hold_and_the_limit_is_
     assert constraint(collection.masks, 0) == refusal
 
 
-@settings(max_examples=100)
 @given(cases())
 def test_with_one_sensitive_attribute_it_is_allowed_exactly_where_brute_force_says_so(case: Case) -> None:
     """The definitions over all published cells, without any of the claims' checks."""
@@ -98,7 +96,6 @@ def grown(data: st.DataObject, graph: InteractionGraph) -> tuple[InteractionGrap
     return move.apply(graph), graph.domain.coarser_steps(move.vertex) | 1 << move.vertex
 
 
-@settings(max_examples=100)
 @given(cases(), st.data())
 def test_looking_at_the_new_margin_alone_says_the_same_on_the_way(case: Case, data: st.DataObject) -> None:
     """What a search asks, step by step from nothing; one constraint remembers, the other is new each time."""
@@ -114,7 +111,6 @@ def test_looking_at_the_new_margin_alone_says_the_same_on_the_way(case: Case, da
             graph = after
 
 
-@settings(max_examples=100)
 @given(cases(), st.data())
 def test_a_refusal_that_is_inherited_holds_for_every_refinement(case: Case, data: st.DataObject) -> None:
     """Or pruning would lose collections that are allowed."""

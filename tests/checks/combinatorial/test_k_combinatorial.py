@@ -40,7 +40,6 @@ from strategies import coarser_margins
 Drawn = tuple[Collection, str]
 
 
-@settings(max_examples=200)
 @given(sensitive_collections(max_cells=36))
 def test_the_verdict_is_that_of_integer_programming_for_every_k(drawn: Drawn) -> None:
     """KG06 Def. 4.2; the sensitive attribute at several levels in one collection, at times."""
@@ -79,7 +78,6 @@ def test_the_cell_shown_is_one_with_the_smallest_count(drawn: Drawn, fails: bool
     assert bounds[within & (bounds > 0)].max() == most == bounds[bounds > 0].min()
 
 
-@settings(max_examples=120)
 @given(sensitive_collections(max_cells=36))
 def test_the_closed_form_is_the_largest_count_of_every_cell(drawn: Drawn) -> None:
     """Design 4.5 for the cliques with the sensitive attribute: U(t) cell by cell, not the smallest alone."""
@@ -145,7 +143,6 @@ def test_it_implies_k_link_and_is_implied_by_it_with_one_sensitive_margin(drawn:
         assert finding.verdict is link.verdict
 
 
-@settings(max_examples=120)
 @given(sensitive_collections(max_cells=36), st.data(), st.integers(1, 5))
 def test_with_two_sensitive_attributes_it_never_holds_where_integer_programming_fails(
     drawn: Drawn, data: st.DataObject, k: int

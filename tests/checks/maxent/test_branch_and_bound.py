@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import checks.maxent.branch_and_bound
@@ -146,7 +146,6 @@ budgets = st.builds(
 )
 
 
-@settings(max_examples=200)
 @given(sensitive_collections(), budgets, st.data())
 def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
     drawn: tuple[Collection, str], budget: Budget, data: st.DataObject

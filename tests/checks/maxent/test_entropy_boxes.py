@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
@@ -73,7 +73,6 @@ def all_vectors(tree: SensitiveTree, log_tree: LogTree) -> FloatArray:
     return log_tree.vectors(np.concatenate(chosen))
 
 
-@settings(max_examples=300)
 @given(seeds, st.integers(2, 8), st.booleans(), st.floats(0, 0.2))
 def test_no_cut_of_a_box_excludes_a_violation_in_it(seed: int, values: int, vanishing: bool, slack: float) -> None:
     """Any direction at all, with weights of both signs; points of the box of less entropy, some exactly on the bound."""
@@ -118,7 +117,6 @@ def test_the_cut_of_a_box_is_the_largest_sum_of_its_terms(seed: int) -> None:
     assert cut.weights == pytest.approx(w)
 
 
-@settings(max_examples=150)
 @given(sensitive_collections(), st.data())
 def test_a_case_with_a_violation_survives(drawn: tuple[Collection, str], data: st.DataObject) -> None:
     """The bound is what some combination reaches, to which the others are compared; zero-heavy tables."""
@@ -136,7 +134,6 @@ def test_a_case_with_a_violation_survives(drawn: tuple[Collection, str], data: s
         assert any(left[cases.heads == tie].any() for tie in ties), head
 
 
-@settings(max_examples=150)
 @given(sensitive_collections())
 def test_the_roots_hold_every_combination(drawn: tuple[Collection, str]) -> None:
     """A value that vanishes in several marginals is below what vanishes in one."""

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.budget import FULL
@@ -63,7 +63,6 @@ def values_reached(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) 
     return float(diversity.slack(vector)[0])
 
 
-@settings(max_examples=400)
 @given(sensitive_collections(), st.data())
 def test_every_algorithm_agrees_with_brute_force(drawn: tuple[Collection, str], data: st.DataObject) -> None:
     """Up to three criteria on each collection: verdict always, and the worst value to 1e-9 where it is proven."""
@@ -103,7 +102,6 @@ def test_tails_that_are_too_many_to_tell_apart_change_no_verdict(
     assert outcome.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
 
 
-@settings(max_examples=300)
 @given(sensitive_collections(max_cells=36), st.integers(1, 6))
 def test_k_combinatorial_algorithms_agree_with_integer_programming(drawn: tuple[Collection, str], k: int) -> None:
     """The sensitive cliques alone decide once k-link is out of the way, so the oracle is asked about these."""

@@ -56,7 +56,6 @@ def assert_is_brute_force(finding: Finding, collection: Collection, sensitive: s
     assert shown == pytest.approx(worst, rel=1e-9)
 
 
-@settings(max_examples=200)
 @given(sensitive_collections(), st.lists(diversities(), min_size=2, max_size=4))
 def test_verdict_and_worst_value_are_those_of_brute_force(drawn: Drawn, criteria: list[Diversity]) -> None:
     """KG06 Def. 4.3 at every published cell of all other attributes; 2 to 6 sensitive values, half the cells empty."""
@@ -73,7 +72,6 @@ def room(functional: Functional, shares: list[Fraction]) -> float:
     return float(min((functional.tau + (1 - functional.tau) * rise) / held for held, rise in line))
 
 
-@settings(max_examples=120)
 @given(sensitive_collections(), functionals(), st.data())
 def test_functional_diversity_is_about_base_values_at_whatever_level(
     drawn: Drawn, functional: Functional, data: st.DataObject
@@ -99,7 +97,6 @@ def test_functional_diversity_is_about_base_values_at_whatever_level(
         assert room(criterion, worst) == pytest.approx(least, rel=1e-9)
 
 
-@settings(max_examples=120)
 @given(sensitive_collections(), st.data())
 def test_a_cell_exactly_on_the_boundary_is_decided_exactly(drawn: Drawn, data: st.DataObject) -> None:
     """At bounds that some cell of the maxent distribution meets, and as near beside them as no float can tell."""

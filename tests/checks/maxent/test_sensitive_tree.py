@@ -57,7 +57,6 @@ def classes_that_fit(collection: Collection, sensitive: str) -> set[Cell]:
     return set(zip(*(axis.tolist() for axis in np.nonzero(fits))))
 
 
-@settings(max_examples=120)
 @given(sensitive_collections())
 def test_combinations_are_the_cells_that_no_margin_shows_to_be_empty(drawn: Drawn) -> None:
     """Also those without a common sensitive value, which the count includes."""
@@ -72,7 +71,6 @@ def test_combinations_are_the_cells_that_no_margin_shows_to_be_empty(drawn: Draw
     assert tree.combination_count == len(cells)
 
 
-@settings(max_examples=120)
 @given(sensitive_collections())
 def test_factors_multiply_to_the_maxent_distribution_of_the_sensitive_value(drawn: Drawn) -> None:
     """KG06 Prop. 7.3: the margins without the sensitive attribute have no say."""

@@ -78,7 +78,6 @@ def coded(name: str) -> Coded:
     return Coded(codes, tuple(texts))
 
 
-@settings(max_examples=200)
 @given(CONDITIONS)
 def test_a_formula_holds_for_the_rows_of_brute_force(said: Said) -> None:
     formula, columns = parsed(said[0]), {name: coded(name) for name in ROWS[0]}

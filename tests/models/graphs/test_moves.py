@@ -4,7 +4,7 @@ from itertools import combinations
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.graphs.collection import Collection
@@ -91,7 +91,6 @@ def graphs(draw):
     return InteractionGraph.of(domain, draw(decomposable_masks(domain)))
 
 
-@settings(max_examples=300)
 @given(graphs())
 def test_a_move_is_allowed_exactly_where_it_leads_to_a_valid_decomposable_collection(graph):
     """KG06 6.2, both ways: over every pair of vertices, against chordality and cliques as networkx finds them."""

@@ -129,7 +129,6 @@ def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
     assert FrechetBounds.of(collection).of_box(ends).bounds(5.0).sharp
 
 
-@settings(max_examples=100)
 @given(decomposable_collections(), st.data())
 def test_bounds_of_a_margin_hold_for_the_table_and_what_is_expected_of_it(
     collection: Collection, data: st.DataObject

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from brute_force import (
@@ -81,7 +81,6 @@ def _assert_figures_equal_brute_force(collection):
     assert model.bic == pytest.approx(np.log(rows) * parameters - 2 * log_likelihood, abs=1e-6)
 
 
-@settings(max_examples=200)
 @given(decomposable_collections())
 def test_the_closed_form_is_the_maximum_entropy_joint(collection):
     """KG06 Theorem 6.1 against iterative proportional fitting."""

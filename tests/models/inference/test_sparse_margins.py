@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -64,7 +64,6 @@ def base_weights(draw, domain, elements):
     return {a: draw(arrays(np.float64, domain.hierarchy(a).size(0), elements=elements)) for a in sorted(chosen)}
 
 
-@settings(max_examples=200)
 @given(decomposable_collections(), st.data())
 def test_expectations_of_random_weights_equal_enumeration(collection, data):
     weights = data.draw(base_weights(collection.domain, WEIGHTS))
@@ -85,7 +84,6 @@ def test_the_expected_count_of_a_box_is_the_sum_of_its_cells(collection, data):
     assert -1e-9 <= expected <= collection.cube.total + 1e-9
 
 
-@settings(max_examples=200)
 @given(decomposable_collections(), st.data())
 def test_expected_margins_finer_and_coarser_than_published_equal_enumeration(collection, data):
     _assert_margin_equals_enumeration(collection, data.draw(margins(collection.domain)), _expected_counts(collection))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
@@ -41,7 +41,6 @@ def in_order(dense: Array, domain: Domain, margin: Mapping[str, int]) -> Array:
     return laid_out.transpose([held.index(a) for a in margin])
 
 
-@settings(max_examples=150)
 @given(decomposable_collections(), st.data())
 def test_margins_at_any_levels_in_any_order_equal_enumeration(collection: Collection, data: st.DataObject) -> None:
     domain = collection.domain

@@ -68,7 +68,6 @@ def brute_force(collection: Collection, cell: dict[str, Value]) -> tuple[int, in
     return round(found[0]), round(found[1])
 
 
-@settings(max_examples=150)
 @given(decomposable_collections(), st.data())
 def test_bounds_of_any_cell_are_those_of_integer_programming(collection: Collection, data: st.DataObject) -> None:
     """Decomposable collections; cells of any attributes at any levels."""

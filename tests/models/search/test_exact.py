@@ -56,13 +56,11 @@ def assert_is_best_of_a_telling_case(problem):
     event("the constraint binds" if binds else "the constraint does not bind")
 
 
-@settings(max_examples=120)
 @given(problems())
 def test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint(problem):
     assert_is_best_of_a_telling_case(problem)
 
 
-@settings(max_examples=100)
 @given(private_problems())
 def test_it_finds_the_best_of_all_private_collections(problem):
     assert_is_best_of_a_telling_case(problem)

@@ -20,7 +20,6 @@ from search_strategies import private_problems, problems
 any_problem = problems() | private_problems()
 
 
-@settings(max_examples=120)
 @given(any_problem)
 def test_no_allowed_collection_is_below_the_bound(problem):
     best = min(allowed_values(problem).values())

@@ -59,7 +59,6 @@ def assert_every_move_is_right(cube, cliques):
     return kinds
 
 
-@settings(max_examples=120)
 @given(decomposable_collections(max_cells=100))
 def test_every_move_brings_what_it_says(collection):
     """KL divergence and parameters, computed anew from the junction tree after the move."""

@@ -107,7 +107,6 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
     return bool(within.all())
 
 
-@settings(max_examples=200)
 @given(
     drawn=sensitive_collections(),
     how=st.sampled_from(["as drawn", "boundary", "hair"]),
