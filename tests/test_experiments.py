@@ -109,7 +109,7 @@ def test_the_bars_are_drawn(shared_data: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Path) -> None:
     """LSFB09 Figs. 7, 9, 10 and 12 on Adult: what the paper concludes from each."""
-    run("disclosure_risk_lsfb09", shared_data, "--rows", 300, "--csv", tmp_path, "--plots", tmp_path)
+    run("disclosure_risk_lsfb09", shared_data, "--rows", 200, "--csv", tmp_path, "--plots", tmp_path)
 
     def numbers(name: str) -> list[dict[str, float]]:
         return [{key: float(value) for key, value in row.items()} for row in read(tmp_path / f"{name}.csv")]

@@ -73,7 +73,7 @@ while True:
 """Starts processes and tells how they ended. One that has ended is kept until somebody asks how, so that a signal never
 meets another one of its number."""
 
-SECONDS = 180
+SECONDS = 600
 """After which SIGALRM ends what hangs."""
 
 COMMAND = "from marginals.commands.main import main; main()"
