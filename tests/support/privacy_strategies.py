@@ -26,7 +26,7 @@ from strategies import decomposable_masks, hierarchies
 
 
 @cache
-def _fractions(least: int | Fraction, most: int | Fraction, max_denominator: int) -> tuple[Fraction, ...]:
+def fractions_between(least: int | Fraction, most: int | Fraction, max_denominator: int) -> tuple[Fraction, ...]:
     """All of them, the simplest first."""
     return tuple(
         fraction
@@ -39,7 +39,7 @@ def _fractions(least: int | Fraction, most: int | Fraction, max_denominator: int
 @Thrown
 def numbers(dice: Dice, least: int | Fraction, most: int) -> Fraction:
     """Parameters as users write them: whole numbers, decimals, and fractions that no decimal can say."""
-    return dice.one_of(_fractions(least, most, 12 if dice.yes() else 1))
+    return dice.one_of(fractions_between(least, most, 12 if dice.yes() else 1))
 
 
 @Thrown
@@ -62,7 +62,7 @@ def functionals(dice: Dice, most: int = 6) -> Functional:
 
     functional:1/3,4
     """
-    return Functional(dice.one_of(_fractions(Fraction(1, 12), Fraction(11, 12), 12)), dice.between(2, most))
+    return Functional(dice.one_of(fractions_between(Fraction(1, 12), Fraction(11, 12), 12)), dice.between(2, most))
 
 
 @Thrown
@@ -75,13 +75,13 @@ def criteria(dice: Dice, values: int = 6) -> Diversity:
     if kind == "distinct":
         return Distinct(dice.between(1, 6))
     if kind in ("simple", "entropy"):
-        l = Fraction(dice.between(2, 5)) if dice.yes() else dice.one_of(_fractions(Fraction(4, 3), 5, 4))
+        l = Fraction(dice.between(2, 5)) if dice.yes() else dice.one_of(fractions_between(Fraction(4, 3), 5, 4))
         return Simple(l) if kind == "simple" else Entropy(l)
     if kind == "functional":
         return functionals.of(dice, 6)
     dont_care = frozenset(dice.below(values) for _ in range(dice.below(3)))
     positive = Recursive(numbers.of(dice, Fraction(1, 12), 4), dice.between(1, 6), dice.yes(), dont_care)
-    negative = NegativeDisclosure(dice.one_of(_fractions(1, 40, 3)), frozenset({0, dice.below(2)}))
+    negative = NegativeDisclosure(dice.one_of(fractions_between(1, 40, 3)), frozenset({0, dice.below(2)}))
     return {"recursive": positive, "negative": negative, "npd": NpdRecursive(positive, negative)}[kind]
 
 

@@ -4,38 +4,40 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from checks.diversity.functional import Functional
+from dice import Dice, Thrown
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from models.tables.contingency_table import ContingencyTable
 from models.tables.generalized_cells import GeneralizedCells
+from privacy_strategies import fractions_between
 from strategies import contingency_tables, domains
 
 
-@st.composite
-def tables(draw: st.DrawFn, sensitive_count: int = 1) -> Table:
+@Thrown
+def tables(dice: Dice, sensitive_count: int = 1) -> Table:
     """2 .. 4 attributes in any order, of which so many are sensitive, with 1 .. 60 rows.
 
     Table(7 rows, 5 distinct, 0 dropped; c (sensitive), a (quasi-identifier))
     """
-    domain = draw(domains(min_attributes=sensitive_count + 1))
-    counts: ContingencyTable = draw(contingency_tables(domain))
-    secret = draw(st.permutations(domain.attributes))[:sensitive_count]
+    domain = domains.of(dice, min_attributes=sensitive_count + 1)
+    counts = contingency_tables.of(dice, domain)
+    secret = dice.some(sensitive_count, domain.attributes)
     return Table(counts, {a: Role.SENSITIVE if a in secret else Role.QUASI_IDENTIFIER for a in domain.attributes})
 
 
-def requirements(most: int = 5) -> st.SearchStrategy[Functional]:
+@Thrown
+def requirements(dice: Dice, most: int = 5) -> Functional:
     """Any (tau, l) with l of at most `most`.
 
     functional:0.5,3      functional:1/3,2
     """
-    shares = st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=12)
-    return st.builds(Functional, shares, st.integers(2, most))
+    shares = fractions_between(Fraction(1, 10), Fraction(9, 10), 12)
+    return Functional(dice.one_of(shares), dice.between(2, most))
 
 
 def line_holds(frequencies: Sequence[Fraction], requirement: Functional) -> bool:
