@@ -25,6 +25,9 @@ from small_release import contents, marginals_command, write_config
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "15"))
 SEED = 20260101
 
+BESIDE = ["release", "release-steward.html"]
+"""A release, and the steward's page beside it."""
+
 KILLED_AT = """
 import os, signal, sys
 place, moment = sys.argv[1], int(sys.argv[2])
@@ -111,7 +114,7 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
     found["verified"] = marginals.verify(target).ok if target.exists() else 0
     assert marginals_command("publish", configs[0], "--out", target).returncode == 0
     assert contents(target) == whole[0]
-    assert names(place) == ["release"], "the next writing leaves nothing beside"
+    assert names(place) == BESIDE, "the next writing leaves nothing else beside"
     print(f"\n{len(moments) + 3} kills, {numbers[2]} calls about files, seed {SEED}: {dict(found)}")
 
 
@@ -124,6 +127,7 @@ config, place = sys.argv[1], Path(sys.argv[2])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=True)
 target = place / "release"
 files = lambda: {str(p): p.read_bytes() for p in place.rglob("*") if p.is_file()}
+BESIDE = ["release", "release-steward.html"]
 runs = refused = 0
 for old in (False, True):
     if old:
@@ -147,9 +151,9 @@ for old in (False, True):
             assert "cannot be written: No space left on device" in result.stderr, result.stderr
             assert isinstance(result.exception, SystemExit), result.exception
             assert files() == before
-            assert {p.name for p in place.iterdir()} == {"filler"} | ({"release"} if old else set())
+            assert {p.name for p in place.iterdir()} == {"filler"} | (set(BESIDE) if old else set())
         elif not old:
-            subprocess.run(["rm", "-r", str(target)], check=True)
+            subprocess.run(["rm", "-r", *(str(place / name) for name in BESIDE)], check=True)
         filler.unlink()
 assert refused, "the disk was never full"
 print(f"{runs} runs on a full disk, {refused} refused, nothing lost")
@@ -296,7 +300,7 @@ def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], t
             time.sleep(0.004 * moment)
             process.send_signal(signal.SIGINT)
             said = stream.read()
-        assert names(place) == ["release"]
+        assert names(place) == BESIDE
         if process.wait():
             interrupted += 1
             assert process.status == 130
