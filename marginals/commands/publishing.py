@@ -66,8 +66,7 @@ def publish(
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
         release = marginals.publish(table, configured.policy, progress, configured.title, deadline)
-    released = release.write(out, sign=sign)
-    hand_over(released, page, as_json)
+    hand_over(written(release, out, page, sign), page, as_json)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -105,8 +104,16 @@ def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline"
         click.get_current_context().exit(FAILED)
 
 
+def written(release: "Release", out: Path, page: "StewardFile", sign: Path | None = None) -> "Release":
+    """A release that was just made, written with its steward's page: both, or neither where it cannot be."""
+    if release.steward is None:
+        raise ValueError("a release that was just made has a report for its steward")
+    with page.around(release.steward):
+        return release.write(out, sign=sign)
+
+
 def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
-    """Write the steward's page of a release that was written, and print what it publishes and how private it is.
+    """Print what a release that was written publishes and how private it is.
 
     What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
     """
@@ -116,7 +123,6 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
     verification, steward, folder = release.verify(), release.steward, release.path
     if steward is None or folder is None:
         raise ValueError("a release that was just made and written has a folder, and a report for its steward")
-    page.write(steward)
     search = steward.search
     if as_json:
         print_json(

@@ -8,7 +8,7 @@ import marginals
 from marginals.commands.options import JSON, PATH, Target, output, stops_after
 from marginals.commands.printing import print_json
 from marginals.commands.progress import ProgressBars
-from marginals.commands.publishing import hand_over
+from marginals.commands.publishing import hand_over, written
 from marginals.config.guessing.rarity import RARE
 from marginals.errors import InputError
 
@@ -53,8 +53,9 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {error.strerror}") from None
         config = marginals.read_config(folder / "release.toml")
-        release = marginals.publish(config.read_table(), config.policy, progress).write(folder / "release")
         page = StewardFile(beside(folder / "release"), folder / "release")
+        made = marginals.publish(config.read_table(), config.policy, progress)
+        release = written(made, folder / "release", page)
     hand_over(release, page, as_json)
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")

@@ -1,11 +1,14 @@
 """Where the steward's page of a release is written: beside the release, never in one."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from marginals.bundle.target import release_at
 from marginals.errors import InputError
-from marginals.files.atomic_file import PRIVATE, replace_file
+from marginals.files.atomic_file import PRIVATE, fresh_file
 from marginals.files.links import resolved
 from marginals.files.output import keep_apart, refusals, require_place
 from marginals.release.steward import StewardReport
@@ -55,9 +58,18 @@ class StewardFile:
                 is_made = place.parent == release.parent
                 require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
 
-    def write(self, report: StewardReport) -> None:
-        """Write the page, for its owner alone to read, whole or not at all. Raises InputError where it cannot be written."""
-        replace_file(self.path, report.page(report), PRIVATE)
+    @contextmanager
+    def around(self, report: StewardReport) -> Iterator[None]:
+        """The page, on the disk before the release is written meanwhile, and in its place after that: both or neither.
+
+        It is for its owner alone to read. Raises InputError where it cannot be written.
+        """
+        with fresh_file(self.path, PRIVATE) as fresh:
+            with fresh.open("wb") as stream:
+                stream.write(report.page(report))
+                stream.flush()
+                os.fsync(stream.fileno())
+            yield
 
 
 def _is_steward_page(path: Path) -> bool:
