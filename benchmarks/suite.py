@@ -42,6 +42,7 @@ SCRIPTS = (
     Script("publish_adult"),
     Script("release_queries"),
     Script("iterative_fitting"),
+    Script("large_releases"),
     Script("anonymity_peers"),
     Script("hundred_million", quick=("1e7",)),
     Script("lands_end", quick=None),

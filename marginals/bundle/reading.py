@@ -20,6 +20,7 @@ from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError
 from marginals.printable import printable
 from marginals.tables.attribute import COUNT, Role
+from marginals.tables.plain_csv import Labels, NotPlainError, plain_rows
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError
@@ -31,6 +32,7 @@ from models.tables.hierarchy import Hierarchy
 
 _BATCH = 1 << 16
 """Rows of a CSV file that are held as text at a time."""
+_DIGITS = 15
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 """Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
 
@@ -143,17 +145,13 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     header = next(rows)
     if sorted(header[:-1]) != sorted(levels) or header[-1:] != [COUNT]:
         raise BundleError(path, "its header must be the attributes of marginal.levels, then count")
-    batches: list[list[CodeArray]] = []
-    read = 0
-    while batch := list(islice(rows, _BATCH)):
-        *columns, counted = zip(*batch)
-        codes = [
-            _codes(path, read, domain, attribute, levels[attribute], column)
-            for attribute, column in zip(header, columns)
-        ]
-        batches.append([*codes, _counts(path, read, counted)])
-        read += len(batch)
+    labels = [domain.hierarchy(attribute).labels[levels[attribute]] for attribute in header[:-1]]
+    try:
+        batches = list(_plain_batches(snapshot.listed_content(resource), labels))
+    except NotPlainError:
+        batches = list(_batches(path, rows, domain, [(attribute, levels[attribute]) for attribute in header[:-1]]))
     joined = [np.concatenate(parts) for parts in zip(*batches)] or [np.zeros(0, dtype=np.int64) for _ in header]
+    read = len(joined[-1])
     if joined[-1].sum(dtype=np.float64) > MAX_ROWS:
         raise BundleError(path, f"its counts sum to more than the {MAX_ROWS} rows that are counted exactly")
     by_attribute = {attribute: codes for attribute, codes in zip(header, joined[:-1]) if attribute in margin}
@@ -163,6 +161,32 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     if not is_number(described.get("total"), table.total):
         raise BundleError(path, f"its counts sum to {table.total}, which is not its marginal.total")
     return table
+
+
+def _plain_batches(content: bytes, labels: Sequence[Sequence[str]]) -> Iterator[list[CodeArray]]:
+    """Codes and counts of a marginal's rows, where its file is plain and every field is as it should be.
+
+    Raises NotPlainError elsewhere.
+    """
+    known = list(map(Labels, labels))
+    for rows in plain_rows(content, len(labels) + 1):
+        columns = [*(rows.codes(column, own) for column, own in enumerate(known)), rows.counts(len(labels), _DIGITS)]
+        if any(column.min(initial=0) < 0 for column in columns):
+            raise NotPlainError
+        codes = [column.astype(smallest_code_dtype(len(own))) for column, own in zip(columns, labels)]
+        yield [*codes, columns[-1]]
+
+
+def _batches(
+    path: str, rows: Iterator[list[str]], domain: Domain, columns: Sequence[tuple[str, int]]
+) -> Iterator[list[CodeArray]]:
+    """Codes and counts of any rows. columns: each one's attribute and level. Raises BundleError naming a bad row."""
+    read = 0
+    while batch := list(islice(rows, _BATCH)):
+        *stated, counted = zip(*batch)
+        codes = [_codes(path, read, domain, *column, labels) for column, labels in zip(columns, stated)]
+        yield [*codes, _counts(path, read, counted)]
+        read += len(batch)
 
 
 def _codes(path: str, before: int, domain: Domain, attribute: str, level: int, labels: Sequence[str]) -> CodeArray:
