@@ -17,7 +17,7 @@ from models.deadline import Deadline
 @click.command()
 @RELEASE
 @click.argument("conditions", metavar="[NAME=LABEL]...", nargs=-1)
-@ends_within(10.0, "Answer with the bounds proven by then. Reading the files is not cut short.")
+@ends_within(10.0, "Answer with the bounds proven by then; stop with exit status 2 if not even the files are read.")
 @JSON
 def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: bool) -> None:
     """Estimate and bound how many rows have certain values.

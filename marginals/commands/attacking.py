@@ -17,7 +17,7 @@ from models.deadline import Deadline
 @click.option(
     "--truth", metavar="CONFIG", type=FILE, help="Score the attacks' guesses against the table of this config."
 )
-@ends_within(20.0, "What is not measured by then is left out. Reading files is not cut short.")
+@ends_within(20.0, "What is not measured by then is left out; stop with exit status 2 if not even the files are read.")
 @JSON
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
     """Measure what readers of a release can conclude.

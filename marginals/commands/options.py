@@ -31,14 +31,14 @@ _OVER = "the {seconds:g} seconds of --seconds were over before this was done; gi
 def ends_within(default: float | None, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option --seconds of a command that answers with what is proven by then; it gets the time as a `deadline`.
 
-    Should it not end by itself, it is stopped when a tenth more has passed.
+    Should it not end by itself, it is stopped a little later, before a fifth more has passed.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_deadline(*arguments: Any, seconds: float | None, **options: Any) -> Any:
             work = partial(command, *arguments, deadline=within(seconds), **options)
-            return stopped_after(None if seconds is None else 1.1 * seconds, _OVER.format(seconds=seconds or 0), work)
+            return stopped_after(None if seconds is None else 1.15 * seconds, _OVER.format(seconds=seconds or 0), work)
 
         return _seconds(default, help_text)(with_deadline)
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 @SIGN
 @ends_within(
     None,
-    "For all but reading, instead of search.time_limit: half of what the base table leaves is for the search, the rest for "
-    "verifying and writing. [default: search.time_limit, which ends the search alone]",
+    "For everything, instead of search.time_limit: half of what reading and the base table leave is for the search, half "
+    "for verifying and writing. [default: search.time_limit, which ends the search alone]",
 )
 @JSON
 def publish(
@@ -75,7 +75,10 @@ def publish(
 @RELEASE
 @output("--out", "-o", help="File for the page. Without it, the page replaces the release's own report.html.")
 @SIGN
-@ends_within(60.0, "What is not decided by then stands as undecided on the page. Reading the files is not cut short.")
+@ends_within(
+    60.0,
+    "What is not decided by then stands as undecided on the page; stop with exit status 2 if not even the files are read.",
+)
 @JSON
 def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline", as_json: bool) -> None:
     """Write the report of a release again, as one HTML page.

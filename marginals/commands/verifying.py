@@ -29,7 +29,7 @@ FAILED = 1
     metavar="PUBLICKEY",
     help="Check that each release is signed with this public key of minisign: the key itself (RW...), or its file.",
 )
-@ends_within(60.0, "What is not decided by then is undecided. Reading the files is not cut short.")
+@ends_within(60.0, "What is not decided by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
 def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, deadline: Deadline, as_json: bool) -> None:
     """Check the privacy claims of a release from its files.

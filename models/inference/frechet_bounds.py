@@ -175,6 +175,11 @@ class Box:
         return np.asarray(within / hierarchy.leaf_counts(level))
 
     @property
+    def is_empty(self) -> bool:
+        """Whether a set has no values, so that no row is inside."""
+        return any(not inside.any() for inside in self.inside.values())
+
+    @property
     def total(self) -> int:
         """Rows in all."""
         return self.source.collection.cube.total
@@ -185,10 +190,12 @@ class Box:
         seconds: budget of what goes on where these bounds are not proven to be sharp, flows along a chain of cliques, or
         else programs; 0 for none.
         """
-        if any(not inside.any() for inside in self.inside.values()):
+        if self.is_empty:
             return CountBounds(0, 0, sharp=True)
         if not self.inside:
             return CountBounds(self.total, self.total, sharp=True)
+        if self.source.deadline.is_over:
+            return self._marginal_bounds()
         by_tree = [self._tree_bounds(tree) for tree in self.source.asked_trees()]
         lower, upper = max(b.lower for b in by_tree), min(b.upper for b in by_tree)
         if lower > upper:
@@ -197,6 +204,20 @@ class Box:
         if sharp or seconds <= 0:
             return CountBounds(lower, upper, sharp)
         return self.chain_bounds() or self._programmed(CountBounds(lower, upper, sharp), seconds)
+
+    def _marginal_bounds(self) -> CountBounds:
+        """What each marginal says by itself, for which there always is time."""
+        collection = self.source.collection
+        lower, upper = 0, self.total
+        for margin, table in zip(collection.margins, collection.tables):
+            asked = [attribute for attribute in self.inside if attribute in margin]
+            share = np.ones(len(table))
+            for attribute in asked:
+                share *= self.share(attribute, margin[attribute])[table.column(attribute, margin[attribute])]
+            upper = min(upper, int(table.counts[share > 0].sum()))
+            if len(asked) == len(self.inside):
+                lower = max(lower, int(table.counts[share == 1].sum()))
+        return CountBounds(lower, upper, lower == upper)
 
     def _tree_bounds(self, tree: CalibratedTree) -> CountBounds:
         asked = self._asked(tree)
@@ -224,6 +245,8 @@ class Box:
 
     def chain_bounds(self) -> CountBounds | None:
         """Sharp bounds by maximum flows; None unless a junction tree has a chain of cliques between what is asked."""
+        if self.is_empty:
+            return CountBounds(0, 0, sharp=True)
         if not self.source.collection.is_decomposable:
             return None
         tree = self.source.trees[0]

@@ -182,6 +182,7 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
     The residual says how well it converged before so many sweeps, or the deadline. Raises TooManyCellsError when a clique
     has more than `limit` possible cells, TimeOverError when the deadline comes before the first sweep ends.
     """
+    deadline.check()
     fitter = _Fitter(collection, limit, deadline)
     residual = np.inf
     try:

@@ -1,6 +1,7 @@
 """Bounds of margins and boxes hold, are attained where they say so, and agree with those of single cells."""
 
 from collections.abc import Mapping
+from itertools import count
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from brute_force import Array, dense_marginal, joint_array, places
 from models.arrays import BoolArray
+from models.deadline import Deadline
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
@@ -61,6 +63,13 @@ def check_box(collection: Collection, box: Mapping[str, BoolArray], seconds: flo
     assert bounds.lower <= low <= (joint_of(collection) * inside).sum() <= high <= bounds.upper
     if bounds.sharp:
         assert (bounds.lower, bounds.upper) == (low, high)
+    for looks in (0, 1, 3):
+        counted = count()
+        deadline = Deadline(float(looks), lambda counted=counted: float(next(counted)))  # type: ignore[misc]
+        early = FrechetBounds.of(collection, deadline).of_box(box).bounds(seconds)
+        assert early.lower <= low <= high <= early.upper
+        if early.sharp:
+            assert (early.lower, early.upper) == (low, high)
     return bounds
 
 
