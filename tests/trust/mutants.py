@@ -1,16 +1,19 @@
 """Which changes of the modules that decide does nothing notice?
 
     python tests/trust/mutants.py                      # all mutants; hours of one processor
-    python tests/trust/mutants.py checks.maxent.hull checks.diversity.entropy --part 0/2
+    python tests/trust/mutants.py checks.maxent.hull marginals.bundle --part 0/2
     python tests/trust/mutants.py --sample 40          # so many of them, drawn anew each day: `make nightly`
 
 mutmut makes the mutants, in the folder `mutants` beside `checks`, and [tool.mutmut] in pyproject.toml says of which modules.
-Each runs in a fork of this process. First on the collections of test_many_collections.py that reach its function, up to the
-first answer that is not that of brute force; one that survives runs the tests of its module, with few examples of Hypothesis
-each. A JSON line for each mutant says what noticed it, or that it survived; the last lines count.
+Each runs in a fork of this process. Those of `checks` first on the collections of test_many_collections.py that reach their
+function, up to the first answer that is not that of brute force; one that survives runs the tests of its module, as those of
+`marginals` do at once, with few examples of Hypothesis each. A JSON line for each mutant says what noticed it, or that it
+survived, and what it changed; the last lines count.
 """
 
 import argparse
+import ast
+import difflib
 import json
 import os
 import random
@@ -18,9 +21,9 @@ import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -68,6 +71,54 @@ TESTS = {
 }
 """The test files of tests/checks for a module."""
 
+MARGINALS_TESTS = {
+    "attacks": ("attacks/test_attacking",),
+    "bundle": (
+        "bundle/test_several_bundles",
+        "bundle/test_agreement",
+        "bundle/test_reading_and_writing",
+        "bundle/test_verification",
+        "bundle/test_snapshot",
+        "../trust/test_tampering",
+        "../trust/test_hostile_bundles",
+        "files/test_output",
+    ),
+    "bundle.signature": ("../trust/test_signature",),
+    "bundle.target": ("files/test_output", "bundle/test_reading_and_writing"),
+    "conditions": (
+        "conditions/test_published_values",
+        "conditions/test_grammar",
+        "conditions/test_row_values",
+        "disclosure/test_rules",
+    ),
+    "pages": ("pages/test_release_page_numbers", "pages/test_release_page"),
+    "publishing": ("publishing/test_two_counts", "publishing/test_publishing", "commands/test_main"),
+    "release": ("release/test_all_possible_tables", "release/test_release", "bundle/test_reading_and_writing"),
+    "release.steward": ("release/test_steward", "publishing/test_publishing"),
+    "release.steward_file": ("release/test_steward",),
+    "risk": (
+        "risk/test_bundle_risk",
+        "risk/test_attackers",
+        "risk/test_harm_model",
+        "risk/test_people_table",
+        "risk/test_similarity",
+        "risk/test_assessment",
+    ),
+    "tables": (
+        "tables/test_counted_by_pandas",
+        "tables/test_table",
+        "tables/test_source",
+        "tables/test_header",
+        "tables/test_out_of_core",
+        "tables/sources/test_bad_input",
+        "tables/sources/test_separators",
+        "tables/sources/test_engine_files",
+        "tables/sources/test_same_bundle",
+    ),
+    "wording": ("pages/test_release_page_numbers", "pages/test_release_page"),
+}
+"""The test files of tests/marginals for a wing, or for a module that has its own."""
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -84,15 +135,53 @@ def made() -> list[str]:
     mutmut.create_mutants(1)
     found = [
         name
-        for meta in Path("mutants/checks").rglob("*.meta")
+        for floor in ("checks", "marginals")
+        for meta in Path("mutants", floor).rglob("*.meta")
         for name in json.loads(meta.read_text())["exit_code_by_key"]
     ]
-    return sorted(name for name in found if not SPOKEN.search(name))
+    return sorted(name for name in found if name.startswith("marginals.") or not SPOKEN.search(name))
+
+
+def change(mutant: str) -> str:
+    """The lines of its function that a mutant takes away and puts there; empty where it changes a sentence only."""
+    module, _, function = mutant.rpartition(".")
+    before, after = (_functions(module)[name] for name in (re.sub("_[0-9]+$", "_orig", function), function))
+    if _wordless(before) == _wordless(after):
+        return ""
+    lines = difflib.unified_diff(*(ast.unparse(each).splitlines()[1:] for each in (before, after)), n=0, lineterm="")
+    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+@cache
+def _functions(module: str) -> dict[str, ast.FunctionDef]:
+    """The functions of a module with its mutants, by name."""
+    tree = ast.parse((ROOT / "mutants" / f"{module.replace('.', '/')}.py").read_text())
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def _wordless(function: ast.FunctionDef) -> str:
+    """The body of a function without what is told to people: texts that have a space, and what is said of an error."""
+    tree = ast.parse(ast.unparse(function.body))  # type: ignore[arg-type]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            node.value = "_"
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            node.exc.args, node.exc.keywords = [], []
+    return ast.dump(tree)
 
 
 def module_of(mutant: str) -> str:
     """The last part of the name of the module that a mutant changes: `checks.maxent.hull.x_join__mutmut_3` is in `hull`."""
     return mutant.split(".")[-2]
+
+
+def tests_of(mutant: str) -> list[Path]:
+    """The test files that a mutant is run against."""
+    if mutant.startswith("checks."):
+        return [path for name in TESTS[module_of(mutant)] for path in test_files(name)]
+    _, wing, *rest = mutant.split(".")[:-1]
+    names = MARGINALS_TESTS.get(f"{wing}.{rest[0]}", MARGINALS_TESTS[wing])
+    return [(ROOT / "tests" / "marginals" / f"{name}.py").resolve() for name in names]
 
 
 def test_files(name: str) -> list[Path]:
@@ -126,11 +215,13 @@ def main() -> None:
     parser.add_argument("wanted", nargs="*", metavar="NAME", help="how names of mutants begin")
     parser.add_argument("--part", default="0/1", metavar="N/PARTS", help="of every PARTS mutants the one at N")
     parser.add_argument("--sample", type=int, metavar="NUMBER", help="so many of them, others each day")
+    parser.add_argument("--examples", type=int, default=50, metavar="NUMBER", help="of Hypothesis for each test")
     chosen = parser.parse_args()
     part, parts = map(int, chosen.part.split("/"))
     os.chdir(ROOT)
-    os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES="50")
-    names = [name for name in made() if name.startswith(tuple(chosen.wanted) or "")][part::parts]
+    os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES=str(chosen.examples))
+    names = [name for name in made() if name.startswith(tuple(chosen.wanted) or "")]
+    names = [name for name in names if name.startswith("checks.") or change(name)][part::parts]
     if chosen.sample is not None:
         names = sorted(random.Random(date.today().isoformat()).sample(names, min(chosen.sample, len(names))))
     os.chdir(ROOT / "mutants")
@@ -139,11 +230,12 @@ def main() -> None:
     import pytest
     import test_many_collections as many
 
+    import marginals  # noqa: F401 - from the folder of the mutants, before the tests look for it
     from checks.finding import Verdict
 
     for needed in ("hypothesis.extra._patching", "hypothesis.extra.numpy", "scipy.optimize", "scipy.stats"):
         import_module(needed)  # once, and not in every fork
-    reached = reaching(many, trampoline)
+    reached = reaching(many, trampoline) if any(name.startswith("checks.") for name in names) else {}
 
     def disagrees(numbers: list[int]) -> int:
         return int(any(is_wrong(answer) for number in numbers for answer in many.answers(many.SEED, number)))
@@ -153,22 +245,27 @@ def main() -> None:
             return bool(answer.algorithm != "iterative fitting")
         return answer.expected is not None and answer.expected is not (answer.verdict is Verdict.HOLDS)
 
-    def status_of_tests(module: str) -> int:
-        files = [str(path) for name in TESTS[module] for path in test_files(name)]
+    def status_of_tests(files: Sequence[Path]) -> int:
         plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"]
-        return int(pytest.main([*plain, "-m", "not data and not slow", "-k", "not boxes_exclude_what", *files]))
+        return int(
+            pytest.main([*plain, "-m", "not data and not slow", "-k", "not boxes_exclude_what", *map(str, files)])
+        )
 
+    for files in dict.fromkeys(tuple(tests_of(name)) for name in names):
+        if in_fork("", partial(status_of_tests, files)):
+            raise SystemExit(f"without a change, a test fails among {', '.join(path.name for path in files)}")
     tally: Counter[tuple[str, str]] = Counter()
     for name in names:
-        module, numbers = module_of(name), reached.get(name.partition("__mutmut_")[0], [])
+        module, numbers = name.rpartition(".")[0], reached.get(name.partition("__mutmut_")[0], [])
         asked = sorted(random.Random(name).sample(numbers, min(MOST, len(numbers))))
         outcome = "survived"
-        if in_fork(name, partial(disagrees, asked)):
+        if asked and in_fork(name, partial(disagrees, asked)):
             outcome = "brute force"
-        elif in_fork(name, partial(status_of_tests, module)):
+        elif in_fork(name, partial(status_of_tests, tests_of(name))):
             outcome = "tests"
         tally[module, outcome] += 1
-        print(json.dumps({"mutant": name, "noticed by": outcome}), flush=True)
+        survivor = {"changed": change(name)} if outcome == "survived" else {}
+        print(json.dumps({"mutant": name, "noticed by": outcome} | survivor), flush=True)
     for (module, outcome), number in sorted(tally.items()):
         print(json.dumps({"module": module, "noticed by": outcome, "mutants": number}))
 
