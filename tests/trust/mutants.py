@@ -195,6 +195,7 @@ def test_files(name: str) -> list[Path]:
 def in_fork(name: str, work: Callable[[], int]) -> int:
     """The status with which a fork ends that does some work as a mutant; negative where a signal ended it."""
     if (child := os.fork()) == 0:
+        os.setsid()  # a test that ends a group of processes must not end this one
         os.environ["MUTANT_UNDER_TEST"] = name
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)

@@ -142,6 +142,8 @@ def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table)
     assert b"No table shows disease, so nobody learns anything about it" in report_html(hidden.published)
     bare = marginals.publish(table, Policy(k_link=4))
     assert (bare.published.unpublished, bare.published.unclaimed) == ((), ("disease",))
+    neither = marginals.publish(table, Policy(k_link=4, base="none", max_sensitive_margins=0))
+    assert (neither.published.unpublished, neither.published.unclaimed) == (("disease",), ())
 
 
 def test_publish_tells_people_what_is_missing(tmp_path: Path) -> None:

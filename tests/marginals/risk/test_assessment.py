@@ -106,8 +106,14 @@ condition = "age < 30 or id == 'p7'"
     assert isinstance(table, dict)
     found = np.array([1, 1, 7, 7, 7, 7, 7, 1.0])
     counts = np.array([[3, 3, 3, 2, 2, 2, 2, 2], [1, 1, 1, 2, 2, 2, 2, 2]])
-    risks = (found / counts + (1 - 1 / counts) * 0.5).mean(axis=1)
+    losses = found / counts + (1 - 1 / counts) * 0.5
+    risks = losses.mean(axis=1)
     assert [d["risk"] for d in table["dictionaries"]] == pytest.approx(risks)
+    assert [d["largest_loss"] for d in table["dictionaries"]] == pytest.approx(losses.max(axis=1))
+    assert [d["fewest_consistent"] for d in table["dictionaries"]] == counts.min(axis=1).tolist()
+    assert [d["identified"] for d in table["dictionaries"]] == (counts == 1).sum(axis=1).tolist()
+    found_at_all = [d["identification_probability"] for d in table["dictionaries"]]
+    assert found_at_all == pytest.approx((1 / counts).mean(axis=1))
     assert table["bayes_risk"] == pytest.approx(risks @ [0.25, 0.75])
     assert table["worst_case_risk"] == pytest.approx(risks.max())
     assert [d["name"] for d in table["dictionaries"]] == ["voters.csv", "club.csv"]
