@@ -72,10 +72,16 @@ TESTS = {
 """The test files of tests/checks for a module."""
 
 MARGINALS_TESTS = {
-    "attacks": ("attacks/test_attacking",),
+    "attacks": (
+        "attacks/test_attacking",
+        "attacks/test_private_labels",
+        "bundle/test_together",
+        "bundle/test_verification",
+    ),
     "bundle": (
         "bundle/test_several_bundles",
         "bundle/test_agreement",
+        "bundle/test_together",
         "bundle/test_reading_and_writing",
         "bundle/test_verification",
         "bundle/test_snapshot",
