@@ -93,12 +93,18 @@ MARGINALS_TESTS = {
     "bundle.target": ("files/test_output", "bundle/test_reading_and_writing"),
     "conditions": (
         "conditions/test_published_values",
+        "conditions/test_common_hierarchy",
         "conditions/test_grammar",
         "conditions/test_row_values",
         "disclosure/test_rules",
     ),
     "pages": ("pages/test_release_page_numbers", "pages/test_release_page"),
-    "publishing": ("publishing/test_two_counts", "publishing/test_publishing", "commands/test_main"),
+    "publishing": (
+        "publishing/test_two_counts",
+        "publishing/test_publishing",
+        "publishing/test_releasable",
+        "commands/test_main",
+    ),
     "release": ("release/test_all_possible_tables", "release/test_release", "bundle/test_reading_and_writing"),
     "release.steward": ("release/test_steward", "publishing/test_publishing"),
     "release.steward_file": ("release/test_steward",),
@@ -113,6 +119,7 @@ MARGINALS_TESTS = {
     "tables": (
         "tables/test_counted_by_pandas",
         "tables/test_table",
+        "tables/test_plain_csv",
         "tables/test_source",
         "tables/test_header",
         "tables/test_out_of_core",
