@@ -44,8 +44,12 @@ def spark_session() -> Any:
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
-        # tables are small: most of the time would go into making fast code that runs once
+        "spark.ui.showConsoleProgress": "false",
+        # Tables are small: most of the time would go into making fast code, and plans, that run once.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
     }
     return (
         sql.SparkSession.builder.master(os.environ.get("MARGINALS_SPARK", "local[2]"))
