@@ -313,6 +313,28 @@ def test_what_is_certain_is_counted_in_json_and_named_in_words(tmp_path: Path) -
     assert "town=elm, ill=gout: exactly 3 rows" in words
 
 
+@pytest.mark.parametrize(
+    "claims",
+    [
+        (KLink(2), KCombinatorial(6)),
+        (KLink(6), KCombinatorial(2)),
+        (KCombinatorial(6),),
+        (KLink(1), KLink(6), KLink(2)),
+    ],
+)
+def test_small_is_what_is_below_the_largest_number_claimed_of_any_kind(
+    tmp_path: Path, claims: tuple[Claim, ...]
+) -> None:
+    """Rows by town and illness: 1, 5, 6 of flu, 7 and 3 of gout; by illness 12 and 10. Three are fewer than six."""
+    counts = {("oak", "flu"): 1, ("elm", "flu"): 5, ("bay", "flu"): 6, ("oak", "gout"): 7, ("bay", "gout"): 3}
+    rows = [(town, ill, "f") for (town, ill), number in counts.items() for _ in range(number)]
+    write_bundle(published_of(table_of(rows), [{"town": 0, "ill": 0}], claims), tmp_path / "release")
+    (attacked,) = json.loads(run("attack", tmp_path / "release", "--json").stdout)["attacks"]
+    assert attacked["reconstruction"]["certain"] == {"attributes": 3, "determined": 7, "exists": 7, "small": 3}
+    assert attacked["reconstruction"]["worst"]["values"] == {"town": "oak", "ill": "flu"}
+    assert attacked["reconstruction"]["worst"]["rows"] == 1
+
+
 def test_what_was_not_decided_in_time_is_said(tmp_path: Path) -> None:
     table = table_of(random_rows(1, 40))
     write_bundle(published_of(table, [{"town": 0, "ill": 0}, {"sex": 0, "ill": 0}]), tmp_path / "release")

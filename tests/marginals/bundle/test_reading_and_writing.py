@@ -184,6 +184,23 @@ def test_a_bundle_that_cannot_be_trusted_is_refused_and_the_file_named(
     assert verification.checks[0].worst == BadFile(caught.value.file, caught.value.problem)
 
 
+@pytest.mark.parametrize(
+    ("stated", "title"),
+    [
+        ("Falls  on\nward 5", "Falls on ward 5"),
+        *((nothing, "Anonymized marginals") for nothing in ("", " \n", None, 7, ["x"], {"en": "x"})),
+    ],
+)
+def test_a_title_is_one_line_of_text_and_that_of_all_releases_where_there_is_none(
+    bundle: Path, stated: object, title: str
+) -> None:
+    edit_descriptor(bundle, lambda package: package.update(title=stated))
+    (bundle / "datapackage.json.sha256").unlink()
+    assert marginals.open_release(bundle).published.title == title
+    edit_descriptor(bundle, lambda package: package.pop("title"))
+    assert marginals.open_release(bundle).published.title == "Anonymized marginals"
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"release": 1}', '{"a": 1, "a": 2}', "[" * 100_000])
 def test_a_descriptor_that_is_no_descriptor_is_refused(bundle: Path, text: str) -> None:
     (bundle / "datapackage.json").write_text(text)
