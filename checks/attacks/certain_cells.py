@@ -13,7 +13,7 @@ import numpy as np
 
 from checks.attacks.knowledge import Knowledge, Rows
 from models.arrays import BoolArray, CountArray, IndexArray
-from models.deadline import Deadline
+from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
 from models.programs.cell_bounds import CountBounds
 
@@ -106,14 +106,18 @@ def certain_cells(
     return CertainCells(found.determined, found.exists, found.small, found.undecided, found.unread, worst)
 
 
-def certainly_small(knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int) -> CertainCell | None:
+def certainly_small(
+    knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline = NEVER
+) -> CertainCell | None:
     """A cell of up to three of some attributes at their finest that has at least one row for certain, and fewer than k.
 
-    Found by bounds alone, so there may be others. rows: the most that it can have.
+    Found by bounds alone and before the deadline, so there may be others. rows: the most that it can have.
     """
     finest = {attribute: own[:1] for attribute, own in views.items()}
     for place, attribute in enumerate(finest):
         for margin in _margins(attribute, dict(list(finest.items())[: place + 1])):
+            if deadline.is_over:
+                return None
             if knowledge.domain.size(margin) > MOST_CELLS:
                 continue
             lower, upper, _ = knowledge.about(margin).bounds(margin)

@@ -153,7 +153,7 @@ class ProgramKnowledge:
         collection = self.source.collection
         finest = {attribute: collection.finest_level(attribute) for attribute in margin}
         part = collection.within(self.domain.mask(finest))
-        return ProgramKnowledge.of(FrechetBounds.of(part), is_whole=False)
+        return ProgramKnowledge.of(FrechetBounds.of(part, self.source.deadline), is_whole=False)
 
     @property
     def domain(self) -> Domain:
@@ -182,7 +182,7 @@ class ProgramKnowledge:
         """Those that programs have found so far, at least one if there is time for it."""
         if not self._found and self.cells is not None:
             nothing = np.zeros(len(self.cells), dtype=np.bool_)
-            first = extreme_count(self.cells, nothing, 1, _FIRST_SECONDS).table
+            first = extreme_count(self.cells, nothing, 1, _FIRST_SECONDS, deadline=self.source.deadline).table
             self._found.extend([] if first is None else [self._rows(self.cells, first)])
         return iter(tuple(self._found))
 
@@ -192,8 +192,10 @@ class ProgramKnowledge:
         if cells is None or not seconds:
             return CountBounds(0, self.source.collection.cube.total, sharp=False), ()
         inside = self._keys(cells, margin) == cell
-        least = extreme_count(cells, inside, -1, seconds / 2)
-        most = extreme_count(cells, inside, 1, seconds / 2)
+        # Two programs each, and none goes on after the deadline of the whole.
+        deadline = self.source.deadline
+        least = extreme_count(cells, inside, -1, seconds / 2, deadline=deadline)
+        most = extreme_count(cells, inside, 1, seconds / 2, deadline=deadline)
         found = [self._rows(cells, extreme.table) for extreme in (least, most) if extreme.table is not None]
         self._found.extend(found[: max(TABLES - len(self._found), 0)])
         lower, upper = ceil(least.bound - _WHOLE), floor(most.bound + _WHOLE)

@@ -93,7 +93,8 @@ def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
     """The model of one release in the domain of all."""
     attributes = together.domain.attributes
     return MarginalModel(
-        in_common(published.collection, {a: counted_hierarchy(together.collection, a) for a in attributes})
+        in_common(published.collection, {a: counted_hierarchy(together.collection, a) for a in attributes}),
+        together.deadline,
     )
 
 

@@ -246,7 +246,8 @@ def extreme_count(
     nonnegative whole numbers is consistent.
     """
     objective = np.where(inside, -float(direction), 0.0)
-    lowest = -float(cells.total) if direction > 0 else 0.0
+    fewest, most = _within_each(cells, inside)
+    lowest = -float(most) if direction > 0 else float(fewest)
     relaxed = least(cells, objective, RealNumbers(min(seconds, deadline.left)))
     proven = max(relaxed.bound, lowest)
     if relaxed.table is None:
@@ -261,6 +262,19 @@ def extreme_count(
         if _is_consistent(cells, table) and objective @ table <= ceil(proven - _WHOLE):
             return Extreme(-direction * float(objective @ table), table)
     return Extreme(-direction * proven, None)
+
+
+def _within_each(cells: PossibleCells, inside: BoolArray) -> tuple[int, int]:
+    """Bounds of the rows in some cells that each marginal proves by itself, without any program."""
+    fewest, most, begin = 0, cells.total, 0
+    touched = cells.constraints @ inside.astype(np.float64)
+    outside = cells.constraints @ (~inside).astype(np.float64)
+    for table in cells.tables:
+        own = slice(begin, begin + len(table))
+        most = min(most, int(table.counts[touched[own] > 0].sum()))
+        fewest = max(fewest, int(table.counts[outside[own] == 0].sum()))
+        begin += len(table)
+    return fewest, most
 
 
 def _is_consistent(cells: PossibleCells, table: FloatArray) -> bool:

@@ -129,7 +129,7 @@ def test_integer_programs_end_with_the_deadline() -> None:
         for pair in combinations(names, 2)
     ]
     collection = Collection.of(DataCube(tables), [table.mask for table in tables])
-    finding = KCombinatorial(2).finding(collection, ["s"], FULL.until(looks(8)))
+    finding = KCombinatorial(2).finding(collection, ["s"], replace(FULL, seconds=0.05).until(looks(8)))
     assert finding.verdict in (Verdict.UNDECIDED, Verdict.FAILS)
     assert finding.examined <= 8
     over = KCombinatorial(1).finding(collection, ["s"], FULL.until(looks(0)))

@@ -74,7 +74,8 @@ class CommonRefinement:
         public = {
             a: own for a, own in self.views().items() if not {a, *self.parts.get(a, ())} & {*self.content.sensitive}
         }
-        cell = certainly_small(knowledge(FrechetBounds.of(self.content.collection)), public, k)
+        deadline = self.content.deadline
+        cell = certainly_small(knowledge(FrechetBounds.of(self.content.collection, deadline)), public, k, deadline)
         return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
 
     def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:

@@ -73,13 +73,18 @@ def test_a_program_with_a_known_solution_is_never_called_infeasible(
 
 
 @settings(max_examples=40)
-@given(st.lists(st.integers(0, 3), min_size=8, max_size=8).filter(any), st.integers(0, 7))
-def test_without_time_the_bounds_are_those_of_the_total(counts: list[int], place: int) -> None:
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=8).filter(any), st.integers(0, 255))
+def test_without_time_the_bounds_are_those_of_each_marginal(counts: list[int], chosen: int) -> None:
     """What was not solved is not infeasible either."""
     cells = possible_cells(cycle(counts), 100)
-    inside = np.arange(len(cells)) == place
+    inside = np.array([chosen >> place & 1 for place in range(len(cells))], dtype=np.bool_)
     highest, lowest = (extreme_count(cells, inside, direction, seconds=0.0) for direction in (1, -1))
-    assert (lowest.bound, highest.bound) == (0, sum(counts))
+    most, fewest = (extreme_count(cells, inside, direction).bound for direction in (1, -1))
+    assert 0 <= lowest.bound <= fewest <= most <= highest.bound <= sum(counts)
+    if inside.sum() == 1:
+        cell = cells.coded_cells
+        own = [int(table.counts_in(cell)[inside][0]) for table in cells.tables]
+        assert highest.bound == min(own)
     assert highest.table is None
     assert lowest.table is None
 
