@@ -17,6 +17,7 @@ from marginals.commands.options import (
     Target,
     output,
     parse_levels,
+    row_order,
     stops_after,
 )
 from marginals.commands.printing import csv_bytes, print_json
@@ -24,6 +25,7 @@ from marginals.errors import InputError
 
 if TYPE_CHECKING:
     from checks.risk.objective import Objective
+    from marginals.disclosure.row_order import RowOrder
     from marginals.files.output import OutputFile
 
 
@@ -41,9 +43,12 @@ class _RiskOptions:
     plot: Path | None
     page: Path | None
     target: Target
+    order: "RowOrder | None"
     as_json: bool
 
     def __post_init__(self) -> None:
+        if self.order is not None and self.target.path is None:
+            raise InputError("--seed and --keep-order go with --out")
         if sum(value is not None for value in (self.utility, self.loss, self.price)) > 1:
             raise InputError("choose one of --utility, --loss and --price")
 
@@ -82,6 +87,7 @@ class _RiskOptions:
     "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
 )
 @output("--out", help="CSV file for the disclosed rows.")
+@row_order
 @stops_after
 @JSON
 def risk(**options: Any) -> None:
@@ -104,6 +110,7 @@ def risk(**options: Any) -> None:
     """
     import pandas as pd
 
+    from marginals.disclosure.row_order import Shuffled, positions
     from marginals.pages.risk_page import risk_html
     from marginals.pages.risk_plot import plot_format, write_plot
     from marginals.pages.risk_report import RiskReport
@@ -129,7 +136,8 @@ def risk(**options: Any) -> None:
         write_plot(picture, report.frontier, report.points)
     if rows_file is not None:
         disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
-        rows_file.write(csv_bytes(pd.DataFrame(disclosed.labels())))
+        frame = pd.DataFrame(disclosed.labels())
+        rows_file.write(csv_bytes(frame.iloc[positions(request.order or Shuffled(), len(frame))]))
     if page_file is not None:
         page_file.write(risk_html(assessment, report, objective))
     if request.as_json:
@@ -149,25 +157,29 @@ def risk(**options: Any) -> None:
 @click.command()
 @CONFIG
 @output("--out", required=True, help="CSV file for the disclosed rows.")
+@row_order
 @stops_after
 @JSON
-def disclose(config: Path, target: Target, as_json: bool) -> None:
+def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bool) -> None:
     """Write a table with its disclosure rules applied.
 
     The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their
-    condition holds. With DuckDB (data.engine "duckdb", or "auto" where it is installed) also tables that do not fit in
-    memory are written, and the order of rows is not kept; "pandas" keeps it. No privacy is checked: see `marginals risk`.
+    condition holds. The rows are shuffled, since their order can tell whose they are. With DuckDB (data.engine "duckdb", or
+    "auto" where it is installed) also tables that do not fit in memory are written. No privacy is checked: see
+    `marginals risk`.
 
     \b
-    Example:
+    Examples:
       marginals disclose release.toml --out disclosed.csv
+      marginals disclose release.toml --out disclosed.csv --keep-order
     """
     from marginals.config.configured_disclosure import disclose_table
+    from marginals.disclosure.row_order import Shuffled
 
     configured = marginals.read_config(config)
     file = target.opened(configured.reads)
     assert file is not None, "click requires --out"
-    written = disclose_table(configured, file)
+    written = disclose_table(configured, file, order or Shuffled())
     if as_json:
         print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
     else:

@@ -102,6 +102,31 @@ def output(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Calla
     return decorate
 
 
+def row_order(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options for the order of the rows that a command writes; the command gets both as one `order`, None without them."""
+
+    @wraps(command)
+    def with_order(*arguments: Any, seed: int | None, keep_order: bool, **options: Any) -> Any:
+        from marginals.disclosure.row_order import AsRead, Shuffled
+
+        if keep_order and seed is not None:
+            raise InputError("choose one of --keep-order and --seed")
+        shuffled = None if seed is None else Shuffled(seed)
+        return command(*arguments, order=AsRead() if keep_order else shuffled, **options)
+
+    seeded = click.option(
+        "--seed",
+        type=click.IntRange(0),
+        help="Shuffle the rows repeatably, for tests: whoever knows or guesses the seed can restore their order. Without "
+        "it they are shuffled so that nobody can.",
+    )(with_order)
+    return click.option(
+        "--keep-order",
+        is_flag=True,
+        help="Write the rows in the order of the table, which can tell whose they are (as of a table sorted by name).",
+    )(seeded)
+
+
 def parse_levels(text: str | None) -> dict[str, int]:
     """Levels from `age=1,sex=0`. Raises InputError for anything else."""
     levels: dict[str, int] = {}

@@ -7,6 +7,7 @@ from pathlib import Path
 from marginals.config.release_toml import Config
 from marginals.disclosure.disclosing_files import DisclosedFile, disclose_rows, disclosing_engine
 from marginals.disclosure.disclosure_sql import disclose_file
+from marginals.disclosure.row_order import RowOrder, Shuffled
 from marginals.errors import InputError
 from marginals.files.output import OutputFile
 from marginals.risk.assessment import RiskAssessment
@@ -67,8 +68,12 @@ def _people_table(config: Config, path: Path) -> PeopleTable:
     return PeopleTable(path.name, frame, own_identifier, frozenset(config.source.missing))
 
 
-def disclose_table(config: Config, target: OutputFile) -> DisclosedFile:
-    """Write the table of a config as its rules disclose it, as CSV.
+def disclose_table(
+    config: Config,
+    target: OutputFile,
+    order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
+) -> DisclosedFile:
+    """Write the table of a config as its rules disclose it, as CSV; shuffled, or in the order of the source.
 
     By DuckDB, file to file, where the config asks for it or "auto" finds it; else by pandas, in memory. Raises InputError
     for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
@@ -82,5 +87,5 @@ def disclose_table(config: Config, target: OutputFile) -> DisclosedFile:
             raise InputError(f"risk.rules names {rule.attribute!r}, which is no attribute; these are {names}")
     engine = disclosing_engine(config.source)
     if engine == "pandas":
-        return DisclosedFile(disclose_rows(config.read_rows(), rules, target), engine)
-    return DisclosedFile(disclose_file(config.source, target.path, config.read_table().domain, rules), engine)
+        return DisclosedFile(disclose_rows(config.read_rows(), rules, target, order), engine)
+    return DisclosedFile(disclose_file(config.source, target.path, config.read_table().domain, rules, order), engine)

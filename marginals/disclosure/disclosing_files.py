@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from marginals.disclosure.row_order import RowOrder, Shuffled
 from marginals.disclosure.rules import DisclosureRule, disclose
 from marginals.errors import InputError
 from marginals.files.output import OutputFile
@@ -33,8 +34,13 @@ def disclosing_engine(source: TableSource) -> str:
     return source.engine
 
 
-def disclose_rows(rows: Rows, rules: Sequence[DisclosureRule], target: OutputFile) -> int:
-    """Write the disclosed labels of some rows as CSV, in their order; returns the number of rows. Raises InputError."""
+def disclose_rows(
+    rows: Rows,
+    rules: Sequence[DisclosureRule],
+    target: OutputFile,
+    order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
+) -> int:
+    """Write the disclosed labels of some rows as CSV, in an order; returns the number of rows. Raises InputError."""
     table = disclose(rows, rules)
-    target.write(table.frame().to_csv(index=False, lineterminator="\n").encode())
+    target.write(table.frame(order).to_csv(index=False, lineterminator="\n").encode())
     return len(table.rows)

@@ -1,15 +1,16 @@
 """Disclosure rules executed by DuckDB, file to file, for tables that do not fit in memory (LSFB09 section 7.1).
 
 The operators are relational algebra, and so is this: the level of a value is the greatest of its rules', decided on the
-original row; its label is looked up in the hierarchy by a join.
+original row; its label is looked up in the hierarchy as the rows come, since a join need not keep their order.
 """
 
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, TextIO, TypeGuard
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from marginals.conditions.formula import (
     Atom,
@@ -34,6 +35,7 @@ from marginals.conditions.row_values import (
     executable,
     kind_of,
 )
+from marginals.disclosure.row_order import RowOrder, Shuffled, in_order
 from marginals.disclosure.rules import Condition, DisclosureRule, is_where
 from marginals.errors import InputError
 from marginals.files.atomic_file import fresh_file
@@ -53,37 +55,41 @@ def disclose_file(
     target: Path,
     domain: Domain,
     rules: Sequence[DisclosureRule],
+    order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
 ) -> int:
     """Write the disclosed labels of a table, CSV or Parquet, as CSV; returns the number of rows.
 
-    source: files, of which DuckDB takes the memory to make do with, and puts more on disk. domain: the attributes to
-    disclose, columns of the source. Rows with a missing value in one of them are left out, as `read_table` does; the order
-    of rows is not kept. Conditions must be formulas in text. Raises InputError without duckdb, for a target that belongs
-    to the source, or for a file, condition or value that cannot be used; then nothing is written.
+    source: files. Half of its memory is DuckDB's, the other is for shuffling; rows that wait are in no file with a name.
+    domain: the attributes to disclose, columns of the source. Rows with a missing value in one of them are left out, as
+    `read_table` does. Conditions must be formulas in text. Raises InputError without duckdb, for a target that belongs to
+    the source, or for a file, condition or value that cannot be used; then nothing is written.
     """
     OutputFile(target, () if source.path is None else (source.path,))
     files = source.files()
     require_duckdb(files, "disclosing tables that do not fit in memory")
     import duckdb
 
-    with fresh_file(target) as fresh, tempfile.TemporaryDirectory(prefix="marginals-") as folder:
+    memory = source.memory_in_bytes // 2
+    with fresh_file(target) as fresh, fresh.open("w", encoding="utf-8", newline="") as stream:
         try:
-            with connected(folder, source.memory_in_bytes) as connection:
-                return _disclose(connection, files, fresh, domain, rules, source.missing)
+            with connected(memory) as connection:
+                rows = _view_disclosed(connection, files, domain, rules, source.missing, memory)
+                blocks = _codes(connection, files.name, domain)
+                _write_labels(stream, domain, in_order(order, blocks, rows, memory))
+                return rows
         except duckdb.Error as error:
-            if str(fresh) in str(error):
-                raise InputError(f"{target} cannot be written ({type(error).__name__})") from None
             raise refusal_of(files, error) from None
 
 
-def _disclose(
+def _view_disclosed(
     connection: "duckdb.DuckDBPyConnection",
     files: CsvFiles | ParquetFiles,
-    target: Path,
     domain: Domain,
     rules: Sequence[DisclosureRule],
     missing: Sequence[str],
+    memory: int,
 ) -> int:
+    """Make the view `disclosed`, as `disclosure_query` says; returns the number of its rows."""
     formulas = {
         number: (rule.condition, formula_of(rule.condition, files.columns))
         for number, rule in enumerate(rules)
@@ -97,7 +103,7 @@ def _disclose(
     absent = f"IN ({', '.join(map(sql_text, missing))})" if missing else "IS NULL"
     without_missing = ", ".join(f"CASE WHEN {n} {absent} THEN NULL ELSE {n} END AS {n}" for n in map(sql_name, columns))
     kept = " AND ".join(f"{sql_name(attribute)} IS NOT NULL" for attribute in domain.attributes)
-    texts = f"SELECT {without_missing} FROM ({texts_query(connection, files, columns)})"
+    texts = f"SELECT {without_missing} FROM ({texts_query(connection, files, columns, memory)})"
     connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {kept}")
     kinds = _kinds(connection, named)
     hierarchies = dict(domain.items())
@@ -109,17 +115,56 @@ def _disclose(
         number: formula_sql(executable(condition, formula, values), kinds)
         for number, (condition, formula) in formulas.items()
     }
-    for number, hierarchy in enumerate(domain.hierarchies):
-        labels = [f"level{level}" for level in range(hierarchy.height + 1)]
-        connection.register(f"hierarchy{number}", pd.DataFrame(hierarchy.rows(), columns=labels))
     connection.execute(f"CREATE VIEW disclosed AS {disclosure_query(domain, rules, texts_of_rules)}")
-    unknown = " + ".join(f"count(*) FILTER ({sql_name(a)} IS NULL)" for a in domain.attributes)
-    [(total, lost)] = connection.execute(f"SELECT count(*), {unknown} FROM disclosed").fetchall()
-    if lost:
-        raise InputError(f"{files.name} has {lost} values that are not among the base values of their hierarchies")
-    # Without a file of DuckDB's own, which it would leave behind when it is killed.
-    connection.execute(f"COPY disclosed TO {sql_text(target)} (FORMAT csv, HEADER, USE_TMP_FILE false)").fetchall()
-    return int(total)
+    return int(connection.execute("SELECT count(*) FROM disclosed").fetchall()[0][0])
+
+
+def _codes(connection: "duckdb.DuckDBPyConnection", name: str, domain: Domain) -> Iterator[NDArray[np.int32]]:
+    """The rows of `disclosed` in their order, as positions in `_labels`: shape (some, attributes), block by block.
+
+    Raises InputError at the end if there were values that are no base values. name: what messages call the table.
+    """
+    relation = connection.sql("SELECT * FROM disclosed")
+    # DuckDB 2 has a new name for what was fetch_record_batch.
+    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    unknown = 0
+    for batch in reader(_ROWS):
+        block: NDArray[np.int32] = np.empty((batch.num_rows, len(domain.attributes)), dtype=np.int32)
+        for number, hierarchy in enumerate(domain.hierarchies):
+            values = batch.column(2 * number).dictionary_encode()
+            codes = [hierarchy.code(text, 0) for text in values.dictionary.to_pylist()]
+            base = np.array([-1 if code is None else code for code in codes], dtype=np.intp)[values.indices.to_numpy()]
+            levels = batch.column(2 * number + 1).to_numpy()
+            unknown += int((base < 0).sum())
+            block[:, number] = _label_positions(hierarchy)[levels, base]
+        yield block
+    if unknown:
+        raise InputError(f"{name} has {unknown} values that are not among the base values of their hierarchies")
+
+
+_ROWS = 100_000
+"""Rows that are handled at a time."""
+
+
+def _labels(hierarchy: Hierarchy) -> NDArray[np.object_]:
+    """All labels of a hierarchy, level by level."""
+    return np.array([label for labels in hierarchy.labels for label in labels], dtype=object)
+
+
+def _label_positions(hierarchy: Hierarchy) -> NDArray[np.intp]:
+    """Where the label of each base value at each level stands in `_labels`: shape (levels, base values)."""
+    starts = np.cumsum([0, *(hierarchy.size(level) for level in range(hierarchy.height))])
+    return np.array([start + hierarchy.lift(0, level) for level, start in enumerate(starts)], dtype=np.intp)
+
+
+def _write_labels(stream: TextIO, domain: Domain, blocks: Iterable[NDArray[np.int32]]) -> None:
+    labels = [_labels(hierarchy) for hierarchy in domain.hierarchies]
+    pd.DataFrame(columns=list(domain.attributes)).to_csv(stream, index=False, lineterminator="\n")
+    for block in blocks:
+        for start in range(0, len(block), _ROWS):
+            codes = block[start : start + _ROWS]
+            frame = pd.DataFrame({a: labels[i][codes[:, i]] for i, a in enumerate(domain.attributes)})
+            frame.to_csv(stream, header=False, index=False, lineterminator="\n")
 
 
 def _kinds(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> dict[str, Kind]:
@@ -142,7 +187,7 @@ def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> Hierarch
 
 
 def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], conditions: Mapping[int, str]) -> str:
-    """The disclosed table as one query on `original` and, for the n-th attribute, `hierarchy<n>` (level0, level1, ...).
+    """The rows of `original` as one query: of each attribute in turn the value, and the level that it is disclosed at.
 
     conditions: as SQL, by the numbers of the rules, from 0; a rule without one is about all rows. Raises InputError for a
     level that does not exist, DomainMismatchError for an unknown attribute.
@@ -154,13 +199,11 @@ def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], conditions
         if not 0 <= level <= height:
             raise InputError(f"{rule.attribute!r} has the levels 0 to {height}, not {level}")
         levels[rule.attribute].append(f"CASE WHEN {conditions.get(number, 'TRUE')} THEN {level} ELSE 0 END")
-    labels, joins = [], []
-    for number, (attribute, hierarchy) in enumerate(domain.items()):
-        cases = " ".join(f"WHEN {level} THEN h{number}.level{level}" for level in range(hierarchy.height + 1))
-        chosen = f"greatest(0, {', '.join(levels[attribute])})" if levels[attribute] else "0"
-        labels.append(f"CASE {chosen} {cases} END AS {sql_name(attribute)}")
-        joins.append(f"LEFT JOIN hierarchy{number} AS h{number} ON original.{sql_name(attribute)} = h{number}.level0")
-    return f"SELECT {', '.join(labels)} FROM original {' '.join(joins)}"
+    columns = (
+        f"{sql_name(attribute)} AS value{number}, greatest(0, {', '.join(levels[attribute]) or '0'}) AS level{number}"
+        for number, attribute in enumerate(domain.attributes)
+    )
+    return f"SELECT {', '.join(columns)} FROM original"
 
 
 def is_text(condition: Condition) -> TypeGuard[Where]:

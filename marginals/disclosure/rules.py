@@ -28,6 +28,7 @@ from marginals.conditions.row_values import (
     holds,
     kind_of_texts,
 )
+from marginals.disclosure.row_order import RowOrder, Shuffled, positions
 from marginals.errors import InputError
 from marginals.tables.rows import Rows
 from marginals.tables.sources.pandas_frame import factorized
@@ -73,9 +74,12 @@ class DisclosedTable:
         """The original columns that predicates are about, as numbers where all values are."""
         return pd.DataFrame({str(name): _typed(column) for name, column in self.rows.frame.items()})
 
-    def frame(self) -> pd.DataFrame:
-        """The disclosed labels, row by row."""
-        return pd.DataFrame(self.records.labels())
+    def frame(self, order: RowOrder = Shuffled()) -> pd.DataFrame:  # noqa: B008 - it is frozen
+        """The disclosed labels, row by row; shuffled, since the order of the source can tell whose a row is.
+
+        order: `AsRead()` is that of the source.
+        """
+        return pd.DataFrame(self.records.labels()).iloc[positions(order, len(self.rows))].reset_index(drop=True)
 
 
 def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> DisclosedTable:
@@ -101,8 +105,8 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
     >>> from marginals.example import attributes, frame
     >>> from marginals.tables.source import read_rows
     >>> table = generalize(DisclosedTable.of(read_rows(frame, attributes)), "age", "age >= 50", 2)
-    >>> table.frame()["age"].unique().tolist()
-    ['22', '27', '34', '38', '45', '40-59']
+    >>> sorted(table.frame()["age"].unique())
+    ['22', '27', '34', '38', '40-59', '45']
     """
     rows = selected(table, condition)
     return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
@@ -112,10 +116,11 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     """A table under some rules, in whatever order.
 
     >>> from marginals.example import attributes, frame
+    >>> from marginals.disclosure.row_order import AsRead
     >>> from marginals.tables.source import read_rows
     >>> rules = [DisclosureRule("age", level=1), DisclosureRule("sex", condition="age < 30")]
     >>> table = disclose(read_rows(frame, attributes), rules)
-    >>> table.frame().iloc[[0, -1]].values.tolist()
+    >>> table.frame(AsRead()).iloc[[0, -1]].values.tolist()
     [['20-29', '*', 'Asthma'], ['50-59', 'Male', 'Gout']]
     """
     table = DisclosedTable.of(rows)

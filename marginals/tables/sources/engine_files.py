@@ -2,10 +2,8 @@
 
 import gzip
 import re
-import shutil
-import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.files import CsvFiles, ParquetFiles
 from marginals.tables.sources.narwhals_frame import LazyFrame
 from marginals.tables.sources.refusal import engine_refusals, require, too_little_memory
+from marginals.unnamed_files import in_memory, on_disk
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,60 +67,95 @@ def _begins_empty(path: Path) -> bool:
 
 
 def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
-    """Some columns of files, for DuckDB to count in at most `memory` bytes; it may put more on disk.
+    """Some columns of files, for DuckDB to count in at most `memory` bytes.
 
-    CSV files are copied once to a temporary Parquet file, which is removed with the frame: each question reads a column
-    or two of it, and parses nothing again. Raises InputError where DuckDB is missing or refuses the files.
+    No row is written to a file that has a name. CSV files are parsed once, into a Parquet file without one, in memory where
+    it surely fits: each question reads a column or two of it. Where there are no such files, each question reads the CSV
+    files. What needs more memory is counted a part at a time, never put on disk. Raises InputError where DuckDB is missing
+    or refuses the files.
     """
     require_duckdb(files, 'engine = "duckdb"')
     import duckdb
     import narwhals as nw
 
     files.check(columns)
-    folder = tempfile.mkdtemp(prefix="marginals-")
-    connection = connected(folder, memory)
+    held = ExitStack()
+    connection = held.enter_context(connected(memory))
+    connection.execute("SET preserve_insertion_order = false")  # counting needs no order, which would take memory
     with engine_refusals(files.name):
         try:
-            query = rows_query(files, columns)
+            query = rows_query(files, columns, memory)
             if isinstance(files, CsvFiles):
-                copy = Path(folder) / "rows.parquet"
-                connection.execute(f"COPY ({query}) TO {sql_text(copy)} (FORMAT parquet)")
-                query = _parquet_query([copy], columns)
+                query = _parsed_once(connection, held, files, columns, memory)
             frame = LazyFrame(nw.from_native(connection.sql(query)), files.name, files)
-        except duckdb.Error as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise refusal_of(files, error) from None
-    finalize(frame, _release, connection, folder)
+        except BaseException as error:
+            held.close()
+            if isinstance(error, duckdb.Error):
+                raise refusal_of(files, error) from None
+            raise
+    finalize(frame, held.close)
     return frame
 
 
-def connected(folder: str, memory: int) -> "duckdb.DuckDBPyConnection":
-    """A database of its own, which takes at most so many bytes of memory and puts more into a folder."""
+def _parsed_once(
+    connection: "duckdb.DuckDBPyConnection", held: ExitStack, files: CsvFiles, columns: Sequence[str], memory: int
+) -> str:
+    """The query that reads the rows of CSV files, which DuckDB has then parsed. held: what lives as long as the rows."""
+    rows = rows_query(files, columns, memory)
+    size = sum(path.stat().st_size * (_UNPACKED if path.suffix.lower() == ".gz" else 1) for path in files.paths)
+    try:
+        copy = held.enter_context(in_memory() if 2 * size <= memory else on_disk())
+    except OSError:
+        connection.execute(
+            f"SELECT count(*) FROM ({rows})"
+        ).fetchall()  # refuses the files now, not in the middle of the work
+        return rows
+    threads = connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
+    group = max(_VECTOR, min(60 * _VECTOR, memory // (_BYTES_OF_FIELD * threads * len(columns)) // _VECTOR * _VECTOR))
+    form = f"FORMAT parquet, ROW_GROUP_SIZE {group}, USE_TMP_FILE false"
+    connection.execute(f"COPY ({rows}) TO {sql_text(copy)} ({form})")
+    return _parquet_query([copy], columns)
+
+
+_UNPACKED = 10
+"""Times that a table in gzip is larger unpacked, for most tables."""
+
+_VECTOR = 2048
+"""Rows that DuckDB handles at a time."""
+
+_BYTES_OF_FIELD = 256
+"""Memory for a field of the rows that DuckDB gathers for a part of a Parquet file, with all that it needs beside."""
+
+
+@contextmanager
+def connected(memory: int) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A database of its own, which takes at most so many bytes of memory, and puts nothing on disk."""
     import duckdb
 
-    settings: dict[str, Any] = {
-        "memory_limit": f"{max(memory >> 20, 64)}MiB",
-        "temp_directory": folder,
-        "preserve_insertion_order": False,
-    }
-    connection = duckdb.connect(config=settings)
-    connection.execute("SET TimeZone = 'UTC'")
-    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
-        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-    return connection
+    settings: dict[str, Any] = {"memory_limit": f"{max(memory >> 20, 64)}MiB", "temp_directory": ""}
+    with duckdb.connect(config=settings) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
+            connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+        yield connection
 
 
-def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
-    """All rows of some columns of files, as a query for DuckDB; values of CSV files are texts, empty ones too."""
-    return _csv_query(files, columns) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
+def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> str:
+    """All rows of some columns of files, as a query for DuckDB; values of CSV files are texts, empty ones too.
+
+    memory: bytes that DuckDB may take.
+    """
+    return _csv_query(files, columns, memory) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
 
 
-def texts_query(connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> str:
+def texts_query(
+    connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int
+) -> str:
     """All rows of some columns of files, spelled as every source spells values, as a query for one connection.
 
-    Raises InputError for a column of lists and the like.
+    memory: bytes that DuckDB may take. Raises InputError for a column of lists and the like.
     """
-    rows = rows_query(files, columns)
+    rows = rows_query(files, columns, memory)
     relation = connection.sql(rows)
     selected = []
     for number, (column, kind) in enumerate(zip(columns, relation.types)):
@@ -150,11 +184,6 @@ def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
     return pa.array(texts_of(values), pa.string())
 
 
-def _release(connection: "duckdb.DuckDBPyConnection", folder: str) -> None:
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def sql_text(text: object) -> str:
     """A text as SQL spells it."""
     return "'" + str(text).replace("'", "''") + "'"
@@ -171,20 +200,26 @@ def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:
     return f"SELECT {selected} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
 
 
-def _csv_query(files: CsvFiles, columns: Sequence[str]) -> str:
+def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
     """All rows of the files as texts; files whose headers differ are read one header at a time."""
+    buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
     headers: dict[tuple[str, ...], list[Path]] = {}
     for path, header in files.headers.items():
         headers.setdefault(tuple(header), []).append(path)
     return " UNION ALL ".join(
-        _query_of_header(header, paths, columns, files.separator) for header, paths in headers.items()
+        _query_of_header(header, paths, columns, f"delim = {sql_text(files.separator)}, buffer_size = {buffer}")
+        for header, paths in headers.items()
     )
 
 
-def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], separator: str) -> str:
+_SMALLEST_BUFFER = 2 << 20
+"""Bytes of a CSV file that DuckDB reads at a time, at least: a row may be as long."""
+
+
+def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
     selected = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-    form = f"header = true, delim = {sql_text(separator)}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
+    form = f"header = true, {settings}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
     files = ", ".join(map(sql_text, paths))
     return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
 

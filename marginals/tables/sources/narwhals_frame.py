@@ -1,6 +1,7 @@
 """Frames of other libraries, through narwhals: polars and Arrow in memory; Spark, Ibis and others where the rows are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +12,8 @@ from marginals.errors import InputError
 from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, texts_of
 from marginals.tables.sources.arrow_table import counted as counted_table
 from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values, complete
-from marginals.tables.sources.refusal import engine_refusals
+from marginals.tables.sources.refusal import TooLittleMemoryError, engine_refusals
+from marginals.unnamed_files import on_disk
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ class LazyFrame:
     def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
         """The distinct recoded rows and their counts."""
         keyed, packs = self._keyed(recodings)
-        table = _collected(_counted(keyed), self.name)
+        table = _concatenated(self._counted_parts(keyed))
         codes = {}
         for number, pack in enumerate(packs):
             keys = _numbers(table, f"key{number}")
@@ -115,9 +117,40 @@ class LazyFrame:
 
     def counts_of_counts(self, recodings: Mapping[str, Recoding]) -> tuple[CountArray, CountArray]:
         """The counts that distinct recoded rows have, and how many rows have each: no row leaves the engine."""
-        sizes = _counted(self._keyed(recodings)[0]).select(COUNT).rename({COUNT: "size"})
-        table = _collected(_counted(sizes), self.name)
-        return _numbers(table, "size"), _numbers(table, COUNT)
+        parts = self._counted_parts(self._keyed(recodings)[0], _counted_by_count)
+        sizes = np.concatenate([_numbers(part, "size") for part in parts])
+        cells = np.concatenate([_numbers(part, COUNT) for part in parts])
+        distinct, where = np.unique(sizes, return_inverse=True)
+        totals: CountArray = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(totals, where, cells)
+        return distinct, totals
+
+    def _counted_parts(
+        self,
+        rows: "nw.LazyFrame[Any]",
+        counted: "Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]] | None" = None,
+    ) -> "list[pa.Table]":
+        """What `counted`, `_counted` by default, says of the rows, in parts without a distinct row in common.
+
+        A database of this program puts nothing on disk: where the distinct rows are more than it can count at a time, it
+        counts those of one part after the other. Any other engine has its own means, and counts all at once.
+        """
+        counted = counted or _counted
+        try:
+            return [_collected(counted(rows), self.name)]
+        except TooLittleMemoryError:
+            if self.files is None or not rows.implementation.is_duckdb():
+                raise
+        with ExitStack() as held, engine_refusals(self.name):
+            rows = _kept_aside(rows, held)
+            parts = 4
+            while True:
+                try:
+                    return [_collected(counted(part), self.name) for part in _parts_of(rows, parts)]
+                except TooLittleMemoryError:
+                    if parts >= _MOST_PARTS:
+                        raise
+                    parts *= 4
 
     def _renamed(self, columns: Sequence[str]) -> "nw.LazyFrame[Any]":
         import narwhals as nw
@@ -139,7 +172,7 @@ class LazyFrame:
     def _distinct(self, column: str) -> "pa.Table":
         """The distinct values of a column, null included, with counts; asked once, for their order must stay."""
         if column not in self._known:
-            table = _collected(_counted(self._renamed([column])), self.name)
+            table = _concatenated(self._counted_parts(self._renamed([column])))
             values = decoded(table.column("v0"), f"column {column!r} of {self.name}")
             self._known[column] = table.set_column(0, "v0", values)
         return self._known[column]
@@ -170,6 +203,9 @@ class LazyFrame:
         return mapping
 
 
+_MOST_PARTS = 256
+"""Parts of the rows that DuckDB counts one after the other, at most."""
+
 _Pack = list[tuple[str, int, int]]
 """Columns whose codes fit into one integer together: name, stride, number of codes."""
 
@@ -192,6 +228,43 @@ def _counted(rows: "nw.LazyFrame[Any]") -> "nw.LazyFrame[Any]":
 
     counted: nw.LazyFrame[Any] = rows.group_by(*rows.collect_schema().names()).agg(nw.len().alias(COUNT))
     return counted
+
+
+def _counted_by_count(rows: "nw.LazyFrame[Any]") -> "nw.LazyFrame[Any]":
+    return _counted(_counted(rows).select(COUNT).rename({COUNT: "size"}))
+
+
+def _kept_aside(rows: "nw.LazyFrame[Any]", held: ExitStack) -> "nw.LazyFrame[Any]":
+    """Rows of DuckDB in a file without a name, so that they are read and recoded once for all parts.
+
+    held: what lives as long as they. Where there are no such files, the rows as they are.
+    """
+    import narwhals as nw
+
+    try:
+        path = held.enter_context(on_disk())
+    except OSError:
+        return rows
+    native: Any = rows.to_native()
+    native.query("aside", f"COPY aside TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20480, USE_TMP_FILE false)")
+    kept: nw.LazyFrame[Any] = nw.from_native(native.query("aside", f"SELECT * FROM read_parquet('{path}')"))
+    return kept
+
+
+def _parts_of(rows: "nw.LazyFrame[Any]", parts: int) -> "Iterator[nw.LazyFrame[Any]]":
+    """The rows of DuckDB in so many parts, alike ones in the same."""
+    import narwhals as nw
+
+    columns = ", ".join(rows.collect_schema().names())
+    for part in range(parts):
+        native: Any = rows.to_native()
+        yield nw.from_native(native.filter(f"hash({columns}) % {parts} = {part}"))
+
+
+def _concatenated(parts: "Sequence[pa.Table]") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
 
 
 def _numbers(table: "pa.Table", column: str) -> CountArray:
@@ -240,7 +313,16 @@ def _as_sql(table: "pa.Table", value_type: str) -> str:
     import pyarrow as pa
 
     texts = table.column(0).cast(pa.string()).to_pylist()
-    values = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
-    summands = ", ".join(map(str, table.column(1).to_pylist()))
+    summands = table.column(1).to_pylist()
     value, summand = table.column_names
-    return f"SELECT unnest([{values}]::VARCHAR[])::{value_type} AS {value}, unnest([{summands}]::BIGINT[]) AS {summand}"
+    listed = f"SELECT unnest({_list_as_sql(texts)})::{value_type} AS {value}"
+    return f"{listed}, unnest({_list_as_sql(list(map(str, summands)))}::BIGINT[]) AS {summand}"
+
+
+def _list_as_sql(texts: list[str]) -> str:
+    """A list of texts for DuckDB: one text to split where possible, which it parses many times as fast."""
+    separator = next((mark for mark in "\x1f\x1e\x1d\x1c" if not any(mark in text for text in texts)), None)
+    if separator is None or not texts:
+        return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]::VARCHAR[]"
+    joined = separator.join(texts).replace("'", "''")
+    return f"string_split('{joined}', '{separator}')"

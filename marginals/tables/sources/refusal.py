@@ -50,9 +50,12 @@ def engine_refusals(name: str) -> Iterator[None]:
         raise InputError(f"{name} cannot be counted by its engine ({type(error).__name__})") from None
 
 
-def too_little_memory(name: str) -> InputError:
+class TooLittleMemoryError(InputError):
+    """A table does not fit into the memory that it may take."""
+
+
+def too_little_memory(name: str) -> TooLittleMemoryError:
     """The sentence for a table that does not fit."""
-    return InputError(
-        f"{name} needs more memory to count than it may take; raise the setting data.memory, free some disk for "
-        "temporary files, or use a larger machine"
+    return TooLittleMemoryError(
+        f"{name} needs more memory to count than it may take; raise the setting data.memory, or use a larger machine"
     )

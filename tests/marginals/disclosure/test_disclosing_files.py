@@ -7,6 +7,7 @@ import pytest
 
 import marginals
 from marginals.disclosure.disclosing_files import disclose_rows, disclosing_engine
+from marginals.disclosure.row_order import AsRead
 from marginals.disclosure.rules import DisclosureRule
 from marginals.example import attributes, frame
 from marginals.files.output import OutputFile
@@ -37,10 +38,10 @@ def test_auto_takes_pandas_where_duckdb_is_not_installed(tmp_path: Path, monkeyp
     assert disclosing_engine(source(tmp_path, "auto")) == "pandas"
 
 
-def test_rows_are_written_in_their_order(tmp_path: Path) -> None:
+def test_rows_are_written_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     rows = marginals.read_rows(frame, attributes)
     target = tmp_path / "disclosed.csv"
-    assert disclose_rows(rows, [DisclosureRule("age", 2)], OutputFile(target, ())) == 48
+    assert disclose_rows(rows, [DisclosureRule("age", 2)], OutputFile(target, ()), AsRead()) == 48
     disclosed = pd.read_csv(target, dtype=str)
     assert disclosed["diagnosis"].tolist() == frame["diagnosis"].tolist()
     assert set(disclosed["age"]) == {"20-39", "40-59"}

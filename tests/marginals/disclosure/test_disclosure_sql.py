@@ -186,7 +186,7 @@ def test_names_that_differ_by_case_are_told_apart_or_refused(ending: str, tmp_pa
             config = tmp_path / "release.toml"
             data = f'[data]\npath = "{source.name}"\nengine = "{engine}"\n'
             config.write_text(f"{data}{roles}[privacy]\nk_link = 1\n{rule}")
-            result = CliRunner().invoke(main, ["disclose", str(config), "--out", str(out), "--force"])
+            result = CliRunner().invoke(main, ["disclose", str(config), "--out", str(out), "--force", "--keep-order"])
             if engine == "auto":
                 assert result.exit_code == 0, result.output
                 assert list(pd.read_csv(out)["Age"]) == ["*", "*", "3"]
@@ -236,7 +236,7 @@ def test_too_little_memory_names_its_remedy(tmp_path: Path, monkeypatch: pytest.
     limits = []
 
     def full(*arguments: object) -> object:
-        limits.append(arguments[1])
+        limits.append(arguments[0])
         raise duckdb.OutOfMemoryException("could not allocate")
 
     monkeypatch.setattr("marginals.disclosure.disclosure_sql.connected", full)
@@ -246,7 +246,7 @@ def test_too_little_memory_names_its_remedy(tmp_path: Path, monkeypatch: pytest.
     domain = marginals.read_rows(source, ATTRIBUTES).domain
     with pytest.raises(marginals.InputError, match=r"data\.memory"):
         disclose_file(described(source), target, domain, [DisclosureRule("age")])
-    assert limits == [1 << 29]
+    assert limits == [1 << 28], "the other half is for shuffling"
     assert not target.exists()
 
 

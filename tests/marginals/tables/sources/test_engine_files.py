@@ -1,48 +1,114 @@
-"""DuckDB in this process: quiet, within its memory, and leaving nothing behind."""
+"""DuckDB in this process: quiet, within its memory, and without a row in a file that anybody else could open."""
 
 import gc
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from marginals import unnamed_files
 from marginals.tables.source import read_table
+from marginals.tables.sources import narwhals_frame
 from marginals.tables.sources.engine_files import with_duckdb
 from marginals.tables.sources.files import files_of
+from marginals.tables.sources.refusal import too_little_memory
 
 pytest.importorskip("duckdb")
 
+PEOPLE = pd.DataFrame({"age": [str(20 + i % 50) for i in range(1000)], "sex": ["f", "m", "f", ""] * 250})
 
-def test_nothing_is_printed_where_json_is_expected_and_memory_and_disk_are_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_nothing_is_printed_where_json_is_expected_and_memory_and_disk_are_bounded(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n31\n")
     source = with_duckdb(files_of(tmp_path / "people.csv"), ["age"], 200 << 20)
     names = ("enable_progress_bar", "memory_limit", "temp_directory", "TimeZone")
     asked = ", ".join(f"current_setting('{name}')" for name in names)
-    bar, memory, folder, zone = source.frame.to_native().query("asked", f"SELECT {asked}").fetchall()[0]
-    assert (bar, memory, Path(folder).parent, zone) == (False, "200.0 MiB", tmp_path, "UTC")
+    found = source.frame.to_native().query("asked", f"SELECT {asked}").fetchall()[0]
+    assert found == (False, "200.0 MiB", "", "UTC"), "without a folder nothing is put on disk"
 
 
-def test_the_temporary_copy_of_a_csv_file_goes_with_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / "people.csv").write_text("age\n31\n")
-    source = with_duckdb(files_of(tmp_path / "people.csv"), ["age"], 200 << 20)
-    assert list(tmp_path.glob("marginals-*/*"))
-    assert source.distinct_rows(["age"]).counts.tolist() == [1]
+@pytest.mark.parametrize("memory", [200 << 20, 1 << 10])
+def test_rows_are_in_no_file_with_a_name_and_go_with_the_table(tmp_path: Path, place: Path, memory: int) -> None:
+    """In memory, or where it is short in a file on disk that has no name."""
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    source = with_duckdb(files_of(tmp_path / "people.csv"), ["age"], memory)
+    links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    assert any(link.startswith("/memfd:marginals" if memory > 1 << 20 else f"{place}/#") for link in links)
+    assert source.distinct_rows(["age"]).counts.sum() == len(PEOPLE)
+    assert not list(place.iterdir())
+    held = len(list(Path("/proc/self/fd").iterdir()))
     del source
     gc.collect()
-    assert not list(tmp_path.glob("marginals-*"))
+    assert len(list(Path("/proc/self/fd").iterdir())) < held
 
 
-def test_nothing_is_left_of_a_file_that_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_a_file_that_is_refused_leaves_nothing_open(tmp_path: Path, place: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,sex\n31\n")
+    gc.collect()
+    held = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(ValueError, match=r"line 2 of people\.csv"):
+        with_duckdb(files_of(tmp_path / "people.csv"), ["age"], 200 << 20)
+    assert len(list(Path("/proc/self/fd").iterdir())) == held
+    assert not list(place.iterdir())
+
+
+def test_without_such_files_each_question_reads_the_source(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    with_one = with_duckdb(files_of(tmp_path / "people.csv"), ["age", "sex"], 200 << 20).distinct_rows(["age", "sex"])
+    monkeypatch.setattr(unnamed_files, "are_possible", lambda: False)
+    without = with_duckdb(files_of(tmp_path / "people.csv"), ["age", "sex"], 200 << 20).distinct_rows(["age", "sex"])
+    assert sorted(without.counts.tolist()) == sorted(with_one.counts.tolist())
+    assert not list(place.iterdir())
     (tmp_path / "people.csv").write_text("age,sex\n31\n")
     with pytest.raises(ValueError, match=r"line 2 of people\.csv"):
         with_duckdb(files_of(tmp_path / "people.csv"), ["age"], 200 << 20)
-    assert not list(tmp_path.glob("marginals-*"))
+
+
+@pytest.mark.parametrize("unnamed", [True, False])
+def test_what_does_not_fit_into_memory_is_counted_in_parts(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
+) -> None:
+    """No distinct row twice, none left out, and nothing on disk: as many parts as the least memory needs."""
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    source = with_duckdb(files_of(tmp_path / "people.csv"), ["age", "sex"], 200 << 20)
+    recodings = {column: np.arange(len(texts)) for column, (texts, _) in source.values(["age", "sex"]).items()}
+    whole, sizes = source.count(recodings), source.counts_of_counts(recodings)
+    collected, asked = narwhals_frame._collected, []
+
+    def short_of_memory(rows: Any, name: str) -> Any:
+        asked.append(rows)
+        table = collected(rows, name)
+        if len(collected(rows.select(rows.collect_schema().names()[0]), name)) > 20:
+            raise too_little_memory(name)
+        return table
+
+    monkeypatch.setattr(narwhals_frame, "_collected", short_of_memory)
+    if not unnamed:
+        monkeypatch.setattr(unnamed_files, "are_possible", lambda: False)
+    codes, counts = source.count(recodings)
+    assert len(asked) > 4
+    found = sorted(zip(codes["age"].tolist(), codes["sex"].tolist(), counts.tolist()))
+    assert found == sorted(zip(whole[0]["age"].tolist(), whole[0]["sex"].tolist(), whole[1].tolist()))
+    by_count = source.counts_of_counts(recodings)
+    assert sorted(zip(*map(list, by_count))) == sorted(zip(*map(list, sizes)))
+    assert not list(place.iterdir())
+    monkeypatch.setattr(narwhals_frame, "_MOST_PARTS", 2)
+    with pytest.raises(ValueError, match=r"data\.memory"):
+        source.count(recodings)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -55,3 +121,12 @@ def test_names_that_differ_by_case_are_left_to_others(ending: str, tmp_path: Pat
     assert {name: table.domain.hierarchy(name).labels[0] for name in frame} == {"Age": ("1", "2"), "age": ("3", "4")}
     with pytest.raises(ValueError, match="differ by case only"):
         with_duckdb(files_of(path), ["Age"], 200 << 20)
+
+
+@pytest.mark.parametrize("marks", ["", "\x1f", "\x1f\x1e\x1d\x1c"])
+def test_values_come_back_whatever_is_in_them(tmp_path: Path, marks: str) -> None:
+    """They are handed to DuckDB as one text, between marks that no value holds."""
+    texts = ["it's", '"quoted"', "a,b", "[1]", "%s {x}", " ", "é\\n", *(f"a{mark}b" for mark in marks)]
+    pd.DataFrame({"text": texts * 2}).to_csv(tmp_path / "people.csv", index=False)
+    table = read_table(tmp_path / "people.csv", {"text": "quasi-identifier"}, engine="duckdb")
+    assert dict(table.counts.cells()) == {(text,): 2 for text in texts}
