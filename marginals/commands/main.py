@@ -1,7 +1,7 @@
 """The command line: `marginals COMMAND`.
 
-Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage. 130:
-interrupted by Ctrl-C.
+Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage. 128 and the
+number of a signal: asked to end by it, as by Ctrl-C (130), which says nothing about privacy.
 """
 
 import errno
@@ -19,6 +19,7 @@ from marginals.commands.attacking import attack
 from marginals.commands.disclosing import disclose, risk
 from marginals.commands.printing import print_json
 from marginals.commands.publishing import publish, report
+from marginals.commands.signals import heeded
 from marginals.commands.single_tables import anonymize, assess
 from marginals.commands.starting import demo, init
 from marginals.commands.verifying import FAILED, verify
@@ -26,8 +27,8 @@ from marginals.errors import NothingPublishableError
 from marginals.printable import printable
 from models.errors import MarginalsError
 
-UNUSABLE, INTERRUPTED = 2, 130
-"""Exit status of bad input, and of Ctrl-C, which says nothing about privacy (as in a shell)."""
+UNUSABLE = 2
+"""Exit status of bad input."""
 
 KINDS_OF_WORK: Mapping[str, tuple[click.Command, ...]] = MappingProxyType(
     {
@@ -50,7 +51,7 @@ class _UnusableError(click.ClickException):
 
 
 class _InterruptedError(click.ClickException):
-    exit_code = INTERRUPTED
+    """Its exit status is that of the signal."""
 
 
 def _refusal(ctx: click.Context, kind: type[click.ClickException], problem: str) -> click.ClickException:
@@ -65,7 +66,18 @@ class _Commands(click.Group):
     """Commands in the order of work, whose errors are one sentence on standard error, and with --json an object too."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named."""
+        """Run the command that was named, until it is done or a signal asks to end."""
+        with heeded() as ending:
+            try:
+                return self._answer(ctx)
+            except BaseException as error:
+                if ending.number is None and not isinstance(error, KeyboardInterrupt):
+                    raise
+                interrupted = _refusal(ctx, _InterruptedError, "interrupted; nothing is half written")
+                vars(interrupted)["exit_code"] = ending.exit_status
+                raise interrupted from None
+
+    def _answer(self, ctx: click.Context) -> Any:
         try:
             answer = super().invoke(ctx)
             sys.stdout.flush()
@@ -75,8 +87,6 @@ class _Commands(click.Group):
             raise _refusal(ctx, _UnusableError, str(error)) from None
         except MemoryError:
             raise _refusal(ctx, _UnusableError, "this needs more memory than there is") from None
-        except KeyboardInterrupt:
-            raise _refusal(ctx, _InterruptedError, "interrupted; nothing is half written") from None
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise

@@ -1,0 +1,178 @@
+"""However a command ends that reads rows, afterwards no row is on disk but in its source.
+
+Each signal is sent once in each case, at a moment that is drawn, and fifty times where MARGINALS_TIMES is set (`make nightly`).
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import forked
+from project import environment
+
+TIMES = 50 if "MARGINALS_TIMES" in os.environ else 1
+SEED = 20260102
+ROWS = 8_000
+
+PROGRAM = f"import tempfile; tempfile.tempdir = None; {forked.COMMAND}"
+"""The command, with the folder for temporary files that the environment names."""
+
+CONFIG = """
+[data]
+path = "people.csv"
+memory = "MEMORY"
+engine = "ENGINE"
+[attributes.name]
+role = "identifier"
+[attributes.age]
+role = "quasi-identifier"
+intervals = [5, 10]
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.job]
+role = "quasi-identifier"
+[attributes.disease]
+role = "sensitive"
+[privacy]
+k_link = 5
+diversity = "entropy:2"
+[[risk.rules]]
+attribute = "job"
+"""
+TOKEN = b"planted"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A table with something of its own in each row: who it is, a job that nobody shares, and a column that is not used."""
+    folder = tmp_path / "source"
+    folder.mkdir()
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "name": [f"planted-name-{i:07}" for i in range(ROWS)],
+            "age": rng.integers(20, 60, ROWS).astype(str),
+            "sex": rng.choice(["f", "m"], ROWS),
+            "job": [f"planted-job-{i:07}" for i in rng.permutation(ROWS)],
+            "disease": rng.choice(["flu", "cold", "gout"], ROWS),
+            "note": [f"planted-note-{i:07}" for i in range(ROWS)],
+        }
+    )
+    frame.loc[:50, "age"] = ""  # rows that are dropped
+    frame.to_csv(folder / "people.csv", index=False)
+    return folder
+
+
+def configured(source: Path, engine: str, memory: str) -> Path:
+    config = source / "release.toml"
+    config.write_text(CONFIG.replace("ENGINE", engine).replace("MEMORY", memory))
+    return config
+
+
+def files_with_rows(folder: Path) -> list[str]:
+    """What holds a token, whatever its name."""
+    return [str(path) for path in folder.rglob("*") if path.is_file() and TOKEN in path.read_bytes()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "engine", "memory"),
+    [
+        ("publish", "duckdb", "1 GB"),
+        ("publish", "duckdb", "1 MB"),
+        ("publish", "pandas", "1 GB"),
+        ("disclose", "duckdb", "1 MB"),
+    ],
+)
+def test_no_row_is_left_on_disk_whenever_a_signal_comes(
+    command: str, engine: str, memory: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where memory is short, rows wait in files without a name, which are gone with the process, SIGKILL included."""
+    if engine == "duckdb":
+        pytest.importorskip("duckdb")
+    rng = random.Random(SEED)
+    place, temporary = tmp_path / "place", tmp_path / "temporary"
+    place.mkdir()
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    arguments = (command, configured(source, engine, memory), "--out", place / "out", "--json")
+    forked.run("pass")  # what all processes are forked from has started
+    begin = time.monotonic()
+    assert forked.run(PROGRAM, *arguments, folder=place).returncode == 0
+    whole = time.monotonic() - begin
+    assert not files_with_rows(place), "the test would be about nothing"
+    more = ("--force",) if command == "disclose" else ()
+    ended = 0
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL):
+        for _ in range(TIMES):
+            process = forked.Forked(PROGRAM, *arguments, *more, folder=place)
+            time.sleep(rng.uniform(0, whole))
+            process.send_signal(number)
+            status = process.wait()
+            # Before the command listens, and after it, a signal ends the process itself.
+            assert status in ({-number} if number is signal.SIGKILL else {128 + number, -number, 1}) | {0}, (
+                number,
+                status,
+            )
+            ended += status != 0
+            assert not files_with_rows(place) + files_with_rows(temporary), number
+            assert not list(temporary.iterdir()), number
+            left = sorted(path.name for path in place.iterdir())
+            assert left in ([], ["out"]) or number is signal.SIGKILL, (number, left)
+    print(f"\n{ended} of {4 * TIMES} runs were ended by a signal")
+    assert forked.run(PROGRAM, *arguments, *more, folder=place).returncode == 0
+    assert [path.name for path in place.iterdir()] == ["out"], "the next run removes what SIGKILL has left"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_asks_to_end_is_one_sentence_and_its_status(number: signal.Signals, source: Path) -> None:
+    process = _started(source, ignored=False)
+    process.send_signal(number)
+    said = process.communicate(timeout=60)[1]
+    assert said == "Error: interrupted; nothing is half written\n"
+    assert process.returncode == 128 + number
+
+
+@pytest.mark.slow
+def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
+    """As nohup has it: the terminal may be closed."""
+    process = _started(source, ignored=True)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def _started(source: Path, ignored: bool) -> "subprocess.Popen[str]":
+    """`publish`, which has read its table."""
+    command = [sys.executable, "-c", forked.COMMAND, "publish", str(configured(source, "auto", "1 GB"))]
+    process = subprocess.Popen(
+        [*command, "--out", str(source.parent / "release")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL),
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("Read ")
+    return process
+
+
+def test_the_library_leaves_signals_alone() -> None:
+    """A program that imports it and uses it ends by signals as it did before."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    from click.testing import CliRunner
+
+    from marginals.commands.main import main
+
+    assert CliRunner().invoke(main, ["--help"]).exit_code == 0
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
