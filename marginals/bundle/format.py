@@ -14,7 +14,5 @@ MAX_BYTES = 256 << 20
 MAX_RESOURCES = 1000
 MAX_ATTRIBUTES = 200
 MAX_LEVELS = 100
-MAX_LABELS = 10_000_000
-"""Of all hierarchies, each base value's generalizations counted."""
 MAX_CLAIMS = 100
 MAX_ROWS = 10**15

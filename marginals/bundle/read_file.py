@@ -2,16 +2,15 @@
 
 import errno
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from marginals.errors import BundleError
 from marginals.files.links import resolved
+from marginals.regular_file import open_regular
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-# The path has no links when it is opened, and nobody waits for a pipe that was put there since it was looked at.
-_FLAGS |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FLAGS = getattr(os, "O_NOFOLLOW", 0)
+"""The path has no links when it is opened."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,10 @@ def read_plain_file(root: Path, name: str, limit: int) -> ReadFile | None:
 
 
 def _opened(place: Path, path: str, limit: int) -> ReadFile:
-    with open(os.open(place, _FLAGS), "rb") as stream:  # noqa: PTH123
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            return ReadFile(path, limit, problem="it is not a file")
-        if status.st_size > limit:
-            return ReadFile(path, limit, size=status.st_size)
+    with open_regular(place, _FLAGS) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size > limit:
+            return ReadFile(path, limit, size=size)
         content = stream.read(limit + 1)
     return ReadFile(path, limit, content if len(content) <= limit else b"", len(content))
 

@@ -15,7 +15,7 @@ from checks.claims.registry import parse_claim
 from marginals.bundle.agreement import check_agreement
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.bundle.descriptor import has_hash, is_number, is_table
-from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LABELS, MAX_LEVELS, MAX_ROWS
+from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS
 from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError
 from marginals.printable import printable
@@ -28,7 +28,7 @@ from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import MAX_LABELS, Hierarchy
 
 _BATCH = 1 << 16
 """Rows of a CSV file that are held as text at a time."""
@@ -118,14 +118,11 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
         header = next(rows)
         if len(header) > MAX_LEVELS or header != [f"level{level}" for level in range(len(header))]:
             raise BundleError(path, f"its header must be level0,level1,..., and not more than {MAX_LEVELS} of them")
-        paths = list(islice(map(tuple, rows), left // len(header) + 1))
-        left -= len(paths) * len(header)
-        if left < 0:
-            raise BundleError(path, f"the hierarchies have more than the {MAX_LABELS} labels that are read")
         try:
-            hierarchies[attribute] = Hierarchy.from_rows(paths)
+            hierarchies[attribute] = Hierarchy.from_rows(rows, left)
         except HierarchyError as error:
             raise BundleError(path, f"{error} (the header not counted)") from None
+        left -= sum(map(len, hierarchies[attribute].labels))
     for attribute in roles:
         if attribute not in hierarchies:
             raise BundleError(DESCRIPTOR, f"the attribute {attribute!r} has no hierarchy among the resources")

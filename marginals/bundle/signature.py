@@ -23,6 +23,7 @@ from marginals.errors import BundleError, InputError
 from marginals.files.leftovers import prefix, remove_leftovers
 from marginals.files.links import resolved
 from marginals.printable import printable
+from marginals.regular_file import open_regular
 
 SIGNATURE = "datapackage.json.minisig"
 
@@ -159,7 +160,7 @@ def _second_line(path: Path) -> str:
     if not path.is_file():
         raise InputError(f"there is no file {name}")
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             lines = stream.read(MAX_SIGNATURE_BYTES).decode("utf-8", "replace").split("\n")
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or type(error).__name__}") from None

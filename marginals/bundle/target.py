@@ -9,6 +9,7 @@ from marginals.errors import BundleError, InputError
 from marginals.files.links import resolved
 from marginals.files.output import OutputFile, keep_apart, refusals, require_place
 from marginals.printable import printable
+from marginals.regular_file import open_regular
 from marginals.tables.sources.files import files_at
 
 
@@ -16,9 +17,7 @@ def holds_bundle(folder: Path) -> bool:
     """Whether a folder holds a bundle, be it damaged, and not just a Data Package or a file that nobody may read."""
     file = folder / DESCRIPTOR
     try:
-        if not file.is_file():
-            return False
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             return b'"release"' in stream.read(MAX_DESCRIPTOR_BYTES)
     except OSError:
         return False

@@ -13,6 +13,9 @@ from marginals.commands.printing import print_json, print_lines
 from marginals.errors import InputError
 from models.deadline import Deadline
 
+MOST_ROWS = 100_000_000
+"""That are drawn at once, in memory."""
+
 
 @click.command()
 @RELEASE
@@ -44,7 +47,9 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
 
 @click.command()
 @RELEASE
-@click.option("-n", "--rows", default=1000, show_default=True, type=click.IntRange(0), help="Number of rows.")
+@click.option(
+    "-n", "--rows", default=1000, show_default=True, type=click.IntRange(0, MOST_ROWS), help="Number of rows."
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")
 @click.option(
     "--base-values", is_flag=True, help="Draw base values, each value under a published one with equal probability."

@@ -14,6 +14,7 @@ from marginals.commands.options import (
     JSON,
     LEVELS_METAVAR,
     PATH,
+    NumberRange,
     Target,
     output,
     parse_levels,
@@ -76,11 +77,11 @@ class _RiskOptions:
 @click.option("--levels", metavar=LEVELS_METAVAR, help="Disclose at these levels; other attributes stay as they are.")
 @click.option(
     "--utility",
-    type=click.FloatRange(0),
+    type=NumberRange(0),
     help="Per row, minimize risk subject to utility >= UTILITY (steps below '*').",
 )
-@click.option("--loss", type=click.FloatRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
-@click.option("--price", type=click.FloatRange(0), help="Per row, minimize loss - PRICE * utility.")
+@click.option("--loss", type=NumberRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
+@click.option("--price", type=NumberRange(0), help="Per row, minimize loss - PRICE * utility.")
 @click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
 @click.option("--plot", type=FILE, help="Write the frontier as .svg, .png or .pdf.")
 @click.option(

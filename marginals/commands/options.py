@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,17 @@ def _seconds(default: float | None, help_text: str) -> Callable[[Callable[..., A
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 LEVELS_METAVAR = "NAME=LEVEL,..."
+
+
+class NumberRange(click.FloatRange):
+    """Numbers between bounds; NaN, which lies on neither side of any, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number that a text is. Raises click.BadParameter for any other text."""
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 import marginals
-from marginals.commands.options import CONFIG, JSON, LEVELS_METAVAR, Target, output, parse_levels, stops_after
+from marginals.commands.options import (
+    CONFIG,
+    JSON,
+    LEVELS_METAVAR,
+    NumberRange,
+    Target,
+    output,
+    parse_levels,
+    stops_after,
+)
 from marginals.commands.printing import csv_bytes, print_findings, print_json, print_lines
 from marginals.commands.progress import ProgressBars
 from marginals.commands.verifying import FAILED
@@ -60,7 +69,7 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
 )
 @click.option(
     "--suppression",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.0,
     help="Largest share of rows that may be suppressed: shown with '*' in every quasi-identifier, together one class that "
     "satisfies the policy too (lattice only).",

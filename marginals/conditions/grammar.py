@@ -71,6 +71,14 @@ EXACT = 2**53
 _DEEPEST = 100
 """Parentheses and negations that may lie in each other."""
 
+_LONGEST = 20_000
+"""Characters of a condition."""
+
+
+def is_text(text: str) -> bool:
+    """Whether every program can take a text: it has no NUL, and UTF-8 can spell it."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
 
 def formula_of(where: Where, names: Collection[str] = (), is_value: IsValue = no_value_is_known) -> Formula:
     """The formula of a condition, or of several, all of which must hold. names, is_value: as for `parsed`.
@@ -111,6 +119,12 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue = no_v
     >>> parsed("marital status=Married|Widowed", ["marital status"])
     Choice(column=Column(name='marital status'), texts=('Married|Widowed',))
     """
+    if len(condition) > _LONGEST:
+        raise InputError(f"a condition has {len(condition)} characters, more than the {_LONGEST} that are read")
+    if not is_text(condition):
+        raise InputError(
+            f"the condition {in_message(condition)} is no text: a half of a surrogate pair is no character"
+        )
     scanner = Scanner(condition, names, is_value)
     choice = scanner.whole()
     if choice is not None:
@@ -231,6 +245,8 @@ class _Reader:
             case ast.Name(id=name) if name not in self._choices:
                 return Column(self._columns.get(name) or self._written(node))
             case ast.Constant(value=str() as value):
+                if not is_text(value):
+                    raise self._refusal("spells a NUL or a half of a surrogate pair, which are no text")
                 return value
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
                 return self._number(value)

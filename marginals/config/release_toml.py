@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from marginals.bundle.content import TITLE
 from marginals.config.risk_section import RiskSection, risk_section
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy
+from marginals.regular_file import bounded_content, open_regular
 from marginals.tables.attribute import LABELS, Attribute, Role
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
@@ -23,7 +25,13 @@ from marginals.tables.table import Table
 from models.errors import HierarchyError, MarginalsError
 from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
 
-_SIZE = re.compile(r"([1-9][0-9]*) ?([MG]B)")
+_SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
+
+_MOST_BYTES = 1 << 20
+"""Of a config."""
+
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+"""A key of more than a hundred parts; what is no part is passed over once."""
 
 _LONGEST_TITLE = 200
 
@@ -90,15 +98,30 @@ def read_config(path: str | Path) -> Config:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = bounded_content(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"there is no config file {path}") from None
-    except (OSError, UnicodeDecodeError):
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None
+    except UnicodeDecodeError:
         raise InputError(f"{path} cannot be read as UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
+    content = _toml(path, text)
     with _named(path):
         return _config(path, content)
+
+
+def _toml(path: Path, text: str) -> dict[str, Any]:
+    if _LONG_KEY.search(text):  # tomllib takes the square of the number of its parts
+        raise InputError(f"{path} has a key of more than a hundred parts")
+    try:
+        # As files are read in text mode, where all ends of lines are alike.
+        return tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply to be read") from None
+    except ValueError:
+        raise InputError(f"{path} has a number with more digits than are read") from None
 
 
 @contextmanager
@@ -237,11 +260,15 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     """
     path = Path(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
+        with open_regular(path) as stream:
+            lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
             return Hierarchy.from_rows(row for row in csv.reader(lines, delimiter=";") if row)
     except FileNotFoundError:
         raise InputError(f"there is no hierarchy file {path}") from None
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise InputError(f"the hierarchy file {path.name} cannot be read: {why}") from None
+    except (UnicodeDecodeError, csv.Error):
         raise InputError(f"the hierarchy file {path.name} cannot be read as UTF-8 text with semicolons") from None
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None

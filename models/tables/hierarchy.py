@@ -14,6 +14,8 @@ SUPPRESSED = "*"
 
 _MAX_GRID = 1_000_000
 """Integer ranges longer than this are not filled up with the integers that nobody has."""
+MAX_LABELS = 4_000_000
+"""Of all levels; of a million whole numbers four times as many, with half as many at each level as at the one below."""
 
 
 def check_widths(widths: Sequence[int]) -> None:
@@ -64,39 +66,44 @@ class Hierarchy:
                 raise HierarchyError(f"the values of level {level} do not cover those of level {level + 1}")
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[str]]) -> "Hierarchy":
+    def from_rows(cls, rows: Iterable[Sequence[str]], most_labels: int = MAX_LABELS) -> "Hierarchy":
         """From one row a base value, `value, level1, ..., *`: the content of an ARX hierarchy file.
 
         Raises HierarchyError naming the number (from 1) of the first row that is ragged, repeated, not nested or not
-        closed by `*`.
+        closed by `*`, and for more labels, those of all levels counted, than are asked for.
 
         >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Ely", "England", "*")]).height
         2
         """
-        ordered = [tuple(row) for row in rows]
-        if not ordered:
-            raise HierarchyError("a hierarchy needs at least one row")
-        width = len(ordered[0])
-        if width < 2 and ordered != [(SUPPRESSED,)]:
-            raise HierarchyError(f"row 1 has {width} column; a row is a value, its generalizations, and {SUPPRESSED}")
-        codes: list[dict[str, int]] = [{} for _ in range(width)]
-        parents: list[list[int]] = [[] for _ in range(width - 1)]
-        for number, row in enumerate(ordered, 1):
-            if len(row) != width:
-                raise HierarchyError(f"row {number} has {len(row)} columns where row 1 has {width}")
+        codes: list[dict[str, int]] = []
+        parents: list[list[int]] = []
+        left = most_labels
+        for number, row in enumerate(rows, 1):
+            if not codes:
+                if len(row) < 2 and list(row) != [SUPPRESSED]:
+                    problem = f"row 1 has {len(row)} column; a row is a value, its generalizations, and {SUPPRESSED}"
+                    raise HierarchyError(problem)
+                codes, parents = [{} for _ in row], [[] for _ in row[1:]]
+            if len(row) != len(codes):
+                raise HierarchyError(f"row {number} has {len(row)} columns where row 1 has {len(codes)}")
             if row[-1] != SUPPRESSED:
                 raise HierarchyError(f"row {number} does not end in {SUPPRESSED}")
             if row[0] in codes[0]:
                 raise HierarchyError(f"row {number} repeats the base value of an earlier row")
             path = [codes_of_level.setdefault(label, len(codes_of_level)) for codes_of_level, label in zip(codes, row)]
-            for level, (code, parent) in enumerate(pairwise(path)):
-                if code == len(parents[level]):
-                    parents[level].append(parent)
-                elif parents[level][code] != parent:
+            for level, (known, code, parent) in enumerate(zip(parents, path, path[1:])):
+                if code == len(known):
+                    known.append(parent)
+                    left -= 1
+                elif known[code] != parent:
                     raise HierarchyError(
                         f"row {number} is not nested: its value at level {level} is under another value "
                         f"of level {level + 1} in an earlier row"
                     )
+            if left < 0:
+                raise HierarchyError(f"there are more than {most_labels} labels, those of all levels counted")
+        if not codes:
+            raise HierarchyError("a hierarchy needs at least one row")
         return cls(tuple(tuple(codes_of_level) for codes_of_level in codes), tuple(map(tuple, parents)))
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.sources.distinct_rows import DistinctRows, Values, text_of
+from marginals.tables.sources.distinct_rows import DistinctRows, Values, calendar_refusals, text_of
 from models.arrays import CodeArray, smallest_code_dtype
 
 if TYPE_CHECKING:
@@ -43,17 +43,21 @@ def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def texts_of(values: "pa.Array | pa.ChunkedArray") -> list[str | None]:
-    """The text of each value, None for null; floats in their own precision."""
+def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | None]:
+    """The text of each value, None for null; floats in their own precision.
+
+    where: what messages call the values. Raises InputError for dates and times that the calendar lacks.
+    """
     import pyarrow as pa
 
-    # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, and NaN is missing too.
-    listed = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
-    return list(map(text_of, listed))
+    with calendar_refusals(where):
+        # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
+        listed = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
+        return list(map(text_of, listed))
 
 
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
     encoded = decoded(column, where).combine_chunks().dictionary_encode()
     missing = len(encoded.dictionary)
     codes = encoded.indices.fill_null(missing).to_numpy(zero_copy_only=False)
-    return codes.astype(smallest_code_dtype(missing + 1)), [*texts_of(encoded.dictionary), None]
+    return codes.astype(smallest_code_dtype(missing + 1)), [*texts_of(encoded.dictionary, where), None]

@@ -5,14 +5,12 @@ with one sentence for all.
 """
 
 import csv
-import lzma
-import zlib
 from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
 from pathlib import Path
 
-from pandas.io.common import get_handle  # opens what read_csv opens
-
 from marginals.errors import InputError
+from marginals.tables.sources.compressed import decompressed, reading
 
 _OPEN_QUOTE = "has a quoted field that does not end"
 
@@ -30,9 +28,9 @@ def broken_row(path: Path, separator: str) -> InputError | None:
     line 3 of people.csv has fewer fields than the header; the file may be cut off: get it whole, or mend the line
     """
     try:
-        with get_handle(path, "r", encoding="utf-8-sig", compression="infer") as opened:
-            problem = _problem(opened.handle, separator)
-    except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError):
+        with reading(path), decompressed(path) as stream:
+            problem = _problem(TextIOWrapper(stream, encoding="utf-8-sig", newline=""), separator)
+    except InputError:
         return None
     if problem is None:
         return None

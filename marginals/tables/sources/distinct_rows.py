@@ -1,12 +1,14 @@
 """What a source gives: its distinct rows with counts, every value as text; and how the text of a value is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from marginals.errors import InputError
 from models.arrays import CodeArray, CountArray, IndexArray
 from models.tables.mixed_radix import pack, tally
 
@@ -30,9 +32,22 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, float | np.floating):
         return str(int(value)) if value.is_integer() else str(value)
     if isinstance(value, datetime):
+        if not MINYEAR <= value.year <= MAXYEAR:
+            raise OverflowError("pandas knows years that no calendar of Python has")
         value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
         return str(value).removesuffix(" 00:00:00")
     return str(value)
+
+
+@contextmanager
+def calendar_refusals(where: str) -> Iterator[None]:
+    """Dates and times that have no text, as an InputError. where: what messages call the values."""
+    try:
+        yield
+    except (ArithmeticError, ValueError):
+        raise InputError(
+            f"{where} holds a date or time that cannot be read; years go from {MINYEAR} to {MAXYEAR}"
+        ) from None
 
 
 def complete(values: Values) -> Recoding:

@@ -1,6 +1,5 @@
 """Files that an engine reads: DuckDB inside this process, or Spark."""
 
-import gzip
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,8 +11,9 @@ from weakref import finalize
 from marginals.errors import InputError
 from marginals.tables.sources.arrow_table import texts_of
 from marginals.tables.sources.broken_rows import broken_row
+from marginals.tables.sources.compressed import LONGEST_HEADER, decompressed, reading
 from marginals.tables.sources.files import CsvFiles, ParquetFiles
-from marginals.tables.sources.narwhals_frame import LazyFrame
+from marginals.tables.sources.narwhals_frame import LazyFrame, sql_name
 from marginals.tables.sources.refusal import engine_refusals, require, too_little_memory
 from marginals.unnamed_files import in_memory, on_disk
 
@@ -62,8 +62,8 @@ def require_duckdb(files: CsvFiles | ParquetFiles, purpose: str) -> None:
 
 
 def _begins_empty(path: Path) -> bool:
-    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as lines:
-        return not lines.readline().removeprefix(b"\xef\xbb\xbf").strip()
+    with reading(path), decompressed(path) as lines:
+        return not lines.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf").strip()
 
 
 def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
@@ -132,7 +132,9 @@ def connected(memory: int) -> "Iterator[duckdb.DuckDBPyConnection]":
     """A database of its own, which takes at most so many bytes of memory, and puts nothing on disk."""
     import duckdb
 
-    settings: dict[str, Any] = {"memory_limit": f"{max(memory >> 20, 64)}MiB", "temp_directory": ""}
+    # More than any machine has is more than DuckDB can spell.
+    limit = f"{min(max(memory >> 20, 64), 1 << 30)}MiB"
+    settings: dict[str, Any] = {"memory_limit": limit, "temp_directory": ""}
     with duckdb.connect(config=settings) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
@@ -181,17 +183,12 @@ _SPELLED_ALIKE = (
 def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
     import pyarrow as pa
 
-    return pa.array(texts_of(values), pa.string())
+    return pa.array(texts_of(values, "a column"), pa.string())
 
 
 def sql_text(text: object) -> str:
     """A text as SQL spells it."""
     return "'" + str(text).replace("'", "''") + "'"
-
-
-def sql_name(column: str) -> str:
-    """The name of a column as SQL spells it."""
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:

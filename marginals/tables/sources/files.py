@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,14 @@ import pandas as pd
 from marginals.errors import InputError
 from marginals.tables.sources.arrow_table import counted, decoded, distinct_rows_of, texts_of
 from marginals.tables.sources.broken_rows import broken_row
+from marginals.tables.sources.compressed import PARQUET, decompressed, reading, require_files, require_short_header
 from marginals.tables.sources.distinct_rows import DistinctRows, merged
 from marginals.tables.sources.pandas_frame import PandasFrame
-from marginals.tables.sources.refusal import require, too_little_memory
+from marginals.tables.sources.refusal import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_PARQUET = (".parquet", ".pq")
 SEPARATORS = (",", ";", "\t", "|")
 """What can stand between the columns of a CSV file."""
 
@@ -40,7 +40,8 @@ def files_of(path: Path, separator: str = ",") -> "CsvFiles | ParquetFiles":
     paths = _paths(path)
     if not paths:
         raise InputError(f"there is no table at {path}")
-    parquet = [file for file in paths if file.suffix.lower() in _PARQUET]
+    require_files(paths)
+    parquet = [file for file in paths if file.suffix.lower() in PARQUET]
     if parquet and len(parquet) < len(paths):
         raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
     return ParquetFiles(path.name, tuple(paths)) if parquet else CsvFiles(path.name, tuple(paths), separator)
@@ -67,7 +68,7 @@ def files_at(path: Path) -> list[Path]:
 
 
 def _is_table(file: Path) -> bool:
-    return file.name.lower().endswith((*_PARQUET, *_CSV)) and not file.name.startswith((".", "_"))
+    return file.name.lower().endswith((*PARQUET, *_CSV)) and not file.name.startswith((".", "_"))
 
 
 def _paths(path: Path) -> list[Path]:
@@ -100,8 +101,13 @@ def frame_of(files: "CsvFiles | ParquetFiles") -> pd.DataFrame:
 
 
 def _parquet_frame(path: Path) -> pd.DataFrame:
-    with _refusals(path):
-        return pd.read_parquet(path)
+    """All columns; those that pandas wrote as an index are columns like others."""
+    import pyarrow.parquet as pq
+
+    with reading(path):
+        # Days as times, whose years pandas does not bound; whole numbers beside null as they are.
+        plain = pq.read_table(path).to_pandas(ignore_metadata=True, date_as_object=False, integer_object_nulls=True)
+        return cast("pd.DataFrame", plain)
 
 
 @dataclass(frozen=True)
@@ -216,7 +222,8 @@ def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["
 
 
 def _header(path: Path, separator: str) -> list[str]:
-    with _refusals(path):
+    with reading(path):
+        require_short_header(path, separator)
         header = _line(path, separator, 0)
         better = _other_separator(path, separator) if len(header) == 1 else None
     if better:
@@ -233,7 +240,8 @@ def separator_of(path: Path) -> str:
     if isinstance(files, ParquetFiles):
         return ","
     first = files.paths[0]
-    with _refusals(first):
+    with reading(first):
+        require_short_header(first, ",")
         one_column = len(_line(first, ",", 0)) == 1
         return (_other_separator(first, ",") if one_column else None) or ","
 
@@ -250,16 +258,17 @@ def _other_separator(path: Path, separator: str) -> str | None:
 
 
 def _line(path: Path, separator: str, number: int) -> list[str]:
-    line = pd.read_csv(
-        path,
-        sep=separator,
-        header=None,
-        skiprows=number,
-        nrows=1,
-        dtype=str,
-        keep_default_na=False,
-        encoding="utf-8-sig",
-    )
+    with decompressed(path) as stream:
+        line = pd.read_csv(
+            stream,
+            sep=separator,
+            header=None,
+            skiprows=number,
+            nrows=1,
+            dtype=str,
+            keep_default_na=False,
+            encoding="utf-8-sig",
+        )
     return [str(field) for field in line.iloc[0]]
 
 
@@ -279,9 +288,10 @@ def _unchecked_chunks(path: Path, separator: str, rows: int) -> Iterator[pd.Data
     """The file in pieces, short rows filled up. Raises InputError for rows that are longer than the header."""
     header = _header(path, separator)
     with (
-        _refusals(path, separator),
+        _rows_refused(path, separator),
+        decompressed(path) as stream,
         pd.read_csv(
-            path,
+            stream,
             sep=separator,
             dtype=str,
             keep_default_na=False,
@@ -299,7 +309,7 @@ def _unchecked_chunks(path: Path, separator: str, rows: int) -> Iterator[pd.Data
 def _schema(path: Path) -> "pa.Schema":
     import pyarrow.parquet as pq
 
-    with _refusals(path):
+    with reading(path):
         return pq.read_schema(path)
 
 
@@ -307,13 +317,13 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with _refusals(path), pq.ParquetFile(path) as file:
+    with reading(path), pq.ParquetFile(path) as file:
         for batch in file.iter_batches(_CHUNK, columns=list(columns)):
             yield pa.Table.from_batches([batch])
 
 
 def _texts(batch: "pa.Table") -> list[str | None]:
-    return texts_of(decoded(batch.column(0), "it"))
+    return texts_of(decoded(batch.column(0), "it"), "it")
 
 
 def _kind(kind: "pa.DataType") -> str:
@@ -332,21 +342,10 @@ def _kind(kind: "pa.DataType") -> str:
 
 
 @contextmanager
-def _refusals(path: Path, separator: str | None = None) -> Iterator[None]:
-    """What goes wrong in reading a file, as InputErrors. separator: of a CSV file whose rows are read."""
+def _rows_refused(path: Path, separator: str) -> Iterator[None]:
+    """What goes wrong in reading the rows of a CSV file, as InputErrors; first of all a row that is broken."""
     try:
-        yield
-    except InputError:
-        raise
-    except MemoryError:
-        raise too_little_memory(path.name) from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
-    except (OSError, ValueError) as error:
-        if separator is not None and (broken := broken_row(path, separator)):
-            raise broken from None
-        if path.suffix.lower() in _PARQUET:
-            problem = "its Parquet footer or pages are damaged; write it again"
-        else:
-            problem = "it must be CSV with a header, or Parquet"
-        raise InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}") from None
+        with reading(path):
+            yield
+    except InputError as error:
+        raise (broken_row(path, separator) or error) from None

@@ -45,7 +45,8 @@ class EagerFrame:
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value."""
-        texts = texts_of(decoded(self.frame.select(column).to_arrow().column(0), column))
+        where = f"column {column!r} of {self.name}"
+        texts = texts_of(decoded(self.frame.select(column).to_arrow().column(0), where), where)
         return f"row {texts.index(text) + 1}" if text in texts else None
 
 
@@ -89,7 +90,7 @@ class LazyFrame:
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
         """All values of each column, in an order that stays, and how many rows have each."""
         return {
-            column: (texts_of(table.column(0)), _numbers(table, COUNT))
+            column: (texts_of(table.column(0), f"column {column!r} of {self.name}"), _numbers(table, COUNT))
             for column, table in ((column, self._distinct(column)) for column in columns)
         }
 
@@ -159,6 +160,12 @@ class LazyFrame:
         for column in columns:
             if isinstance(schema[column], nw.List | nw.Array | nw.Struct):
                 raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values")
+        if self.frame.implementation.is_duckdb():
+            # By name and not by expression: one of a column called `*` stands for all columns.
+            texts = {c for c in columns if isinstance(schema[c], nw.Categorical | nw.Enum)}
+            selected = (f"CAST({sql_name(c)} AS VARCHAR)" if c in texts else sql_name(c) for c in columns)
+            query = ", ".join(f"{expression} AS v{i}" for i, expression in enumerate(selected))
+            return cast("nw.LazyFrame[Any]", nw.from_native(self.frame.to_native().project(query)))
         plain = {
             c: nw.col(c).cast(nw.String) if isinstance(schema[c], nw.Categorical | nw.Enum) else nw.col(c)
             for c in columns
@@ -201,6 +208,11 @@ class LazyFrame:
             self.frame, column, pa.table({f"v{number}": values, f"c{number}": summands})
         )
         return mapping
+
+
+def sql_name(column: str) -> str:
+    """The name of a column as SQL spells it."""
+    return '"' + column.replace('"', '""') + '"'
 
 
 _MOST_PARTS = 256

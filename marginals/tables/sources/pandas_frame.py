@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from marginals.errors import InputError
-from marginals.tables.sources.distinct_rows import DistinctRows, Values, text_of
+from marginals.tables.sources.distinct_rows import DistinctRows, Values, calendar_refusals, text_of
 from models.arrays import CodeArray, IndexArray, smallest_code_dtype
 
 
@@ -53,7 +53,8 @@ class PandasFrame:
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
         listed = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
-        return narrow, [*map(text_of, listed), None]
+        with calendar_refusals(f"column {column!r} of {self.name}"):
+            return narrow, [*map(text_of, listed), None]
 
 
 def factorized(column: "pd.Series[Any]", missing: AnyCollection[str]) -> tuple[IndexArray, list[str]]:

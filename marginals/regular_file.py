@@ -1,0 +1,35 @@
+"""Files that are read: regular ones, within a bound; a pipe may keep its reader waiting, and a device may never end."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def open_regular(path: Path, flags: int = 0) -> BinaryIO:
+    """A regular file, or what a link to one leads to, open for reading.
+
+    flags: more of those of os.open. Raises OSError at once for a folder, pipe or device, and for a path that holds a NUL.
+    """
+    try:
+        number = os.open(path, _FLAGS | flags)
+    except ValueError:
+        raise OSError(errno.EINVAL, "no path holds the character NUL") from None
+    mode = os.fstat(number).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(number)
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
+        raise OSError(errno.EINVAL, f"it is {kind}, where a file is expected")
+    return open(number, "rb")  # noqa: PTH123
+
+
+def bounded_content(path: Path, limit: int) -> bytes:
+    """All bytes of a regular file. Raises OSError where it cannot be read, or has more than so many bytes."""
+    with open_regular(path) as stream:
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than the {limit} bytes that are read")
+    return content
