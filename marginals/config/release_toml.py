@@ -260,8 +260,7 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     """
     path = Path(path)
     try:
-        with open_regular(path) as stream:
-            lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        with open_regular(path) as stream, TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines:
             return Hierarchy.from_rows(row for row in csv.reader(lines, delimiter=";") if row)
     except FileNotFoundError:
         raise InputError(f"there is no hierarchy file {path}") from None

@@ -28,8 +28,12 @@ def broken_row(path: Path, separator: str) -> InputError | None:
     line 3 of people.csv has fewer fields than the header; the file may be cut off: get it whole, or mend the line
     """
     try:
-        with reading(path), decompressed(path) as stream:
-            problem = _problem(TextIOWrapper(stream, encoding="utf-8-sig", newline=""), separator)
+        with (
+            reading(path),
+            decompressed(path) as stream,
+            TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines,
+        ):
+            problem = _problem(lines, separator)
     except InputError:
         return None
     if problem is None:
