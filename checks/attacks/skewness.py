@@ -22,7 +22,7 @@ def skewness(classes: ClassTable) -> Skewness:
     """Over the classes that anybody is expected in. Raises ValueError where there is none."""
     occupied = classes.rows.sum(axis=1) > 0
     overall = classes.rows.sum(axis=0)
-    distances = abs(classes.posterior() - overall / overall.sum()).sum(axis=1) / 2 * occupied
+    distances = abs(classes.posterior() - overall / max(overall.sum(), 1)).sum(axis=1) / 2 * occupied
     # The first of those that rounding alone tells apart, so that the same release always gives the same class.
     worst = int((distances >= distances.max() * (1 - _ROUNDING)).argmax())
     return Skewness(float(distances[worst]), worst)

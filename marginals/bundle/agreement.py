@@ -1,6 +1,7 @@
 """Whether marginals can be of one table: those of a bundle, and those of several bundles put together."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -40,6 +41,8 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     Raises IncompatibleReleasesError naming both bundles when they generalize an attribute differently, as far as labels and
     counts tell, or give it different roles, BundleError when they count different numbers of rows, or contradict each other.
     """
+    if not any(published.collection.tables for _, published in bundles):
+        return _of_nothing(bundles)
     hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
     roles: dict[str, Role] = {}
     for name, published in bundles:
@@ -79,6 +82,17 @@ def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarch
     else:
         counts[:] = collection.cube.total
     return CountedHierarchy(hierarchy, finest, counts)
+
+
+def _of_nothing(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
+    """The first of several bundles that tell a number of rows alone, with the claims of all."""
+    (first, published), *others = bundles
+    rows = published.collection.cube.total
+    for name, other in others:
+        if other.collection.cube.total != rows:
+            problem = f"it counts {other.collection.cube.total} rows where {first} counts {rows}"
+            raise BundleError(name, problem)
+    return replace(published, claims=tuple(dict.fromkeys(claim for _, each in bundles for claim in each.claims)))
 
 
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:

@@ -166,6 +166,8 @@ def interaction_picture(collection: Collection) -> InteractionPicture:
     """
     levels = levels_shown(collection.margins)
     order = [attribute for attribute in collection.domain.attributes if attribute in levels]
+    if not order:
+        return InteractionPicture(60.0, (), (), "No attribute is published.")
     pairs = finest_pairs(collection.margins)
     names = {attribute: shortened(attribute, 130) for attribute in order}
     colour = colours(collection.domain)

@@ -186,9 +186,9 @@ def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Bar
     """A bar for each value of the level in the hierarchy's order, those without rows too."""
     codes = table.column(table.attributes[0], level)
     rows = np.bincount(codes, table.counts, minlength=hierarchy.size(level)).astype(np.int64)
-    highest = int(rows.max())
+    total, highest = max(table.total, 1), max(int(rows.max()), 1)  # a bundle of other programs may count no row
     return [
-        Bar(label, count, round(100 * count / table.total, 2), round(100 * count / highest, 2))
+        Bar(label, count, round(100 * count / total, 2), round(100 * count / highest, 2))
         for label, count in zip(hierarchy.labels[level], rows.tolist())
     ]
 
@@ -198,7 +198,7 @@ def _marginals(published: BundleContent) -> list[MarginalReport]:
     reports = []
     for table in published.collection.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
-        smallest = int(table.rolled_up(public).counts.min()) if public else None
+        smallest = int(table.rolled_up(public).counts.min()) if public and len(table) else None
         columns = tuple((a, table.margin[a], colour[a]) for a in table.attributes)
         reports.append(MarginalReport(columns, len(table), smallest))
     return reports
@@ -239,6 +239,6 @@ def _facts(published: BundleContent) -> int | None:
 
 
 def _example(published: BundleContent) -> str:
-    """A margin to ask for, as Python: the first that a reader can cross-tabulate."""
+    """A margin to ask for, as Python: the first that a reader can cross-tabulate; of a release of no attribute, none."""
     margins = published.collection.margins
-    return str(dict(next((margin for margin in margins if len(margin) == 2), margins[0])))
+    return str(dict(next((margin for margin in margins if len(margin) == 2), margins[0] if margins else {})))

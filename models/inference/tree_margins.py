@@ -156,11 +156,11 @@ class TreeMargins:
             keys = keys * self.size(item) + codes
         counted = self.coupling.through(counts, keys, size, messages)
         order = (*own, *apart)
-        if order == items:
-            return counted.reshape(cells, -1)
         lengths = [self.size(item) for item in order]
+        if order == items:
+            return counted.reshape(cells, prod(lengths))
         axes = [0, *(order.index(item) + 1 for item in items)]
-        return np.ascontiguousarray(counted.reshape(cells, *lengths).transpose(axes)).reshape(cells, -1)
+        return np.ascontiguousarray(counted.reshape(cells, *lengths).transpose(axes)).reshape(cells, prod(lengths))
 
     def _message(self, side: Side, counts: FloatArray) -> Message:
         link = self.tree.links[side.link]

@@ -22,7 +22,7 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
     keys: CodeArray = np.zeros(length, dtype=dtype)
     space = 1
     for column, radix in zip(columns, radices, strict=True):
-        if space > _MAX_SPACE // radix:
+        if space > _MAX_SPACE // max(radix, 1):  # no code is below 0, where there are no rows
             distinct, keys = np.unique(keys, return_inverse=True)
             space = max(len(distinct), 1)
         if space == 1:
