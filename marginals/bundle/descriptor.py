@@ -10,6 +10,9 @@ from typing import Any
 from marginals.bundle.format import DESCRIPTOR, FORMAT, MAX_BYTES, MAX_FILE_BYTES, MAX_RESOURCES, REPORT
 from marginals.errors import BundleError
 
+_PAGE = "text/html"
+"""What a report is."""
+
 
 @dataclass(frozen=True)
 class Descriptor:
@@ -45,7 +48,10 @@ class Descriptor:
         """What it says of the report, None where it names none. Raises BundleError where that names no file."""
         if self.release.get("report") is not None and self.report_path is None:
             raise BundleError(DESCRIPTOR, "release.report must name a file by its path")
-        return self.release.get("report")
+        report = self.release.get("report")
+        if report is not None and report.get("mediatype", _PAGE) != _PAGE:
+            raise BundleError(DESCRIPTOR, f"release.report is a page in HTML, so its mediatype must be {_PAGE}")
+        return report
 
     @property
     def report_path(self) -> str | None:
@@ -86,7 +92,7 @@ def descriptor_bytes(package: Mapping[str, Any]) -> bytes:
 
 def listed_report(page: bytes) -> dict[str, Any]:
     """How a descriptor names its report: beside the resources, which all are tables."""
-    return {"path": REPORT, "mediatype": "text/html", "bytes": len(page), "hash": digest(page)}
+    return {"path": REPORT, "mediatype": _PAGE, "bytes": len(page), "hash": digest(page)}
 
 
 def digest(content: bytes) -> str:

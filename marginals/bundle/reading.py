@@ -16,6 +16,7 @@ from marginals.bundle.agreement import check_agreement
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.bundle.descriptor import has_hash, is_number, is_table
 from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS
+from marginals.bundle.obeyed_keys import check_obeyed, check_schema
 from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError
 from marginals.printable import printable
@@ -52,6 +53,7 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     Raises BundleError, naming the file.
     """
     descriptor = snapshot.descriptor
+    check_obeyed(descriptor.package)
     roles = _roles(descriptor.release)
     hierarchies = _hierarchies(snapshot, roles)
     domain = Domain.of({name: hierarchies[name] for name in roles})
@@ -122,6 +124,7 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
             hierarchies[attribute] = Hierarchy.from_rows(rows, left)
         except HierarchyError as error:
             raise BundleError(path, f"{error} (the header not counted)") from None
+        check_schema(resource, dict(zip(header, hierarchies[attribute].labels)))
         left -= sum(map(len, hierarchies[attribute].labels))
     for attribute in roles:
         if attribute not in hierarchies:
@@ -152,6 +155,12 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     if joined[-1].sum(dtype=np.float64) > MAX_ROWS:
         raise BundleError(path, f"its counts sum to more than the {MAX_ROWS} rows that are counted exactly")
     by_attribute = {attribute: codes for attribute, codes in zip(header, joined[:-1]) if attribute in margin}
+    occurring = {
+        attribute: [labels[code] for code in np.unique(codes).tolist()]
+        for attribute, codes in zip(header, joined[:-1])
+        for labels in [domain.hierarchy(attribute).labels[levels[attribute]]]
+    }
+    check_schema(resource, occurring | {COUNT: []})
     table = ContingencyTable.from_cells(domain, margin, by_attribute, joined[-1])
     if len(table) != read:
         raise BundleError(path, "a cell stands in two rows")

@@ -6,8 +6,9 @@ the bytes of this descriptor.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import is_zipfile
@@ -17,7 +18,6 @@ from marginals.bundle.format import DESCRIPTOR, MAX_DESCRIPTOR_BYTES, MAX_FILE_B
 from marginals.bundle.read_file import ReadFile, read_file, read_plain_file
 from marginals.bundle.seal import SEAL, check_seal
 from marginals.bundle.signature import SIGNATURE, PublicKey, check_signature, signer_of
-from marginals.bundle.undeclared import undeclared
 from marginals.errors import BundleError, InputError
 from marginals.files.leftovers import is_leftover
 from marginals.files.links import resolved
@@ -28,7 +28,7 @@ class Snapshot:
     """All files of a bundle as they were read.
 
     name: of the folder. files: those that the descriptor declares, by path, with seal and signature where there are some.
-    others: paths in the folder that the descriptor does not declare; a report that it does not name is among them.
+    others: paths in the folder that the descriptor does not declare.
     unlisted: why the folder could not be searched for those, empty where it could.
     """
 
@@ -99,15 +99,10 @@ class Snapshot:
 
     @property
     def undeclared(self) -> tuple[str, ...]:
-        """Paths in the folder that the descriptor does not declare.
-
-        A report that is being replaced may be undeclared for a moment, but not in a signed bundle. Raises BundleError
-        where the folder could not be searched.
-        """
+        """Paths in the folder that the descriptor does not declare. Raises BundleError where it could not be searched."""
         if self.unlisted:
             raise BundleError(self.name, self.unlisted)
-        unnamed = [] if self.descriptor.report_path is not None or self.is_signed else [REPORT]
-        return tuple(path for path in self.others if path not in unnamed)
+        return self.others
 
     def check_undeclared(self) -> None:
         """Raise BundleError naming a file in the folder that the descriptor does not declare, if there is one.
@@ -117,9 +112,12 @@ class Snapshot:
         """
         if paths := self.undeclared:
             more = f", nor {len(paths) - 1} others that were looked at" if len(paths) > 1 else ""
-            raise BundleError(
-                paths[0], f"{DESCRIPTOR} does not declare it{more}; remove what is no part of the release"
-            )
+            what = "remove what is no part of the release"
+            if paths[0] == REPORT or own_leftovers(Path(), paths[:1]):
+                what += (
+                    ", or write its report again (marginals report), which an interrupted one may have left half done"
+                )
+            raise BundleError(paths[0], f"{DESCRIPTOR} does not declare it{more}; {what}")
 
     @property
     def is_sealed(self) -> bool:
@@ -170,11 +168,37 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 
 def _others(root: Path, descriptor: Descriptor) -> tuple[str, ...]:
-    declared = [DESCRIPTOR, SEAL, SIGNATURE, *descriptor.declared_paths]
-    return tuple(path for path in undeclared(root, declared) if not _is_unfinished(root, path))
+    return tuple(undeclared(root, [DESCRIPTOR, SEAL, SIGNATURE, *descriptor.declared_paths]))
 
 
-def _is_unfinished(root: Path, path: str) -> bool:
-    """Whether this is what a run that was killed while it put a report there has left, and the next one removes."""
+_MOST = 1000
+"""Undeclared files after which the search ends: that there are some is found out in a moment, however many there are."""
+
+
+def undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
+    """Paths in a folder, sorted, that are not declared, whatever they are called; 1000 at most.
+
+    Of a folder that holds nothing declared, only its own name is told. Time grows with what is declared, not with what
+    else there is. Raises OSError where a folder cannot be read.
+    """
+    files = {PurePosixPath(path) for path in declared}
+    folders = {parent for file in files for parent in file.parents}
+    return sorted(map(str, islice(_found(folder, PurePosixPath(), files, folders), _MOST)))
+
+
+def _found(
+    root: Path, inside: PurePosixPath, files: set[PurePosixPath], folders: set[PurePosixPath]
+) -> Iterator[PurePosixPath]:
+    with os.scandir(root / inside) as entries:
+        for entry in entries:
+            path = inside / entry.name
+            if path in folders and entry.is_dir(follow_symlinks=False):
+                yield from _found(root, path, files, folders)
+            elif path not in files:
+                yield path
+
+
+def own_leftovers(folder: Path, paths: Iterable[str]) -> list[str]:
+    """Those of some paths in the folder of a bundle that a report has left which was killed while it was replaced."""
     own = (DESCRIPTOR, REPORT, SEAL, SIGNATURE)
-    return any(is_leftover(path, root / name) for name in own) and (root / path).is_file()
+    return [path for path in paths if any(is_leftover(path, folder / name) for name in own)]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from marginals.bundle.format import DESCRIPTOR, MAX_DESCRIPTOR_BYTES
-from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.format import DESCRIPTOR, MAX_DESCRIPTOR_BYTES, REPORT
+from marginals.bundle.snapshot import Snapshot, own_leftovers
 from marginals.errors import BundleError, InputError
 from marginals.files.links import resolved
 from marginals.files.output import OutputFile, keep_apart, refusals, require_place
@@ -75,7 +75,9 @@ def require_replaceable(folder: Path, reads: tuple[Path, ...] = ()) -> None:
     if not holds_bundle(folder):
         return
     try:
-        others = Snapshot.of(folder).undeclared
+        snapshot = Snapshot.of(folder)
+        unfinished = {*own_leftovers(folder, snapshot.undeclared), *([] if snapshot.is_signed else [REPORT])}
+        others = [path for path in snapshot.undeclared if path not in unfinished]
     except BundleError as error:
         raise InputError(
             f"{folder} holds a release that cannot be read, {error}; remove it, or choose a new folder"

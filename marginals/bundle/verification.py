@@ -12,11 +12,13 @@ from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.content import INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.descriptor import Descriptor
 from marginals.bundle.format import DESCRIPTOR
+from marginals.bundle.obeyed_keys import listed, unjudged
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.printable import printable
 from marginals.timing import Seconds, within
 from models.errors import ContradictionError
 
@@ -84,6 +86,7 @@ def verify(
         bundles = [(str(folder), content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
         for snapshot, (folder, published) in zip(snapshots, bundles):
             warnings += _check_information(folder, snapshot.descriptor, published)
+            warnings += _unjudged(folder, snapshot.descriptor)
             snapshot.check_report()
             snapshot.check_undeclared()
         seals = [snapshot.is_sealed for snapshot in snapshots]
@@ -131,6 +134,12 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
         yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
     elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(_decimals(stated)):
         raise BundleError(DESCRIPTOR, f"release.information is not {known} nats, which follow from the marginals")
+
+
+def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
+    """What the descriptor says or declares beside what is judged; it may be anything, rows too."""
+    if keys := unjudged(descriptor.package):
+        yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {listed(keys)}")
 
 
 def _rounding(decimals: int) -> Decimal:

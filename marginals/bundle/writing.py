@@ -13,6 +13,7 @@ from typing import Any
 from marginals.bundle.content import BundleContent
 from marginals.bundle.descriptor import descriptor_bytes, digest, listed_report
 from marginals.bundle.format import DESCRIPTOR, FORMAT, MAX_BYTES, MAX_FILE_BYTES, REPORT
+from marginals.bundle.obeyed_keys import DESCRIPTION
 from marginals.bundle.seal import SEAL, seal_of
 from marginals.bundle.signature import SIGNATURE, SecretKey, signature_of
 from marginals.bundle.snapshot import Snapshot
@@ -20,6 +21,7 @@ from marginals.bundle.target import require_replaceable
 from marginals.errors import InputError
 from marginals.files.atomic_file import replace_file
 from marginals.files.atomic_folder import replace_folder
+from marginals.files.leftovers import remove_leftovers
 from marginals.files.links import resolved
 from marginals.tables.attribute import COUNT
 
@@ -49,7 +51,8 @@ def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
     """Make this page the report of a bundle, whatever report it had or lacked; all else in it stays.
 
     The descriptor names the new report, so a bundle that is signed must be signed again, by the key. It is first left
-    unsigned and forgets the old report, and names the new one last, so that a crash leaves a bundle that verifies.
+    unsigned and forgets the old report, and names the new one last: after a crash the tables are as they were, `verify`
+    names what is left half done, if anything, and writing the report again puts it right.
     Raises InputError where nothing can be written, or where the key is missing or does not sign.
     """
     snapshot = Snapshot.of(folder)
@@ -61,6 +64,8 @@ def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
         )
     whole = snapshot.descriptor.with_report(page)
     try:
+        for name in (DESCRIPTOR, REPORT, SEAL, SIGNATURE):
+            remove_leftovers(resolved(folder / name))
         signature = None
         if key is not None:
             _keep_apart(key, folder)
@@ -68,8 +73,14 @@ def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
             (folder / SIGNATURE).unlink(missing_ok=True)
         (folder / SEAL).unlink(missing_ok=True)
         replace_file(folder / DESCRIPTOR, snapshot.descriptor.with_report(None))
-        replace_file(folder / REPORT, page)
-        replace_file(folder / DESCRIPTOR, whole)
+        (folder / REPORT).unlink(missing_ok=True)
+        try:
+            replace_file(folder / REPORT, page)
+            replace_file(folder / DESCRIPTOR, whole)
+        except BaseException:
+            if (folder / DESCRIPTOR).read_bytes() != whole:
+                (folder / REPORT).unlink(missing_ok=True)
+            raise
         if is_sealed:
             replace_file(folder / SEAL, seal_of(whole))
         if signature is not None:
@@ -122,7 +133,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "anonymized-marginals",
         "title": content.title,
-        "description": "Small generalized tables of counts over one table about people, private together.",
+        "description": DESCRIPTION,
         "resources": resources,
         "release": release,
     }

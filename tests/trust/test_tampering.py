@@ -85,7 +85,9 @@ def test_a_changed_file_of_another_kind_is_noticed(bundle: Path) -> None:
     package["resources"].append({"name": "notes", "path": "notes.txt", "bytes": 5, "hash": f"sha256:{digest}"})
     (bundle / "datapackage.json").write_text(json.dumps(package))
     (bundle / SEAL).unlink()
-    assert marginals.verify(bundle).ok
+    verification = marginals.verify(bundle)
+    assert verification.ok
+    assert any(warning.endswith("look at it yourself: the file notes.txt") for warning in verification.warnings)
     (bundle / "notes.txt").write_text("as it")
     assert not marginals.verify(bundle).ok
 
@@ -113,17 +115,38 @@ def test_many_undeclared_files_are_one_sentence_in_a_moment(bundle: Path) -> Non
     assert "nor 999 others" in finding.worst.problem
 
 
-def test_what_file_managers_leave_is_no_matter_of_integrity(bundle: Path) -> None:
-    for name in (".DS_Store", "marginals/Thumbs.db", "hierarchies/desktop.ini"):
-        (bundle / name).write_bytes(b"\0")
+@pytest.mark.parametrize(
+    "path", [".DS_Store", "marginals/Thumbs.db", "hierarchies/desktop.ini", "datapackage.json.bak"]
+)
+def test_no_name_makes_an_undeclared_file_harmless(bundle: Path, path: str) -> None:
+    """Rows can stand in a file of any name."""
+    (bundle / path).write_text("ward,count\nA,7\n")
+    (finding,) = marginals.verify(bundle).checks
+    assert finding.worst is not None
+    assert finding.worst.file == path
+
+
+@pytest.mark.parametrize("path", [".report.html.writing-abc_1234", ".datapackage.json.sha256.writing-abcdefgh"])
+def test_what_a_killed_report_leaves_is_named_and_writing_the_report_again_removes_it(bundle: Path, path: str) -> None:
+    (bundle / path).write_text("<!doctype")
+    (finding,) = marginals.verify(bundle).checks
+    assert finding.worst is not None
+    assert finding.worst.file == path
+    assert "write its report again" in finding.worst.problem
+    marginals.open_release(bundle).write_report()
     assert marginals.verify(bundle).ok
 
 
-def test_what_a_killed_report_leaves_is_no_matter_of_integrity(bundle: Path) -> None:
-    (bundle / ".report.html.writing-abc_1234").write_text("<!doctype")
+def test_a_report_that_the_descriptor_does_not_name_is_named(bundle: Path) -> None:
+    package = json.loads((bundle / "datapackage.json").read_text())
+    del package["release"]["report"]
+    (bundle / "datapackage.json").write_text(json.dumps(package))
+    (bundle / SEAL).unlink()
+    (finding,) = marginals.verify(bundle).checks
+    assert finding.worst is not None
+    assert finding.worst.file == "report.html"
+    marginals.open_release(bundle).write_report()
     assert marginals.verify(bundle).ok
-    (bundle / "marginals" / ".report.html.writing-abc_1234").write_text("<!doctype")
-    assert not marginals.verify(bundle).ok
 
 
 def test_an_undeclared_link_is_named_and_not_followed(bundle: Path) -> None:

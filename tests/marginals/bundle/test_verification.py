@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -233,9 +233,8 @@ def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
     assert len(release.verify().checks) == 3
 
 
-def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
-    """Header lines alone: nothing is published about anybody, so nothing is given away."""
-    folder = bundle(tmp_path / "empty", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}])
+def without_rows(folder: Path) -> Path:
+    """A bundle made one of header lines."""
     package = json.loads((folder / "datapackage.json").read_text())
     package["release"]["rows"], package["release"]["information"] = 0, 0.0
     for resource in package["resources"]:
@@ -246,6 +245,44 @@ def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
             resource["hash"] = "sha256:" + hashlib.sha256(header).hexdigest()
     (folder / "datapackage.json").write_text(json.dumps(package))
     (folder / "datapackage.json.sha256").unlink()
+    return folder
+
+
+def suppressed_throughout(folder: Path) -> Path:
+    """A bundle whose one marginal is a number of rows beside `*`."""
+    package = json.loads((folder / "datapackage.json").read_text())
+    first = next(resource for resource in package["resources"] if "marginal" in resource)
+    package["resources"] = [first, *(resource for resource in package["resources"] if "hierarchy" in resource)]
+    attributes = first["schema"]["primaryKey"]
+    heights = {r["hierarchy"]["attribute"]: len(r["schema"]["fields"]) - 1 for r in package["resources"][1:]}
+    content = f"{','.join(attributes)},count\n{'*,' * len(attributes)}{first['marginal']['total']}\n".encode()
+    first["marginal"]["levels"] = {attribute: heights[attribute] for attribute in attributes}
+    first.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    for file in (folder / "marginals").iterdir():
+        file.unlink()
+    (folder / first["path"]).write_bytes(content)
+    del package["release"]["information"]
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    (folder / "datapackage.json.sha256").unlink()
+    return folder
+
+
+@pytest.mark.parametrize("change", [without_rows, suppressed_throughout])
+def test_whoever_reads_what_verifies_gets_an_answer(tmp_path: Path, change: Callable[[Path], Path]) -> None:
+    """Bundles of other programs that tell nothing of anybody: the page, the attacks, and several of them together."""
+    folder = change(bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]))
+    assert marginals.verify(folder, claims=["k-link=2"]).ok
+    assert marginals.verify(folder, folder, claims=["k-link=2"]).ok
+    release = marginals.open_release(folder)
+    release.write_report()
+    assert marginals.verify(folder, claims=["k-link=2"]).ok
+    assert marginals.attack(folder).as_json()
+    assert release.count([]).expected == release.rows
+
+
+def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
+    """Header lines alone: nothing is published about anybody, so nothing is given away."""
+    folder = without_rows(bundle(tmp_path / "empty", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]))
     assert marginals.verify(folder).ok
     assert marginals.open_release(folder).expected_count({"job": "job1"}) == 0
 
