@@ -22,7 +22,7 @@ def open_regular(path: Path, flags: int = 0) -> BinaryIO:
     if not stat.S_ISREG(mode):
         os.close(number)
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
-        raise OSError(errno.EINVAL, f"it is {kind}, where a file is expected")
+        raise OSError(errno.EINVAL, f"it is not a file but {kind}")
     return open(number, "rb")  # noqa: PTH123
 
 

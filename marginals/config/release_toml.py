@@ -30,8 +30,10 @@ _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 _MOST_BYTES = 1 << 20
 """Of a config."""
 
-_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
-"""A key of more than a hundred parts; what is no part is passed over once."""
+_LONG_KEY = re.compile(
+    r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""",
+)
+"""A key of more than a hundred parts, where keys can stand."""
 
 _LONGEST_TITLE = 200
 

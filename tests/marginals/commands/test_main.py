@@ -359,3 +359,21 @@ def test_attack_refuses_the_truth_of_another_table(demo: Path, tmp_path: Path) -
     result = run("attack", demo / "release", "--truth", tmp_path / "other" / "release.toml")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: the truth is another table")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("anonymize", "--suppression", "nan"),
+        ("risk", "--utility", "nan"),
+        ("risk", "--loss", "nan"),
+        ("risk", "--price", "nan"),
+        ("sample", "-n", "10000000000000000000"),
+        ("sample", "-n", "1000000000"),
+    ],
+)
+def test_numbers_that_no_command_can_take_are_refused(demo: Path, arguments: tuple[str, ...]) -> None:
+    command, *options = arguments
+    result = run(command, demo / ("release" if command == "sample" else "release.toml"), *options)
+    assert result.exit_code == 2
+    assert "Error: Invalid value for" in result.stderr

@@ -187,3 +187,26 @@ def test_no_text_makes_anything_but_a_refusal(text: str) -> None:
             assert len(read(text)) == len(FRAME)
         except marginals.InputError as error:
             assert re.search(r"\w", str(error))  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "age == '\\ud800'",
+        "age == '\ud800'",
+        "age=\udcff",
+        "age == '\\x00'",
+        "age in ['\\udfff']",
+        "age >= \ud800",
+        "\ud800 > 1",
+    ],
+)
+def test_what_is_no_text_is_refused_by_every_reader(condition: str) -> None:
+    """Half a surrogate pair, spelled or as it is, can be handed to no engine."""
+    with pytest.raises(marginals.InputError, match="half of a surrogate pair"):
+        parsed(condition, ["age"])
+
+
+def test_a_condition_has_an_end() -> None:
+    with pytest.raises(marginals.InputError, match="more than the 20000 that are read"):
+        parsed(" and ".join(["age > 1"] * 5000), ["age"])

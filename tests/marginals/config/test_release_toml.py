@@ -159,3 +159,33 @@ def test_what_does_not_fit_the_table_is_said_with_the_name_of_the_config(
         with pytest.raises(InputError) as caught:
             read()
         assert str(caught.value).startswith(f"release.toml: {said}")
+
+
+MALFORMED = {
+    "a number of 5,000 digits": "privacy.k_link = " + "9" * 5000,
+    "5,000 arrays in each other": "x = " + "[" * 5000 + "]" * 5000,
+    "a key of 100,000 parts": "a." * 100_000 + "b = 1",
+    "a section of 100,000 parts": "[" + "a." * 100_000 + "b]",
+    "two megabytes": "# " + "x" * 2_000_000,
+    "a memory of many digits": GOOD.replace("[attributes.age]", f'memory = "{"9" * 5000} GB"\n[attributes.age]'),
+    "a memory beyond any machine": GOOD.replace("[attributes.age]", f'memory = "{"9" * 30} GB"\n[attributes.age]'),
+    "a hierarchy with a NUL": GOOD.replace('"sex.csv"', '"s\\u0000x.csv"'),
+}
+
+
+@pytest.mark.parametrize("malformed", MALFORMED)
+def test_what_no_config_is_is_one_sentence_at_once(folder: Path, malformed: str) -> None:
+    with pytest.raises(InputError, match=r"^\S*release.toml"):
+        read_config(write(folder, MALFORMED[malformed]))
+
+
+@pytest.mark.parametrize("text", ["a.b = '" + "x." * 500 + "'", "a = [" + "1.5, " * 500 + "]", "# " + "x." * 500])
+def test_dots_that_part_no_key_are_no_matter(folder: Path, text: str) -> None:
+    with pytest.raises(InputError, match=r"unknown key a|must name the table"):
+        read_config(write(folder, text))
+
+
+def test_more_memory_than_any_machine_has_is_as_good_as_none(folder: Path) -> None:
+    (folder / "people.csv").write_text("age,zip,sex,disease,name\n" + "31,12345,f,flu,x\n31,12345,m,gout,y\n" * 4)
+    text = GOOD.replace("[attributes.age]", 'memory = "999999999999 GB"\n[attributes.age]')
+    assert read_config(write(folder, text)).read_table().rows == 8

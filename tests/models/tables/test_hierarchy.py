@@ -1,7 +1,7 @@
 """Hierarchies: levels nest, maps between levels agree with the rows, and bad rows are refused without quoting them."""
 
 import csv
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, count, pairwise
 
 import numpy as np
 import pytest
@@ -229,3 +229,12 @@ def test_the_published_adult_hierarchies_are_read_whole(shared_data, folder):
         hierarchy = Hierarchy.from_rows(rows)
         assert hierarchy.rows() == rows
         assert all(len(above) <= len(below) for below, above in pairwise(hierarchy.labels))
+
+
+def test_more_labels_than_are_asked_for_are_refused_when_they_are_reached() -> None:
+    """Labels are counted, not the cells of the file: many base values may share the labels of many levels."""
+    rows = ([str(value), *["all"] * 50, "*"] for value in range(100))
+    assert Hierarchy.from_rows(rows, 150).height == 51
+    endless = ([f"{value}.{level}" for level in range(99)] + ["*"] for value in count())
+    with pytest.raises(HierarchyError, match="more than 1000 labels"):
+        Hierarchy.from_rows(endless, 1000)
