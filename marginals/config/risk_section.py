@@ -98,7 +98,7 @@ def risk_section(folder: Path, content: object) -> RiskSection:
 def _harm(section: Mapping[str, Any], personal: object) -> HarmModel:
     """The harm without the table of personal weights, whose name is checked here."""
     family = section.get("sensitivity", "linear")
-    if family not in _FAMILIES:
+    if not isinstance(family, str) or family not in _FAMILIES:
         raise InputError(f"the key risk.sensitivity is {' or '.join(map(repr, _FAMILIES))}, not {family!r}")
     if personal is not None and not isinstance(personal, str):
         raise InputError("the key risk.personal_weights must name a table")

@@ -65,10 +65,11 @@ def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_symlink()}
 
 
-def problem(command: str, folder: Path) -> str | None:
-    """What a command does wrong with the files of a folder; None where nothing."""
+def problem(command: str, folder: Path, counted: Counter[str]) -> str | None:
+    """What a command does wrong with the files of a folder; None where nothing. counted: gets its exit status."""
     before = files(folder)
     run = forked.run(COMMAND, *arguments(command, folder), folder=folder)
+    counted[f"exit status {run.returncode}"] += 1
     said, _, used = run.stderr.rpartition("used ")
     if run.returncode < 0:
         return f"ended by signal {-run.returncode}"
@@ -105,7 +106,7 @@ def test_malformed_inputs_do_no_harm(
         kind = malformed(folder, tmp_path / "whole", seed)
         command = random.Random(seed).choice(COMMANDS[kind])
         counted[kind] += 1
-        found = problem(command, folder)
+        found = problem(command, folder, counted)
         if not found and any(temporary.iterdir()):
             found = f"left {[path.name for path in temporary.iterdir()]} among the temporary files"
             shutil.rmtree(temporary)
