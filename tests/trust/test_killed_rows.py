@@ -1,6 +1,6 @@
 """However a command ends that reads rows, afterwards no row is on disk but in its source.
 
-Each signal is sent once in each case, at a moment that is drawn, and fifty times where MARGINALS_TIMES is set (`make nightly`).
+Each signal is sent once in each case, at a moment that is drawn; fifty times where MARGINALS_TIMES is set (`make nightly`).
 """
 
 import os
