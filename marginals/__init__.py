@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from marginals.config.configured_disclosure import disclosure_risk
     from marginals.config.release_toml import read_config, read_hierarchy
     from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
-    from marginals.errors import BundleError, IncompatibleReleasesError, InputError, NothingPublishableError
+    from marginals.errors import (
+        BundleError,
+        IncompatibleReleasesError,
+        InputError,
+        NothingPublishableError,
+        TooLittleMemoryError,
+    )
     from marginals.publishing.assessing import assess
     from marginals.publishing.opening import open_release
     from marginals.publishing.policy import Policy
@@ -89,6 +95,7 @@ __all__ = [
     "Table",
     "TableSource",
     "TimeOverError",
+    "TooLittleMemoryError",
     "TooManyCellsError",
     "anonymize",
     "assess",
@@ -143,6 +150,7 @@ _HOMES = {
     "Table": "marginals.tables.table",
     "TableSource": "marginals.tables.source",
     "TimeOverError": "models.errors",
+    "TooLittleMemoryError": "marginals.errors",
     "TooManyCellsError": "models.errors",
     "anonymize": "marginals.publishing.publishing",
     "assess": "marginals.publishing.assessing",

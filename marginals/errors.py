@@ -15,6 +15,19 @@ class InputError(MarginalsError, ValueError):
     """
 
 
+class TooLittleMemoryError(InputError):
+    """A table that does not fit into the memory that it may take. name: what it is called.
+
+    >>> print(str(TooLittleMemoryError("people.csv")).partition(";")[0])
+    people.csv needs more memory to count than it may take
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} needs more memory to count than it may take; raise the setting data.memory, or use a larger machine"
+        )
+
+
 class NothingPublishableError(MarginalsError):
     """No collection satisfies the policy. The command line answers with exit status 1.
 

@@ -131,7 +131,7 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     >>> with TemporaryDirectory() as folder:
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].measures.reconstruction.share, attacks.certain["diagnosis"].determined
-    (0.0, 21)
+    (0.0, 18)
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
     """

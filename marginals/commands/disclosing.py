@@ -172,7 +172,7 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     \b
     Examples:
       marginals disclose release.toml --out disclosed.csv
-      marginals disclose release.toml --out disclosed.csv --keep-order
+      marginals disclose release.toml --out in-order.csv --keep-order
     """
     from marginals.config.configured_disclosure import disclose_table
     from marginals.disclosure.row_order import Shuffled

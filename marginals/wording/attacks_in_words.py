@@ -7,10 +7,13 @@ from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold
 
 
 def reconstruction_in_words(known: Reconstruction) -> str:
-    """What it means that some cells are determined."""
+    """What it means that some cells of the table of all attributes are determined."""
     if not known.determined:
         certain = "No count" if known.sharp else "As far as the bounds tell, no count"
-        return f"{certain} that the tables leave possible is certain."
+        return (
+            f"{certain} of a combination of values of all attributes is certain. Counts of fewer attributes can still be: "
+            "marginals attack looks at those of up to three."
+        )
     beyond = "" if known.sharp else " More may be, since the bounds are not proven to be the best."
     return (
         f"Somebody who puts the tables together knows these counts without any doubt; they hold {known.rows:,} of "

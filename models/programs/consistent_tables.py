@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from models.arrays import FloatArray
 from models.errors import ContradictionError
 from models.programs.possible_cells import PossibleCells
+from models.programs.solver_process import milp_until_killed
 
 if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint
@@ -67,6 +68,10 @@ class _Status(Enum):
     OTHER = 4
 
 
+_CELLS_IN_TIME = 500
+"""Cells of an integer program, at most, that HiGHS surely does not take far longer for than it may."""
+
+
 def least(cells: PossibleCells, objective: FloatArray, numbers: Numbers) -> Solution:
     """The least of a linear function over the consistent tables. objective: shape (cells,).
 
@@ -106,19 +111,25 @@ def _solved(
     from scipy.optimize import Bounds, milp
 
     is_whole = isinstance(numbers, WholeNumbers)
-    found = milp(
-        objective,
-        constraints=constraints,
-        bounds=Bounds(0, np.inf if most is None else most),
-        integrality=np.full(len(objective), int(is_whole)),
+    program: dict[str, Any] = {
+        "constraints": constraints,
+        "bounds": Bounds(0, np.inf if most is None else most),
+        "integrality": np.full(len(objective), int(is_whole)),
         # Without the last, a table within a ten-thousandth of the bound would do.
-        options={
+        "options": {
             "time_limit": numbers.seconds,
             "presolve": presolve,
             "node_limit": numbers.nodes if isinstance(numbers, WholeNumbers) else ALL_NODES,
             "mip_rel_gap": 0.0,
         },
-    )
+    }
+    found: Any
+    if is_whole and numbers.seconds < inf and len(objective) > _CELLS_IN_TIME:
+        found = milp_until_killed(objective, seconds=numbers.seconds, **program)
+        if found is None:
+            return _Status.LIMIT, UNSOLVED
+    else:
+        found = milp(objective, **program)
     status = _Status(found.status)
     if status not in (_Status.OPTIMAL, _Status.LIMIT):
         return status, UNSOLVED

@@ -13,9 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from marginals.errors import InputError
+from marginals.errors import InputError, TooLittleMemoryError
 from marginals.regular_file import open_regular
-from marginals.tables.sources.refusal import too_little_memory
 
 LONGEST_HEADER = 1 << 20
 """Bytes of the first line of a CSV file; a longer one names no columns of people."""
@@ -106,7 +105,7 @@ def reading(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except MemoryError:
-        raise too_little_memory(path.name) from None
+        raise TooLittleMemoryError(path.name) from None
     except UnicodeDecodeError:
         raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
     except FileNotFoundError:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from marginals.errors import InputError
+from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import texts_of
 from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.compressed import LONGEST_HEADER, decompressed, reading
 from marginals.tables.sources.files import CsvFiles, ParquetFiles
 from marginals.tables.sources.narwhals_frame import LazyFrame, sql_name
-from marginals.tables.sources.refusal import engine_refusals, require, too_little_memory
+from marginals.tables.sources.refusal import engine_refusals, require
 from marginals.unnamed_files import in_memory, on_disk
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputEr
     import duckdb
 
     if isinstance(error, duckdb.OutOfMemoryException):
-        return too_little_memory(files.name)
+        return TooLittleMemoryError(files.name)
     complaint = str(error)
     path = next((path for path in files.paths if str(path) in complaint), None)
     name = files.name if path is None else path.name

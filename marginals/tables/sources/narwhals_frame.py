@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from marginals.errors import InputError
+from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, texts_of
 from marginals.tables.sources.arrow_table import counted as counted_table
 from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values, complete
-from marginals.tables.sources.refusal import TooLittleMemoryError, engine_refusals
+from marginals.tables.sources.refusal import engine_refusals
 from marginals.unnamed_files import on_disk
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
-from marginals.errors import InputError
+from marginals.errors import InputError, TooLittleMemoryError
 from marginals.installing import installing
 
 _ERRORS = {
@@ -41,21 +41,10 @@ def engine_refusals(name: str) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise too_little_memory(name) from None
+        raise TooLittleMemoryError(name) from None
     except Exception as error:
         if not isinstance(error, _engine_errors()):
             raise
         if "OutOfMemory" in type(error).__name__ or "OutOfMemory" in str(error):
-            raise too_little_memory(name) from None
+            raise TooLittleMemoryError(name) from None
         raise InputError(f"{name} cannot be counted by its engine ({type(error).__name__})") from None
-
-
-class TooLittleMemoryError(InputError):
-    """A table does not fit into the memory that it may take."""
-
-
-def too_little_memory(name: str) -> TooLittleMemoryError:
-    """The sentence for a table that does not fit."""
-    return TooLittleMemoryError(
-        f"{name} needs more memory to count than it may take; raise the setting data.memory, or use a larger machine"
-    )

@@ -232,12 +232,18 @@ def test_the_report_says_how_far_a_class_is_from_everybody_and_how_much_is_certa
     assert f"town {town}" in skewness
     assert f"sex {sex}" in skewness
     (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
-    assert "0.0 % of the possible cells are certain: 0 of 8." in certain
+    assert (
+        "0.0 % of the possible combinations of values of all attributes have a count that is certain: 0 of 8."
+        in certain
+    )
     # By the sea all have flu, and 3 of 5 of everybody: 40 points more. What is published are these counts themselves.
     few = [("oak", "flu", "f"), ("oak", "gout", "m"), ("elm", "gout", "f")] + [("bay", "flu", "f")] * 2
     articles = Page(report_html(published_of(table_of(few), [{"town": 1, "ill": 0}]))).texts("article")
     (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
-    assert "100.0 % of the possible cells are certain: 3 of 3." in certain
+    assert (
+        "100.0 % of the possible combinations of values of all attributes have a count that is certain: 3 of 3."
+        in certain
+    )
     (skewness,) = (text for text in articles if text.startswith("Skewness: ill"))
     assert "The class furthest from everybody: 40.0 percentage points." in skewness
     assert "town sea" in skewness

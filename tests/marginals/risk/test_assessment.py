@@ -305,7 +305,11 @@ def test_any_number_of_attributes_has_a_page(tmp_path: Path, attributes: int) ->
 def test_what_is_chosen_by_is_finite(tmp_path: Path, option: str, value: str) -> None:
     result = run("risk", project(tmp_path), option, value)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"Error: a {option[2:]} to choose by must be a finite number, not {value}\n"
+    said = {
+        "nan": f"Invalid value for '{option}': nan is not a number.",
+        "inf": f"a {option[2:]} to choose by must be a finite number, not inf",
+    }
+    assert result.stderr.splitlines()[-1] == f"Error: {said[value]}"
 
 
 @pytest.mark.parametrize(

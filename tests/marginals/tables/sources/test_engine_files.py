@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from marginals import unnamed_files
+from marginals.errors import TooLittleMemoryError
 from marginals.tables.source import read_table
 from marginals.tables.sources import narwhals_frame
 from marginals.tables.sources.engine_files import with_duckdb
 from marginals.tables.sources.files import files_of
-from marginals.tables.sources.refusal import too_little_memory
 
 pytest.importorskip("duckdb")
 
@@ -93,7 +93,7 @@ def test_what_does_not_fit_into_memory_is_counted_in_parts(
         asked.append(rows)
         table = collected(rows, name)
         if len(collected(rows.select(rows.collect_schema().names()[0]), name)) > 20:
-            raise too_little_memory(name)
+            raise TooLittleMemoryError(name)
         return table
 
     monkeypatch.setattr(narwhals_frame, "_collected", short_of_memory)

@@ -1,0 +1,66 @@
+"""A program in a process of its own has the solution that it has here, and none where its time is over."""
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from models.graphs.collection import Collection
+from models.programs import consistent_tables
+from models.programs.cell_bounds import extreme_count
+from models.programs.possible_cells import PossibleCells, possible_cells
+from models.programs.solver_process import milp_until_killed
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+
+
+def all_pairs(size: int) -> PossibleCells:
+    """The three pairs of three attributes with so many values, of which all cells can be occupied."""
+    rng = np.random.default_rng(size)
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name in "abc"})
+    codes = dict(zip("abc", (axis.ravel() for axis in np.indices((size, size, size)))))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, rng.integers(1, 9, size**3))
+    pairs = Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "ac")])
+    return possible_cells(pairs, size**3)
+
+
+def test_the_solution_is_that_of_this_process() -> None:
+    cells = all_pairs(3)
+    program = {
+        "constraints": [LinearConstraint(cells.constraints, cells.counts, cells.counts)],
+        "bounds": Bounds(0, np.inf),
+        "integrality": np.ones(27),
+        "options": {"mip_rel_gap": 0.0},
+    }
+    objective = np.arange(27.0)
+    here, there = milp(objective, **program), milp_until_killed(objective, seconds=60, **program)
+    assert there is not None
+    assert (there.status, there.fun, there.mip_dual_bound) == (here.status, here.fun, here.mip_dual_bound)
+    assert np.array_equal(there.x, here.x)
+
+
+def test_nothing_is_told_of_what_is_killed_or_fails() -> None:
+    assert milp_until_killed(np.ones(3), seconds=0.001) is None
+    assert milp_until_killed("no numbers", seconds=60) is None
+
+
+def test_integer_programs_with_many_cells_are_killed_where_their_time_is_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their bound is that of the linear program then."""
+    given = []
+
+    def killed(*_: object, seconds: float, **__: object) -> None:
+        given.append(seconds)
+
+    monkeypatch.setattr(consistent_tables, "milp_until_killed", killed)
+    rng = np.random.default_rng(0)
+    for size, expected in ((7, []), (9, [5])):
+        cells = all_pairs(size)
+        extreme = extreme_count(cells, rng.random(len(cells)) < 0.3, 1, seconds=5)
+        assert given == expected
+    assert not extreme.attained
+    assert 0 < extreme.bound <= cells.total
+    extreme_count(cells, rng.random(len(cells)) < 0.3, 1, seconds=np.inf, nodes=1)
+    assert given == [5], "without a limit of time nothing is killed"
