@@ -36,7 +36,7 @@ def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
         fresh.chmod(0o755)
         _put(fresh, target)
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        _remove(fresh)
 
 
 def _put(fresh: Path, target: Path) -> None:
@@ -52,4 +52,13 @@ def _put(fresh: Path, target: Path) -> None:
         raise
     finally:
         if target.exists():
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder as far as that is possible, also when a signal interrupts it."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise

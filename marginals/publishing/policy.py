@@ -66,7 +66,7 @@ class Policy:
         for name in ("must_publish", "must_not_publish"):
             if not _are_margins(getattr(self, name)):
                 raise InputError(f"{name} is a list of margins such as {{ age = 1, sex = 0 }}")
-        if self.strategy not in STRATEGIES:
+        if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
         _ = self.criterion
 
