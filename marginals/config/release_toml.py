@@ -263,7 +263,7 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     path = Path(path)
     try:
         with open_regular(path) as stream, TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines:
-            return Hierarchy.from_rows(row for row in csv.reader(lines, delimiter=";") if row)
+            return Hierarchy.from_rows(row for row in csv.reader(_bounded(lines), delimiter=";") if row)
     except FileNotFoundError:
         raise InputError(f"there is no hierarchy file {path}") from None
     except OSError as error:
@@ -273,3 +273,15 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
         raise InputError(f"the hierarchy file {path.name} cannot be read as UTF-8 text with semicolons") from None
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None
+
+
+def _bounded(lines: TextIOWrapper) -> Iterator[str]:
+    """The lines of a file. Raises csv.Error for one that may never end."""
+    while line := lines.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise csv.Error("a line is too long")
+        yield line
+
+
+_LONGEST_LINE = 1 << 20
+"""Characters."""
