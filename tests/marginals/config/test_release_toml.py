@@ -127,7 +127,7 @@ def test_a_bad_hierarchy_names_file_and_row(tmp_path: Path, content: str, row: s
 def test_a_hierarchy_file_whose_line_does_not_end_is_refused_at_once(tmp_path: Path) -> None:
     with (tmp_path / "town.csv").open("wb") as stream:
         stream.truncate(20 << 30)
-    with pytest.raises(InputError, match="town.csv cannot be read as UTF-8 text with semicolons"):
+    with pytest.raises(InputError, match=r"town\.csv cannot be read as UTF-8 text with semicolons"):
         read_hierarchy(tmp_path / "town.csv")
 
 
