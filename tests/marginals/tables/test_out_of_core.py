@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginals import Attribute, InputError, NothingPublishableError, Policy, Table, assess, publish, read_table
-from models.tables.contingency_table import equal_cells
+from marginals.tables.attribute import Role
+from marginals.tables.out_of_core import finest_levels
+from models.tables.contingency_table import ContingencyTable, equal_cells
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from table_readers import spark_session
 
 CELL = 2 * 128
@@ -99,6 +103,16 @@ def test_what_is_published_is_the_same(base: str, cells: int, tmp_path: Path) ->
     assert reports[0] is not None
     assert reports[1] is not None
     assert reports[0].kl_divergence == pytest.approx(reports[1].kl_divergence, abs=1e-12)
+
+
+@pytest.mark.parametrize(("k", "level"), [(1, 0), (4, 0), (5, 1), (9, 1), (10, 2), (19, 2), (20, 3)])
+def test_the_finest_level_is_the_first_whose_smallest_class_has_k_rows(k: int, level: int) -> None:
+    """Smallest classes: 4 of one age, 9 of five years, 19 of ten, and 38 rows in all."""
+    ages = np.repeat([20, 21, 25, 26, 30, 31, 35], [5, 4, 5, 5, 5, 5, 9])
+    domain = Domain.of({"age": Hierarchy.from_intervals([str(age) for age in range(20, 40)], [5, 10])})
+    single = ContingencyTable.from_cells(domain, {"age": 0}, {"age": ages - 20}, np.ones(len(ages), int))
+    assert finest_levels({"age": single}, {"age": Role.QUASI_IDENTIFIER}, k) == {"age": level}
+    assert finest_levels({"age": single}, {"age": Role.SENSITIVE}, k) == {"age": 0}
 
 
 @pytest.mark.slow
