@@ -34,7 +34,7 @@ def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> Progr
     """`scipy.optimize.milp` in a process of its own; None where it did not answer within so many seconds."""
     try:
         answer = subprocess.run(
-            [sys.executable, "-c", _PROGRAM],
+            [sys.executable, "-P", "-c", _PROGRAM],  # not what lies in the current folder, which may be of others
             input=pickle.dumps((arguments, settings)),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

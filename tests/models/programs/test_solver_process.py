@@ -1,5 +1,7 @@
 """A program in a process of its own has the solution that it has here, and none where its time is over."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -43,6 +45,17 @@ def test_the_solution_is_that_of_this_process() -> None:
 def test_nothing_is_told_of_what_is_killed_or_fails() -> None:
     assert milp_until_killed(np.ones(3), seconds=0.001) is None
     assert milp_until_killed("no numbers", seconds=60) is None
+
+
+def test_no_program_that_lies_in_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may stand in a release by others, which may hold a `pickle.py`."""
+    for name in ("pickle.py", "scipy.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    found = milp_until_killed(np.ones(3), seconds=60)
+    assert found is not None
+    assert found.fun == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name == "run"] == []
 
 
 def test_integer_programs_with_many_cells_are_killed_where_their_time_is_limited(
