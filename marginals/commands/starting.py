@@ -83,8 +83,9 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
 def init(table: Path, rare: int, target: Target, as_json: bool) -> None:
     """Write a first config for a table, to be reviewed.
 
-    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes. The command guesses what each column is, says why, and
-    writes that as comments into the config. It publishes nothing. Review the config, above all the roles.
+    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes; or a file of SPSS, Stata, SAS or Excel. The command
+    guesses what each column is, says why, and writes that as comments into the config. It publishes nothing. Review the
+    config, above all the roles.
 
     \b
     Examples:

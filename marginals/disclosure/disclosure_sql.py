@@ -66,8 +66,7 @@ def disclose_file(
     the source, or for a file, condition or value that cannot be used; then nothing is written.
     """
     OutputFile(target, () if source.path is None else (source.path,))
-    files = source.files()
-    require_duckdb(files, "disclosing tables that do not fit in memory")
+    files = require_duckdb(source.files(), "disclosing tables that do not fit in memory")
     import duckdb
 
     memory = source.memory_in_bytes // 2

@@ -14,7 +14,8 @@ from marginals.suggestions import did_you_mean
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.column import Column
 from marginals.tables.sources.distinct_rows import Source
-from marginals.tables.sources.files import CsvFiles, ParquetFiles
+from marginals.tables.sources.files import Files, ParquetFiles
+from marginals.tables.sources.program_file import ProgramFile
 
 _ROWS = 10_000
 """Rows that are looked at."""
@@ -23,7 +24,7 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _DATE = re.compile(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4})([ T][0-9:.]+)?")
 
 
-def check_header(files: CsvFiles | ParquetFiles, attributes: Mapping[str, Attribute], missing: Collection[str]) -> None:
+def check_header(files: Files, attributes: Mapping[str, Attribute], missing: Collection[str]) -> None:
     """Raise InputError for files that lack a column which is described, or whose first line looks like a record.
 
     missing: texts that stand for no value. Where a column is lacking, the whole first line may be a record.
@@ -50,13 +51,13 @@ def check_columns(source: Source, attributes: Mapping[str, Attribute]) -> None:
             raise InputError(f"{source.name} has two columns of the name {column!r}")
 
 
-def refuse_record(files: CsvFiles | ParquetFiles, columns: Iterable[str], missing: Collection[str]) -> None:
-    """Raise InputError, quoting no name, where the first line of CSV files looks like a record.
+def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:
+    """Raise InputError, quoting no name, where the first line of CSV files or of a spreadsheet looks like a record.
 
     columns: those that are looked at, in the first rows of the first file; those that it lacks are passed over. missing:
     values that stand for nothing.
     """
-    if not isinstance(files, CsvFiles):
+    if isinstance(files, ParquetFiles) or (isinstance(files, ProgramFile) and not files.has_header):
         return
     try:
         frame = files.first_rows(_ROWS)

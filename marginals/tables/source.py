@@ -14,7 +14,7 @@ from marginals.tables.reading import Reading
 from marginals.tables.rows import Rows
 from marginals.tables.sources.choice import ENGINES, file_source, frame_source, machine_memory
 from marginals.tables.sources.distinct_rows import Engine, Source
-from marginals.tables.sources.files import CsvFiles, ParquetFiles, check_separator, files_of, frame_of
+from marginals.tables.sources.files import Files, check_separator, files_of, frame_of
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.tables.table import Table
@@ -93,7 +93,7 @@ class TableSource:
         """Bytes to make do with."""
         return machine_memory() // 2 if self.memory is None else self.memory
 
-    def files(self) -> CsvFiles | ParquetFiles:
+    def files(self) -> Files:
         """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
         if self.path is None:
             raise InputError("the table is a frame in memory; this needs the path of a file")

@@ -10,9 +10,10 @@ import pandas as pd
 from marginals.errors import InputError
 from marginals.tables.sources.distinct_rows import Source
 from marginals.tables.sources.engine_files import duckdb_reads, with_duckdb, with_spark
-from marginals.tables.sources.files import CsvFiles, ParquetFiles
+from marginals.tables.sources.files import Files
 from marginals.tables.sources.narwhals_frame import EagerFrame, LazyFrame
 from marginals.tables.sources.pandas_frame import PandasFrame
+from marginals.tables.sources.program_file import ProgramFile
 from marginals.tables.sources.refusal import require
 
 ENGINES = ("auto", "pandas", "duckdb", "spark")
@@ -48,11 +49,15 @@ def frame_source(frame: object) -> Source:
 _EXTRAS = ("duckdb", "polars", "ibis")
 
 
-def file_source(files: CsvFiles | ParquetFiles, columns: Sequence[str], engine: str, memory: int) -> Source:
+def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
     """The source for some columns of files. memory: bytes that DuckDB may take.
 
     What DuckDB's strict CSV reader refuses, "auto" leaves to pandas. Raises InputError.
     """
+    if isinstance(files, ProgramFile):
+        if engine in ("duckdb", "spark"):
+            raise InputError(f'{files.name} is read by pandas only; leave out engine = "{engine}", or save it as CSV')
+        return files
     if engine == "spark":
         return with_spark(files, columns)
     if engine == "duckdb":

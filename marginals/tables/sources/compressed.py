@@ -97,6 +97,10 @@ _DAMAGED: tuple[type[Exception], ...] = (
 )
 
 
+_LIBRARIES = ("zstandard", "pyreadstat", "openpyxl")
+"""Of which no error is a ValueError or the like."""
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """What goes wrong in reading a file, as InputErrors."""
@@ -117,7 +121,7 @@ def reading(path: Path) -> Iterator[None]:
     except _DAMAGED as error:
         raise _unreadable(path, error) from None
     except Exception as error:
-        if type(error).__module__.startswith("zstandard"):
+        if type(error).__module__.startswith(_LIBRARIES):
             raise _unreadable(path, error) from None
         raise
 
@@ -127,6 +131,8 @@ def _unreadable(path: Path, error: Exception) -> InputError:
         problem = "its Parquet footer or pages are damaged; write it again"
     elif path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip", ".zst"):
         problem = "it is damaged or cut off, or no CSV with a header is compressed in it"
-    else:
+    elif path.suffix.lower() in (".csv", ".tsv", ".txt") or not path.suffixes:
         problem = "it must be CSV with a header, or Parquet"
+    else:
+        problem = "it is damaged, or not of the kind that its name says; a table is CSV with a header, or Parquet"
     return InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}")

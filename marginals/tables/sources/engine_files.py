@@ -12,8 +12,9 @@ from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import texts_of
 from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.compressed import LONGEST_HEADER, decompressed, reading
-from marginals.tables.sources.files import CsvFiles, ParquetFiles
+from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles
 from marginals.tables.sources.narwhals_frame import LazyFrame, sql_name
+from marginals.tables.sources.program_file import ProgramFile
 from marginals.tables.sources.refusal import engine_refusals, require
 from marginals.unnamed_files import in_memory, on_disk
 
@@ -26,12 +27,12 @@ _NO_TEXT = "\x01"
 """What is taken for null in a CSV file instead of the empty text."""
 
 
-def duckdb_reads(files: CsvFiles | ParquetFiles) -> bool:
+def duckdb_reads(files: Files) -> bool:
     """Whether DuckDB has the means to read files.
 
     It knows no compression but gzip, takes the first line as header, and tells no names apart by their case.
     """
-    if _differ_by_case(files):
+    if isinstance(files, ProgramFile) or _differ_by_case(files):
         return False
     if isinstance(files, ParquetFiles):
         return True
@@ -48,10 +49,12 @@ def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
     return len({name.lower() for name in names}) < len(names)
 
 
-def require_duckdb(files: CsvFiles | ParquetFiles, purpose: str) -> None:
-    """Raise InputError where DuckDB is missing, or lacks the means to read files."""
+def require_duckdb(files: Files, purpose: str) -> CsvFiles | ParquetFiles:
+    """The files. Raises InputError where DuckDB is missing, or lacks the means to read them."""
     require("duckdb", "duckdb", purpose)
     require("pyarrow", "duckdb", purpose)
+    if isinstance(files, ProgramFile):
+        raise InputError(f"{files.name} is read by pandas only, and DuckDB is needed here; save it as CSV")
     if _differ_by_case(files):
         raise InputError(
             f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart; rename one, or read "
@@ -59,6 +62,7 @@ def require_duckdb(files: CsvFiles | ParquetFiles, purpose: str) -> None:
         )
     if not duckdb_reads(files):
         raise InputError(f'{files.name} is compressed, or begins with an empty line; read it with engine = "pandas"')
+    return files
 
 
 def _begins_empty(path: Path) -> bool:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.compressed import PARQUET, decompressed, reading, require_files, require_short_header
 from marginals.tables.sources.distinct_rows import DistinctRows, merged
 from marginals.tables.sources.pandas_frame import PandasFrame
+from marginals.tables.sources.program_file import ProgramFile, is_program_file
 from marginals.tables.sources.refusal import require
 
 if TYPE_CHECKING:
@@ -30,17 +31,23 @@ _CHUNK = 1_000_000
 """Rows that are read at a time, so that a table larger than memory can be counted."""
 
 
-def files_of(path: Path, separator: str = ",") -> "CsvFiles | ParquetFiles":
-    """The files that a path stands for: itself, all tables in a folder, or what a glob finds.
+def files_of(path: Path, separator: str = ",") -> "Files":
+    """The files that a path stands for: itself, all CSV or Parquet files in a folder, or what a glob finds.
 
     separator: between the columns of CSV files. Raises InputError for another one than SEPARATORS, where there is no table,
-    or where CSV and Parquet are mixed.
+    where CSV and Parquet are mixed, or for one of several files that a spreadsheet or statistics program wrote.
     """
     check_separator(separator)
     paths = _paths(path)
     if not paths:
         raise InputError(f"there is no table at {path}")
     require_files(paths)
+    if foreign := [file for file in paths if is_program_file(file)]:
+        if len(paths) > 1:
+            raise InputError(
+                f"{foreign[0].name} is one of {len(paths)} files of {path}; only CSV and Parquet can be several"
+            )
+        return ProgramFile(foreign[0])
     parquet = [file for file in paths if file.suffix.lower() in PARQUET]
     if parquet and len(parquet) < len(paths):
         raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
@@ -89,8 +96,10 @@ def read_frame(path: Path, separator: str = ",") -> pd.DataFrame:
     return frame_of(files_of(path, separator))
 
 
-def frame_of(files: "CsvFiles | ParquetFiles") -> pd.DataFrame:
+def frame_of(files: "Files") -> pd.DataFrame:
     """All rows of files in memory. Raises InputError for what cannot be read."""
+    if isinstance(files, ProgramFile):
+        return files.frame
     columns = list(files.columns)
     files.check(columns)
     if isinstance(files, CsvFiles):
@@ -202,6 +211,9 @@ class ParquetFiles:
             yield distinct_rows_of(counted(batch, columns, path.name), columns, path.name)
 
 
+Files: TypeAlias = CsvFiles | ParquetFiles | ProgramFile
+
+
 def _check_column(path: Path, column: str, columns: Sequence[str], first: Path) -> None:
     if columns.count(column) > 1:
         raise InputError(f"{path.name} has two columns of the name {column!r}")
@@ -237,7 +249,7 @@ def _header(path: Path, separator: str) -> list[str]:
 def separator_of(path: Path) -> str:
     """What separates the columns of a table, as far as the first lines of its first CSV file tell; else the comma."""
     files = files_of(path)
-    if isinstance(files, ParquetFiles):
+    if not isinstance(files, CsvFiles):
         return ","
     first = files.paths[0]
     with reading(first):
