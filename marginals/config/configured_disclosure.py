@@ -59,7 +59,7 @@ def _attackers(config: Config, rows: Rows) -> Attackers:
 
 def _people_table(config: Config, path: Path) -> PeopleTable:
     """The table of people in a file. Raises InputError where it cannot be read or has no rows."""
-    frame = read_frame(path, config.source.separator)
+    frame = read_frame(path, config.source.form)
     if not len(frame):
         raise InputError(f"{path.name} has no rows")
     attributes = config.source.attributes.items()

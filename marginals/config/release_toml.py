@@ -20,7 +20,7 @@ from marginals.tables.attribute import LABELS, Attribute, Role
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
-from marginals.tables.sources.files import SEPARATORS
+from marginals.tables.sources.csv_form import SEPARATORS, is_encoding
 from marginals.tables.table import Table
 from models.errors import HierarchyError, MarginalsError
 from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
@@ -38,7 +38,7 @@ _LONG_KEY = re.compile(
 _LONGEST_TITLE = 200
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
-_DATA = ("path", "separator", "missing", "domain", "engine", "memory")
+_DATA = ("path", "separator", "encoding", "missing", "domain", "engine", "memory")
 _ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes", "labels")
 _PRIVACY = ("k_link", "k_combinatorial", "diversity")
 _SEARCH = (
@@ -173,6 +173,8 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("the key data.path must name the table")
     if data.get("separator", ",") not in SEPARATORS:
         raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
+    if not is_encoding(data.get("encoding", "auto")):
+        raise InputError('the key data.encoding must be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
     missing = data.get("missing", [""])
     if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
         raise InputError("the key data.missing must be a list of texts")
@@ -180,7 +182,7 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"the key data.domain must be {' or '.join(map(json.dumps, DOMAINS))}")
     if data.get("engine", "auto") not in ENGINES:
         raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
-    settings = {key: data[key] for key in ("domain", "engine", "separator") if key in data}
+    settings = {key: data[key] for key in ("domain", "engine", "separator", "encoding") if key in data}
     if "memory" in data:
         settings["memory"] = _bytes(data["memory"])
     return settings | {"origin": folder / data["path"], "missing": tuple(missing)}

@@ -13,8 +13,9 @@ from marginals.tables.header import check_columns, check_header
 from marginals.tables.reading import Reading
 from marginals.tables.rows import Rows
 from marginals.tables.sources.choice import ENGINES, file_source, frame_source, machine_memory
+from marginals.tables.sources.csv_form import CsvForm
 from marginals.tables.sources.distinct_rows import Engine, Source
-from marginals.tables.sources.files import Files, check_separator, files_of, frame_of
+from marginals.tables.sources.files import Files, files_of, frame_of
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.tables.table import Table
@@ -35,7 +36,8 @@ class TableSource:
     missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped. domain:
     "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed, else pandas), "pandas",
     "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator: between the columns of
-    CSV files, "," or ";", tab or "|".
+    CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto"
+    (UTF-8, or what the mark at the beginning says), or named.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -54,6 +56,7 @@ class TableSource:
     engine: str = "auto"
     memory: int | None = None
     separator: str = ","
+    encoding: str = "auto"
 
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
@@ -70,7 +73,7 @@ class TableSource:
                 f'the labels of {public!r} cannot be public where the domain is "observed", for the rows then decide which '
                 'there are; leave out labels, or set the domain to "declared"'
             )
-        check_separator(self.separator)
+        _ = self.form
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
         if COUNT in self.used:
@@ -89,6 +92,11 @@ class TableSource:
         return self.origin if isinstance(self.origin, Path) else None
 
     @property
+    def form(self) -> CsvForm:
+        """How its CSV files are written. Raises InputError for what no separator or encoding is."""
+        return CsvForm(self.separator, self.encoding)
+
+    @property
     def memory_in_bytes(self) -> int:
         """Bytes to make do with."""
         return machine_memory() // 2 if self.memory is None else self.memory
@@ -97,7 +105,7 @@ class TableSource:
         """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
         if self.path is None:
             raise InputError("the table is a frame in memory; this needs the path of a file")
-        return files_of(self.path, self.separator)
+        return files_of(self.path, self.form)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns that the rows have, in their order. Raises InputError where there is no table."""
@@ -155,6 +163,7 @@ def read_table(
     memory: int | None = None,
     k: int = 1,
     separator: str = ",",
+    encoding: str = "auto",
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
@@ -165,6 +174,7 @@ def read_table(
     else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make do with, half of
     the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
     are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
+    encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning says), or named, such as "cp1252".
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
 
     Its parameters are as many as the settings of the section [data] of a config, so that a notebook names those that it
@@ -183,6 +193,7 @@ def read_table(
         engine=engine,
         memory=memory,
         separator=separator,
+        encoding=encoding,
     ).table(k)
 
 
@@ -192,6 +203,7 @@ def read_rows(
     missing: Iterable[str] = ("",),
     domain: str = "declared",
     separator: str = ",",
+    encoding: str = "auto",
 ) -> Rows:
     """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
 
@@ -209,6 +221,7 @@ def read_rows(
         missing=_texts(missing),
         domain=domain,
         separator=separator,
+        encoding=encoding,
     ).rows()
 
 

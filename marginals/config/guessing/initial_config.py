@@ -29,7 +29,8 @@ from marginals.tables.attribute import Attribute, Role
 from marginals.tables.column import Column
 from marginals.tables.header import refuse_record
 from marginals.tables.source import read_table
-from marginals.tables.sources.files import files_of, frame_of, separator_of
+from marginals.tables.sources.csv_form import AUTO, CsvForm
+from marginals.tables.sources.files import files_of, frame_of, likely_form
 from marginals.tables.table import Table
 from models.tables.hierarchy import Hierarchy
 
@@ -97,8 +98,8 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
     rare: values that fewer rows have are named in hierarchy files only. Raises InputError where the file is no table,
     or no column of it can be published.
     """
-    separator = separator_of(source)
-    files = files_of(source, separator)
+    form = likely_form(source)
+    files = files_of(source, form)
     if len(set(files.columns)) < len(files.columns):
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
     refuse_record(files, files.columns, _MISSING)
@@ -111,7 +112,7 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
     written = _hierarchy_files(guesses)
     parts = [
         _HEAD.format(name=_comment(source.name)),
-        _data(source, beside, separator, missing, table, len(frame)),
+        _data(source, beside, form, missing, table, len(frame)),
         _ROLES,
         *(_section(name, guessed, written[name][0] if name in written else None) for name, guessed in guesses.items()),
         _privacy(table),
@@ -185,9 +186,14 @@ def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes
     return files
 
 
-def _data(source: Path, beside: Path, separator: str, missing: Sequence[str], table: Table, rows: int) -> str:
+def _data(source: Path, beside: Path, form: CsvForm, missing: Sequence[str], table: Table, rows: int) -> str:
     path = _from(beside.absolute().parent, source)
-    separator_line = "" if separator == "," else f"separator = {_quoted(separator)}\n"
+    separator_line = "" if form.separator == "," else f"separator = {_quoted(form.separator)}\n"
+    if form.encoding != AUTO:
+        separator_line += (
+            "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
+        )
+        separator_line += f"encoding = {_quoted(form.encoding)}\n"
     kept = f"{table.rows} of {rows} rows have a value in every column"
     return (
         f"[data]\npath = {_quoted(path)}\n{separator_line}"

@@ -10,12 +10,13 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from marginals.errors import InputError
-from marginals.tables.sources.compressed import decompressed, reading
+from marginals.tables.sources.compressed import reading
+from marginals.tables.sources.csv_form import CsvForm
 
 _OPEN_QUOTE = "has a quoted field that does not end"
 
 
-def broken_row(path: Path, separator: str) -> InputError | None:
+def broken_row(path: Path, form: CsvForm) -> InputError | None:
     r"""The sentence for the first broken row of a CSV file, which names its line and quotes nothing.
 
     None where there is no such row, or the file cannot be read.
@@ -24,16 +25,16 @@ def broken_row(path: Path, separator: str) -> InputError | None:
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "people.csv"
     ...     _ = path.write_text("age,sex\n31,f\n4")
-    ...     print(broken_row(path, ","))
+    ...     print(broken_row(path, CsvForm()))
     line 3 of people.csv has fewer fields than the header; the file may be cut off: get it whole, or mend the line
     """
     try:
         with (
             reading(path),
-            decompressed(path) as stream,
+            form.opened(path) as stream,
             TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines,
         ):
-            problem = _problem(lines, separator)
+            problem = _problem(lines, form.separator)
     except InputError:
         return None
     if problem is None:

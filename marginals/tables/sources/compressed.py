@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import lzma
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -60,22 +59,6 @@ def decompressed(path: Path) -> Iterator[BinaryIO]:
                 yield stream
 
 
-def require_short_header(path: Path, separator: str) -> None:
-    """Raise InputError for a first line that is too long, or has too many columns, to be a header."""
-    with decompressed(path) as stream:
-        begin = stream.read(LONGEST_HEADER + 1)
-    line = re.split(rb"[\r\n]", begin.removeprefix(b"\xef\xbb\xbf").lstrip(), maxsplit=1)[0]
-    if len(begin) > LONGEST_HEADER and (not line or begin.endswith(line)):
-        raise InputError(
-            f"the first line of {path.name} is longer than the {LONGEST_HEADER} bytes that are read of a header; it must "
-            "be CSV with a header"
-        )
-    if line.count(separator.encode()) >= MOST_COLUMNS:
-        raise InputError(
-            f"{path.name} has more than the {MOST_COLUMNS} columns that are read; leave out those that are not used"
-        )
-
-
 def _zstandard(path: Path, stream: BinaryIO) -> BinaryIO:
     if not find_spec("zstandard"):
         raise InputError(
@@ -111,7 +94,7 @@ def reading(path: Path) -> Iterator[None]:
     except MemoryError:
         raise TooLittleMemoryError(path.name) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not in UTF-8; convert it first") from None
+        raise not_in_utf8(path.name) from None
     except FileNotFoundError:
         raise InputError(f"there is no table at {path}") from None
     except OSError as error:
@@ -124,6 +107,13 @@ def reading(path: Path) -> Iterator[None]:
         if type(error).__module__.startswith(_LIBRARIES):
             raise _unreadable(path, error) from None
         raise
+
+
+def not_in_utf8(name: str) -> InputError:
+    """What is said of a CSV file, by its name, that was read as UTF-8 and is in another encoding."""
+    return InputError(
+        f'{name} is not in UTF-8; name its encoding, data.encoding = "cp1252" for most files of Windows, or convert it'
+    )
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

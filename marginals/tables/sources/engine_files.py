@@ -11,7 +11,7 @@ from weakref import finalize
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import texts_of
 from marginals.tables.sources.broken_rows import broken_row
-from marginals.tables.sources.compressed import LONGEST_HEADER, decompressed, reading
+from marginals.tables.sources.compressed import LONGEST_HEADER, decompressed, not_in_utf8, reading
 from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles
 from marginals.tables.sources.narwhals_frame import LazyFrame, sql_name
 from marginals.tables.sources.program_file import ProgramFile
@@ -30,15 +30,21 @@ _NO_TEXT = "\x01"
 def duckdb_reads(files: Files) -> bool:
     """Whether DuckDB has the means to read files.
 
-    It knows no compression but gzip, takes the first line as header, and tells no names apart by their case.
+    It knows no compression but gzip and no encoding but UTF-8, takes the first line as header, and tells no names apart by
+    their case.
     """
     if isinstance(files, ProgramFile) or _differ_by_case(files):
         return False
     if isinstance(files, ParquetFiles):
         return True
     return all(
-        path.suffix.lower() in (".csv", ".tsv", ".txt", ".gz") or not path.suffixes for path in files.paths
-    ) and not any(map(_begins_empty, files.paths))
+        _is_plain(path) and files.form.recoded_from(path) is None and not _begins_empty(path) for path in files.paths
+    )
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether a CSV file is compressed by nothing but gzip."""
+    return path.suffix.lower() in (".csv", ".tsv", ".txt", ".gz") or not path.suffixes
 
 
 def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
@@ -61,7 +67,9 @@ def require_duckdb(files: Files, purpose: str) -> CsvFiles | ParquetFiles:
             'it with engine = "pandas"'
         )
     if not duckdb_reads(files):
-        raise InputError(f'{files.name} is compressed, or begins with an empty line; read it with engine = "pandas"')
+        raise InputError(
+            f'{files.name} is compressed, not in UTF-8, or begins with an empty line; read it with engine = "pandas"'
+        )
     return files
 
 
@@ -208,7 +216,7 @@ def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
     for path, header in files.headers.items():
         headers.setdefault(tuple(header), []).append(path)
     return " UNION ALL ".join(
-        _query_of_header(header, paths, columns, f"delim = {sql_text(files.separator)}, buffer_size = {buffer}")
+        _query_of_header(header, paths, columns, f"delim = {sql_text(files.form.separator)}, buffer_size = {buffer}")
         for header, paths in headers.items()
     )
 
@@ -235,8 +243,8 @@ def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputEr
     path = next((path for path in files.paths if str(path) in complaint), None)
     name = files.name if path is None else path.name
     if "unicode" in complaint or "utf-8" in complaint:
-        return InputError(f"{name} is not in UTF-8; convert it first")
-    if path is not None and isinstance(files, CsvFiles) and (broken := broken_row(path, files.separator)):
+        return not_in_utf8(name)
+    if path is not None and isinstance(files, CsvFiles) and (broken := broken_row(path, files.form)):
         return broken
     line = re.search(r"Line: (\d+)", complaint)
     where = f"line {line[1]} of {name}" if line else name
@@ -260,7 +268,9 @@ def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> LazyFr
     if isinstance(files, CsvFiles):
         # Spark takes a quoted field to end where its file ends.
         for path in files.paths:
-            if broken := broken_row(path, files.separator):
+            if not _is_plain(path) or files.form.recoded_from(path) is not None:
+                raise InputError(f'{path.name} is compressed, or not in UTF-8; read it with engine = "pandas"')
+            if broken := broken_row(path, files.form):
                 raise broken
     try:
         session = SparkSession.builder.appName("marginals").getOrCreate()
@@ -279,7 +289,7 @@ def _spark_csv(session: "SparkSession", files: CsvFiles, columns: Sequence[str])
     def rows(path: Path) -> "DataFrame":
         header = files.headers[path]
         schema = ", ".join(f"c{i} STRING" for i in range(len(header)))
-        form: dict[str, Any] = {"sep": files.separator, "header": True, "quote": '"', "escape": '"'}
+        form: dict[str, Any] = {"sep": files.form.separator, "header": True, "quote": '"', "escape": '"'}
         form |= {"mode": "FAILFAST", "multiLine": True}
         read = session.read.csv(str(path.absolute()), schema, nullValue=_NO_TEXT, enforceSchema=True, **form)
         texts = (functions.coalesce(f"c{header.index(column)}", functions.lit("")) for column in columns)

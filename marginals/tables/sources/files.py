@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -14,7 +14,8 @@ import pandas as pd
 from marginals.errors import InputError
 from marginals.tables.sources.arrow_table import counted, decoded, distinct_rows_of, texts_of
 from marginals.tables.sources.broken_rows import broken_row
-from marginals.tables.sources.compressed import PARQUET, decompressed, reading, require_files, require_short_header
+from marginals.tables.sources.compressed import PARQUET, reading, require_files
+from marginals.tables.sources.csv_form import COMMAS, SEPARATORS, CsvForm, likely_encoding
 from marginals.tables.sources.distinct_rows import DistinctRows, merged
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.program_file import ProgramFile, is_program_file
@@ -23,21 +24,17 @@ from marginals.tables.sources.refusal import require
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SEPARATORS = (",", ";", "\t", "|")
-"""What can stand between the columns of a CSV file."""
-
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
 _CHUNK = 1_000_000
 """Rows that are read at a time, so that a table larger than memory can be counted."""
 
 
-def files_of(path: Path, separator: str = ",") -> "Files":
+def files_of(path: Path, form: CsvForm = COMMAS) -> "Files":
     """The files that a path stands for: itself, all CSV or Parquet files in a folder, or what a glob finds.
 
-    separator: between the columns of CSV files. Raises InputError for another one than SEPARATORS, where there is no table,
-    where CSV and Parquet are mixed, or for one of several files that a spreadsheet or statistics program wrote.
+    form: of CSV files. Raises InputError where there is no table, where CSV and Parquet are mixed, or for several files of
+    which a spreadsheet or statistics program wrote one.
     """
-    check_separator(separator)
     paths = _paths(path)
     if not paths:
         raise InputError(f"there is no table at {path}")
@@ -51,13 +48,7 @@ def files_of(path: Path, separator: str = ",") -> "Files":
     parquet = [file for file in paths if file.suffix.lower() in PARQUET]
     if parquet and len(parquet) < len(paths):
         raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
-    return ParquetFiles(path.name, tuple(paths)) if parquet else CsvFiles(path.name, tuple(paths), separator)
-
-
-def check_separator(separator: str) -> None:
-    """Raise InputError for anything but one of SEPARATORS."""
-    if separator not in SEPARATORS:
-        raise InputError(f"the separator of columns is {' or '.join(map(json.dumps, SEPARATORS))}, not {separator!r}")
+    return ParquetFiles(path.name, tuple(paths)) if parquet else CsvFiles(path.name, tuple(paths), form)
 
 
 def is_part(path: Path, file: Path) -> bool:
@@ -88,12 +79,12 @@ def _paths(path: Path) -> list[Path]:
     )
 
 
-def read_frame(path: Path, separator: str = ",") -> pd.DataFrame:
+def read_frame(path: Path, form: CsvForm = COMMAS) -> pd.DataFrame:
     """All rows of a table in memory: CSV, every value as text, or Parquet; one file, a folder or a glob of them.
 
     Raises InputError for anything else.
     """
-    return frame_of(files_of(path, separator))
+    return frame_of(files_of(path, form))
 
 
 def frame_of(files: "Files") -> pd.DataFrame:
@@ -103,7 +94,7 @@ def frame_of(files: "Files") -> pd.DataFrame:
     columns = list(files.columns)
     files.check(columns)
     if isinstance(files, CsvFiles):
-        parts = [chunk for file in files.paths for chunk in _chunks(file, files.separator)]
+        parts = [chunk for file in files.paths for chunk in _chunks(file, files.form)]
     else:
         parts = [_parquet_frame(file) for file in files.paths]
     return pd.concat([part[columns] for part in parts], ignore_index=True)
@@ -121,19 +112,19 @@ def _parquet_frame(path: Path) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class CsvFiles:
-    """CSV files with headers, in UTF-8; all values are texts, and an empty one is the empty text.
+    """CSV files with headers; all values are texts, and an empty one is the empty text.
 
     The header of every file is looked at; columns may stand in another order. Reading is by pandas, in chunks.
     """
 
     name: str
     paths: tuple[Path, ...]
-    separator: str = ","
+    form: CsvForm = COMMAS
 
     @cached_property
     def headers(self) -> Mapping[Path, Sequence[str]]:
         """The header of each file. Raises InputError where one cannot be read, or has another separator."""
-        return {path: _header(path, self.separator) for path in self.paths}
+        return {path: _header(path, self.form) for path in self.paths}
 
     @property
     def columns(self) -> Sequence[str]:
@@ -148,7 +139,7 @@ class CsvFiles:
 
     def first_rows(self, count: int) -> pd.DataFrame:
         """Rows at the beginning of the first file, at most so many."""
-        return next(_unchecked_chunks(self.paths[0], self.separator, count)).head(count)
+        return next(_unchecked_chunks(self.paths[0], self.form, count)).head(count)
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """The distinct rows of some columns."""
@@ -156,12 +147,12 @@ class CsvFiles:
         return merged(
             PandasFrame(chunk, path.name).distinct_rows(columns)
             for path in self.paths
-            for chunk in _chunks(path, self.separator)
+            for chunk in _chunks(path, self.form)
         )
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value, and the file where there are several."""
-        return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path, self.separator)))
+        return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path, self.form)))
 
 
 @dataclass(frozen=True)
@@ -233,47 +224,51 @@ def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["
     return None
 
 
-def _header(path: Path, separator: str) -> list[str]:
+def _header(path: Path, form: CsvForm) -> list[str]:
     with reading(path):
-        require_short_header(path, separator)
-        header = _line(path, separator, 0)
-        better = _other_separator(path, separator) if len(header) == 1 else None
+        form.require_short_header(path)
+        header = _line(path, form, 0)
+        better = _other_separator(path, form) if len(header) == 1 else None
     if better:
         raise InputError(
-            f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(separator)}; "
+            f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(form.separator)}; "
             f"set data.separator = {json.dumps(better)}"
         )
     return header
 
 
-def separator_of(path: Path) -> str:
-    """What separates the columns of a table, as far as the first lines of its first CSV file tell; else the comma."""
+def likely_form(path: Path) -> CsvForm:
+    """How the CSV files of a table are written, as far as the first one tells: its encoding, and by its first lines the
+    separator, else the comma. Of other files the form that is not used.
+    """
     files = files_of(path)
     if not isinstance(files, CsvFiles):
-        return ","
+        return COMMAS
     first = files.paths[0]
+    form = CsvForm(encoding=likely_encoding(first))
     with reading(first):
-        require_short_header(first, ",")
-        one_column = len(_line(first, ",", 0)) == 1
-        return (_other_separator(first, ",") if one_column else None) or ","
+        form.require_short_header(first)
+        one_column = len(_line(first, form, 0)) == 1
+        return replace(form, separator=(_other_separator(first, form) if one_column else None) or ",")
 
 
-def _other_separator(path: Path, separator: str) -> str | None:
+def _other_separator(path: Path, form: CsvForm) -> str | None:
     """The separator by which the first line falls into several columns, and the second, if there is one, into as many."""
     for other in SEPARATORS:
-        if other != separator and (count := len(_line(path, other, 0))) > 1:
+        otherwise = replace(form, separator=other)
+        if other != form.separator and (count := len(_line(path, otherwise, 0))) > 1:
             with suppress(pd.errors.EmptyDataError):
-                if len(_line(path, other, 1)) != count:
+                if len(_line(path, otherwise, 1)) != count:
                     continue
             return other
     return None
 
 
-def _line(path: Path, separator: str, number: int) -> list[str]:
-    with decompressed(path) as stream:
+def _line(path: Path, form: CsvForm, number: int) -> list[str]:
+    with form.opened(path) as stream:
         line = pd.read_csv(
             stream,
-            sep=separator,
+            sep=form.separator,
             header=None,
             skiprows=number,
             nrows=1,
@@ -284,27 +279,27 @@ def _line(path: Path, separator: str, number: int) -> list[str]:
     return [str(field) for field in line.iloc[0]]
 
 
-def _chunks(path: Path, separator: str) -> Iterator[pd.DataFrame]:
+def _chunks(path: Path, form: CsvForm) -> Iterator[pd.DataFrame]:
     """The file in pieces. Raises InputError for rows that are shorter or longer than the header."""
     is_whole = False
-    for chunk in _unchecked_chunks(path, separator, _CHUNK):
+    for chunk in _unchecked_chunks(path, form, _CHUNK):
         if not is_whole and "" in set(chunk.iloc[:, -1]):
             # pandas fills a short row up with empty texts.
-            if broken := broken_row(path, separator):
+            if broken := broken_row(path, form):
                 raise broken
             is_whole = True
         yield chunk
 
 
-def _unchecked_chunks(path: Path, separator: str, rows: int) -> Iterator[pd.DataFrame]:
+def _unchecked_chunks(path: Path, form: CsvForm, rows: int) -> Iterator[pd.DataFrame]:
     """The file in pieces, short rows filled up. Raises InputError for rows that are longer than the header."""
-    header = _header(path, separator)
+    header = _header(path, form)
     with (
-        _rows_refused(path, separator),
-        decompressed(path) as stream,
+        _rows_refused(path, form),
+        form.opened(path) as stream,
         pd.read_csv(
             stream,
-            sep=separator,
+            sep=form.separator,
             dtype=str,
             keep_default_na=False,
             encoding="utf-8-sig",
@@ -354,10 +349,10 @@ def _kind(kind: "pa.DataType") -> str:
 
 
 @contextmanager
-def _rows_refused(path: Path, separator: str) -> Iterator[None]:
+def _rows_refused(path: Path, form: CsvForm) -> Iterator[None]:
     """What goes wrong in reading the rows of a CSV file, as InputErrors; first of all a row that is broken."""
     try:
         with reading(path):
             yield
     except InputError as error:
-        raise (broken_row(path, separator) or error) from None
+        raise (broken_row(path, form) or error) from None

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from marginals import InputError, read_config, read_rows, read_table
 from marginals.commands.main import main
-from marginals.config.release_toml import SEPARATORS
-from marginals.tables.sources.files import separator_of
+from marginals.tables.sources.csv_form import SEPARATORS
+from marginals.tables.sources.files import likely_form
 from table_readers import spark_session
 
 PEOPLE = pd.DataFrame(
@@ -63,7 +63,7 @@ def test_another_separator_is_noticed_and_named(tmp_path: Path, separator: str, 
 @separators
 def test_init_finds_the_separator_and_what_it_writes_is_published(tmp_path: Path, separator: str) -> None:
     path = written(tmp_path, separator)
-    assert separator_of(path) == separator
+    assert likely_form(path).separator == separator
     config = tmp_path / "release.toml"
     result = CliRunner().invoke(main, ["init", str(path), "-o", str(config)])
     assert result.exit_code == 0, result.output
@@ -96,9 +96,9 @@ def test_tables_of_one_column_have_no_other_separator(tmp_path: Path) -> None:
     for text in ("age\n31\n", "a;b\n31\n", "a;b\n1;2;3\n", "a|b\n", "", "\n"):
         (tmp_path / "t.csv").write_text(text)
         if text == "a|b\n":
-            assert separator_of(tmp_path / "t.csv") == "|"
+            assert likely_form(tmp_path / "t.csv").separator == "|"
         elif text.strip():
-            assert separator_of(tmp_path / "t.csv") == ","
+            assert likely_form(tmp_path / "t.csv").separator == ","
             name = text.split("\n")[0]
             if "1;2" not in text:
                 assert read_table(tmp_path / "t.csv", {name: "sensitive"}).rows == 1
