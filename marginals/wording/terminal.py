@@ -1,10 +1,11 @@
 """What a terminal shows of findings, tables and releases: lines of plain text."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
+from marginals.wording.level_names import margin_in_words
 
 if TYPE_CHECKING:
     from checks.classes.assessment import Assessment, Reached
@@ -13,10 +14,9 @@ if TYPE_CHECKING:
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
     from models.search import SearchResult
-    from models.tables.margin import Margin
 
-_TOO_LONG = ("margins", "counts", "distribution")
-"""Keys of a worst class that only JSON and the report show."""
+_TOO_LONG = ("margin", "margins", "counts", "distribution")
+"""Keys of a worst class that only JSON and the report show; its levels can be seen in its labels."""
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
@@ -71,16 +71,10 @@ def single_table_lines(result: "LatticeResult") -> Iterator[str]:
         )
 
 
-def margin_lines(margins: "Iterable[Margin]") -> Iterator[str]:
-    """Each margin as `age at level 1, sex at level 0`."""
-    for margin in margins:
-        yield ", ".join(f"{attribute} at level {level}" for attribute, level in margin.items())
-
-
 def publication_lines(release: "Release") -> Iterator[str]:
     """What a release that was just written publishes, and what it leaves out."""
     yield f"Published {len(release.margins)} marginals of {release.rows} rows in {release.path}:"
-    yield from (f"  {line}" for line in margin_lines(release.margins))
+    yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
     if (information := release.published.information) is not None:
         yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
     if unpublished := release.published.unpublished:

@@ -1,0 +1,149 @@
+"""Levels by name, for people: `age in 20-year bands`, `postcode by its first 3 characters`, `education in 3 groups`.
+
+A name is made of the labels of the level, so whoever sees these can make it, and it tells nothing more. Two levels of one
+attribute have the same name only where they have as many values, that is, where they group the base values alike.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from models.tables.domain import Domain
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
+
+_NUMBER = r"[-+]?\d+(?:[.,]\d+)?"
+_BAND = re.compile(rf"[\[(]?({_NUMBER})(?: ?[-\u2013] ?| to |[,;] )({_NUMBER})[\])]?")
+_OPEN_BAND = re.compile(
+    rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){_NUMBER}"
+    rf"|{_NUMBER}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
+)
+_WHOLE = re.compile(r"[-+]?\d+")
+_CALENDAR = {
+    "days": re.compile(r"\d{4}-\d{2}-\d{2}"),
+    "weeks": re.compile(r"\d{4}-W\d{2}"),
+    "months": re.compile(r"\d{4}-(?:0[1-9]|1[0-2])"),
+    "quarters": re.compile(r"\d{4}-Q[1-4]"),
+}
+_OLDEST = 130
+"""Numbers beyond it are no years of a person's age, whatever the column is called."""
+
+_OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "hour", "hours", "group", "class", "code"])
+
+
+def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """What the values of a level are: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`.
+
+    >>> level_name("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
+    '10-year bands'
+    >>> level_name("size", Hierarchy.from_intervals(["20"], [5, 10]), 1)
+    'bands of 5'
+    >>> level_name("postcode", Hierarchy.from_prefixes(["14850", "13063"], [3]), 1)
+    'first 3 characters'
+    """
+    if level == hierarchy.height:
+        return "nothing"
+    name, size = _form(attribute, hierarchy, level), hierarchy.size(level)
+    others = (other for other in range(hierarchy.height) if hierarchy.size(other) != size)
+    if name is not None and all(_form(attribute, hierarchy, other) != name for other in others):
+        return name
+    return f"{size:,} {'group' if level else 'value'}{'' if size == 1 else 's'}"
+
+
+def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """An attribute at a level, as a person says it; the name alone where there is no other level to publish it at.
+
+    >>> shown_at("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
+    'age in 10-year bands'
+    >>> shown_at("sex", Hierarchy.flat(["f", "m"]), 0)
+    'sex'
+    """
+    name = level_name(attribute, hierarchy, level)
+    if hierarchy.height == 1 and level == 0 and not name.endswith(("bands", "characters")):
+        return attribute
+    return f"{attribute} by its {name}" if name.startswith("first ") else f"{attribute} in {name}"
+
+
+def margin_in_words(margin: Mapping[str, int], domain: Domain) -> str:
+    """A margin, each attribute at its level: "age in 20-year bands, sex"; "the number of rows" for the empty one.
+
+    >>> ages = Hierarchy.from_intervals(["20"], [20])
+    >>> margin_in_words({"age": 1, "sex": 0}, Domain.of({"age": ages, "sex": Hierarchy.flat(["f", "m"])}))
+    'age in 20-year bands, sex'
+    """
+    shown = [shown_at(attribute, domain.hierarchy(attribute), level) for attribute, level in margin.items()]
+    return ", ".join(shown) or "the number of rows"
+
+
+def with_level_names(sentence: str, domain: Domain) -> str:
+    """A sentence of a search, which says `age at level 1`, with the names of the levels instead.
+
+    >>> domain = Domain.of({"age": Hierarchy.from_intervals(["20"], [5])})
+    >>> with_level_names("stop showing age at level 1", domain)
+    'stop showing age in 5-year bands'
+    """
+    names = {
+        f"{attribute} at level {level}": shown_at(attribute, hierarchy, level)
+        for attribute, hierarchy in domain.items()
+        for level in range(hierarchy.height + 1)
+    }
+    if not names:
+        return sentence
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})\b", lambda found: names[found[0]], sentence)
+
+
+def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
+    """What all labels of a level have in common, None where they have no form that is known."""
+    labels = hierarchy.labels[level]
+    for unit, form in _CALENDAR.items():
+        if all(map(form.fullmatch, labels)):
+            return unit
+    if all(map(_WHOLE.fullmatch, labels)) and not level:
+        return "single years" if _is_age(attribute, map(Decimal, labels)) else None
+    if band := _band_name(attribute, labels):
+        return band
+    length = _prefix_length(hierarchy, level)
+    return length and f"first {length} {'character' if length == '1' else 'characters'}"
+
+
+def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
+    """The name of a level of intervals, None for any other. Open ones may be among them, as "85 and over"."""
+    closed = [band for label in labels if (band := _ends(label)) is not None]
+    if not closed:
+        return None
+    if len(closed) < len(labels):
+        others = [label for label in labels if _ends(label) is None]
+        is_band = all(_OPEN_BAND.fullmatch(label) or _WHOLE.fullmatch(label) for label in others)
+        return f"{len(labels):,} bands" if is_band else None
+    whole = all(end == end.to_integral_value() and "." not in str(end) for band in closed for end in band)
+    # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
+    widths = {high - low + whole for low, high in closed}
+    if len(widths) > 1:
+        return f"{len(labels):,} bands"
+    width = f"{widths.pop().normalize():f}"
+    return f"{width}-year bands" if _is_age(attribute, (band[1] for band in closed)) else f"bands of {width}"
+
+
+def _ends(label: str) -> tuple[Decimal, Decimal] | None:
+    match = _BAND.fullmatch(label)
+    if match is None:
+        return None
+    low, high = (Decimal(end.replace(",", ".")) for end in match.groups())
+    return (low, high) if low < high else None
+
+
+def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:
+    """How many characters of the values below are kept, the others being `*`; None where the labels are no such prefixes."""
+    labels = hierarchy.labels[level]
+    kept = [label.rstrip(SUPPRESSED) for label in labels]
+    lengths = {len(stem) for stem, label in zip(kept, labels) if stem != label}
+    if len(lengths) != 1 or 0 in lengths or any(len(stem) > min(lengths) for stem in kept):
+        return None
+    finer = zip(hierarchy.labels[level - 1], hierarchy.parents[level - 1]) if level else ()
+    return str(min(lengths)) if all(label.startswith(kept[parent]) for label, parent in finer) else None
+
+
+def _is_age(attribute: str, numbers: Iterable[Decimal]) -> bool:
+    """Whether a column of numbers counts years of people, going by its name; other columns keep to numbers alone."""
+    words = set(re.findall(r"[a-z]+", attribute.lower()))
+    return bool(words & {"age", "ages"}) and not words & _OTHER_UNITS and all(n <= _OLDEST for n in numbers)
