@@ -61,4 +61,4 @@ class Distinct(Diversity):
 
     def reached_in_words(self, value: float) -> str:
         """The number of values."""
-        return f"{value:.0f} values; at least {self.l} are claimed"
+        return f"{value:.0f} {'value' if value == 1 else 'values'}; at least {self.l} are claimed"

@@ -10,6 +10,8 @@ from marginals.commands.options import CONFIG, FILE, JSON, PATH, RELEASE, SIGN, 
 from marginals.commands.printing import print_findings, print_json, print_lines
 from marginals.commands.progress import ProgressBars
 from marginals.commands.verifying import FAILED
+from marginals.errors import NothingPublishableError
+from marginals.printable import printable
 
 if TYPE_CHECKING:
     from marginals.release.release import Release
@@ -65,7 +67,12 @@ def publish(
         table = configured.read_table()
         if not as_json:
             click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
-        release = marginals.publish(table, configured.policy, progress, configured.title, deadline)
+        try:
+            release = marginals.publish(table, configured.policy, progress, configured.title, deadline)
+        except NothingPublishableError as error:
+            if error.in_the_table and not as_json:
+                click.echo(printable(error.in_the_table), err=True)
+            raise
     hand_over(written(release, out, page, sign), page, as_json)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")

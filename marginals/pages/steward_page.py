@@ -1,11 +1,14 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from marginals.pages.page import page
 from marginals.release.steward import StewardReport, TableErrors
 from marginals.release.steward_file import MARK
+from marginals.wording.level_names import margin_in_words, with_level_names
+from models.search.result import Step
+from models.tables.domain import Domain
 
 _STEPS = 200
 """Steps of a search that are listed."""
@@ -44,15 +47,22 @@ def steward_html(report: StewardReport) -> bytes:
         title=report.published.title,
         rows=report.published.collection.cube.total,
         dropped=report.dropped,
-        margins=[str(margin) for margin in report.published.collection.margins],
+        margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
+        unpublished=report.unpublished,
         bars=_bars(report),
         gain=report.gain,
         search=search,
-        steps=search.steps[:_STEPS],
+        steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
         refusals=refusals.most_common(),
         errors=[_errors("one attribute", report.one_way), _errors("two attributes", report.two_way)],
     )
+
+
+def _in_words(step: Step, domain: Domain) -> Step:
+    """A step with the names of its levels."""
+    refused = tuple(with_level_names(reason, domain) for reason in step.refused)
+    return replace(step, move=with_level_names(step.move, domain), refused=refused)
 
 
 def _bars(report: StewardReport) -> list[DivergenceBar]:

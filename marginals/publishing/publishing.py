@@ -1,16 +1,16 @@
 """Publishing: from a table and a policy to the release that keeps the most of the data."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from math import inf
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
-from checks.classes.assessment import table_findings
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.errors import InputError, NothingPublishableError
 from marginals.pages.release_page import report_html
+from marginals.publishing.obstacles import Obstacles, as_written, unmet_demands
 from marginals.publishing.policy import Policy
 from marginals.publishing.releasable import releasable
 from marginals.publishing.stewarding import steward_report
@@ -22,6 +22,7 @@ from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
+from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain, Mask
 
 _FOR_THE_BOUND = 0.5
@@ -77,20 +78,32 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
         levels = {a: policy.base.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
         base = single_table(table.cube, levels, requirements)
         if not table_satisfies(table.cube, base.mask, requirements):
-            raise NothingPublishableError("the base table that the policy gives does not satisfy the policy itself")
+            constraint = PrivacyConstraint(table.cube, requirements)
+            name = f"the base table {as_written(levels)}"
+            raise _refused(Obstacles(table, requirements, constraint), base.mask, name, table.sensitive)
         return _Base(base, None)
     minimal = anonymize(table, policy, progress).minimal
     if not minimal:
-        suppressed = table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
-        diversities = [policy.criterion] if policy.criterion is not None else []
-        findings = table_findings(suppressed, table.sensitive, diversities, requirements.class_size)
-        failing = [str(finding) for finding in findings if not finding.holds]
+        unmet = unmet_demands(_suppressed(table), requirements)
         raise NothingPublishableError(
             "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
-            + (f", of {table.rows} rows ({'; '.join(failing)})" if failing else "")
+            + (f" ({'; '.join(unmet)})" if unmet else "")
             + '; weaken it, or look for a release without a base table (base "none")'
         )
     return _Base(minimal[0], minimal[0])
+
+
+def _suppressed(table: Table) -> ContingencyTable:
+    """The table with every quasi-identifier at `*`."""
+    return table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
+
+
+def _refused(obstacles: Obstacles, mask: Mask, name: str, fixed: Container[str] = ()) -> NothingPublishableError:
+    """The error for a margin that is refused by itself. name: what demands it, with its levels."""
+    refused = obstacles.of_margin(mask, fixed=fixed)
+    if refused is None:
+        return NothingPublishableError(f"{name} cannot be published")
+    return NothingPublishableError(f"{name} cannot be published: {refused.reason}", refused.smallest)
 
 
 def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Base) -> Problem:
@@ -109,8 +122,14 @@ def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Ba
     if not Collection.of(table.cube, kept).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
     if refusal := constraint(kept, 0):
+        obstacles = Obstacles(table, requirements, constraint)
+        for margin in policy.must_publish:
+            mask = domain.mask(margin)
+            if constraint([mask], 0):
+                raise _refused(obstacles, mask, f"must_publish {as_written(margin)}")
         what = "what must be published" if policy.must_publish else "the base table"
-        raise NothingPublishableError(f"{what} cannot be published: {refusal.reason}")
+        together = ", though each margin by itself can" if len(kept) > 1 else ""
+        raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
     problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed)
     return from_independence(problem) if policy.start == "independence" else problem
 
@@ -136,6 +155,20 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
         f"; readers do not know the values below the published ones of {' and '.join(private)}, over which "
         f'{policy.criterion.name} diversity could spread the rows; if everybody may know them, set labels = "public" there'
     )
+
+
+_NAMED = 3
+"""Attributes of which it is said why they are not published, where nothing is."""
+
+
+def _why_nothing(obstacles: Obstacles) -> str:
+    """What all rows together fail of the policy, or else what the first attributes do."""
+    table = obstacles.table
+    if unmet := unmet_demands(_suppressed(table), obstacles.requirements):
+        return "; ".join(unmet)
+    names = table.domain.attributes
+    reasons = [f"{name}: {obstacles.of_attribute(name, (), naming=False)}" for name in names[:_NAMED]]
+    return ". ".join(reasons) + (f". And {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def _until(deadline: Deadline, progress: Progress) -> Progress:
@@ -194,8 +227,9 @@ def publish(
     result = STRATEGIES[policy.strategy](problem, stop)
     for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     bounded = with_bound(result, problem, lambda: for_the_bound.is_over)
+    obstacles = Obstacles(table, requirements, problem.constraint)
     if not bounded.cliques:
-        raise NothingPublishableError("no marginal of the table satisfies the policy, so there is nothing to publish")
+        raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
     marginals = releasable(Collection.of(cube, bounded.cliques), table.public)
     published = BundleContent(marginals, table.roles, requirements.claims, title, deadline)
     progress("verifying", 0, 0)
@@ -206,5 +240,7 @@ def publish(
                 + _base_values_hint(policy, table)
             )
     until = time.monotonic() + _FOR_THE_STEWARD
-    steward = steward_report(table, published, bounded, base.best, lambda: time.monotonic() > until or deadline.is_over)
+    steward = steward_report(
+        obstacles, published, bounded, base.best, lambda: time.monotonic() > until or deadline.is_over
+    )
     return Release(published, report_html, steward=steward)

@@ -7,8 +7,8 @@ from math import comb
 from marginals.anonymizers.lattice import SingleTable
 from marginals.bundle.content import BundleContent
 from marginals.pages.steward_page import steward_html
+from marginals.publishing.obstacles import Obstacles
 from marginals.release.steward import StewardReport, TableErrors
-from marginals.tables.table import Table
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
@@ -22,12 +22,13 @@ Stop = Callable[[], bool]
 
 
 def steward_report(
-    table: Table, published: BundleContent, search: SearchResult, best: SingleTable | None, stop: Stop
+    obstacles: Obstacles, published: BundleContent, search: SearchResult, best: SingleTable | None, stop: Stop
 ) -> StewardReport:
     """What only the steward may know of a release. best: the best single table, where one was looked for.
 
-    Tables are compared with the data until stop says so.
+    obstacles: what stood in the way, and the table. Tables are compared with the data until stop says so.
     """
+    table = obstacles.table
     cube, model = table.cube, MarginalModel(Collection.of(table.cube, search.cliques))
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
     return StewardReport(
@@ -40,6 +41,8 @@ def steward_report(
         table_errors(cube, model, 1, stop),
         table_errors(cube, model, 2, stop),
         steward_html,
+        cube.domain,
+        {name: obstacles.of_attribute(name, search.cliques) for name in published.unpublished},
     )
 
 

@@ -15,6 +15,7 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file
 from marginals.files.atomic_file import PRIVATE, replace_file
 from models.search import SearchResult
+from models.tables.domain import Domain
 
 StewardPageMaker = Callable[["StewardReport"], bytes]
 """What makes the page of a steward's report: HTML."""
@@ -50,7 +51,8 @@ class StewardReport:
     table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was
     looked for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table that
     were not counted, since a value was missing. one_way, two_way: errors of the tables of one attribute, and of two. page:
-    what makes its page.
+    what makes its page. domain: of the table, whose levels the search speaks of. unpublished: for each attribute of which
+    nothing is published why not, and what helps; it may name a value of the table.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -71,6 +73,8 @@ class StewardReport:
     one_way: TableErrors
     two_way: TableErrors
     page: StewardPageMaker
+    domain: Domain
+    unpublished: Mapping[str, str]
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"

@@ -58,7 +58,7 @@ def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     'sex'
     """
     name = level_name(attribute, hierarchy, level)
-    if hierarchy.height == 1 and level == 0 and not name.endswith(("bands", "characters")):
+    if hierarchy.height == 1 and name.endswith((" value", " values")):
         return attribute
     return f"{attribute} by its {name}" if name.startswith("first ") else f"{attribute} in {name}"
 

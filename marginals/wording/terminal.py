@@ -77,8 +77,9 @@ def publication_lines(release: "Release") -> Iterator[str]:
     yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
     if (information := release.published.information) is not None:
         yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
-    if unpublished := release.published.unpublished:
-        yield f"Nothing is published of {', '.join(unpublished)}."
+    reasons = {} if release.steward is None else release.steward.unpublished
+    for attribute in release.published.unpublished:
+        yield f"Nothing is published of {attribute}" + (f": {reasons[attribute]}." if attribute in reasons else ".")
     if unclaimed := release.published.unclaimed:
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 

@@ -17,6 +17,7 @@ from marginals.commands.main import main
 from marginals.example import frame, release, table
 from marginals.release.steward import TableErrors
 from marginals.release.steward_file import MARK, StewardFile, beside
+from marginals.wording.level_names import with_level_names
 from small_release import contents, write_config
 
 
@@ -75,8 +76,9 @@ def test_the_page_shows_the_numbers_and_says_that_it_is_not_for_publication() ->
     assert text.count("Not for publication") == 2
     assert f"Strategy: {made.search.strategy}. {made.search.evaluated} collections" in text
     for step in made.search.steps:
-        assert step.move in text
-        assert all(reason in text for reason in step.refused)
+        assert with_level_names(step.move, made.domain) in text
+        assert all(with_level_names(reason, made.domain) in text for reason in step.refused)
+    assert " at level " not in text, "levels have names"
     assert content == made.page(made), "the same bytes each time"
 
 
