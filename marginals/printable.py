@@ -16,6 +16,19 @@ def printable(text: str) -> str:
     return escaped if len(text) <= _LONGEST else escaped[:_LONGEST] + "..."
 
 
+LONGEST_WORDS = 200
+"""Characters of a title or a description."""
+
+
+def is_words(text: object) -> bool:
+    """Whether something is one line of text that can be printed as it is, as titles, descriptions and labels are.
+
+    >>> is_words("body mass index"), is_words("two" + chr(10) + "lines"), is_words("")
+    (True, False, True)
+    """
+    return isinstance(text, str) and text.isprintable() and len(text) <= LONGEST_WORDS
+
+
 def wrapped(line: str, width: int) -> str:
     r"""A line as several of no more than so many characters, the later ones further in, words left whole.
 

@@ -54,6 +54,7 @@ def publish(
     """
     from marginals.bundle.target import require_replaceable
     from marginals.release.steward_file import StewardFile, beside
+    from marginals.wording.dropped_rows import dropped_lines
 
     if sign is not None:
         from marginals.bundle.signature import secret_key
@@ -66,7 +67,8 @@ def publish(
         page = StewardFile(steward or beside(out), out, reads)
         table = configured.read_table()
         if not as_json:
-            click.echo(f"Read {table.rows} rows, dropped {table.missing} with missing values.", err=True)
+            for line in dropped_lines(table.rows, table.missing, table.missing_in):
+                click.echo(line, err=True)
         try:
             release = marginals.publish(table, configured.policy, progress, configured.title, deadline)
         except NothingPublishableError as error:
@@ -142,6 +144,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
                 "information": release.published.information,
                 "kl_divergence": steward.kl_divergence,
                 "kl_suppressed": steward.kl_suppressed,
+                "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
                 "margins": [dict(margin) for margin in release.margins],
                 "checks": verification.as_json()["checks"],
                 "search": {

@@ -14,9 +14,10 @@ from typing import Any
 from marginals.bundle.content import TITLE
 from marginals.config.risk_section import RiskSection, risk_section
 from marginals.errors import InputError
+from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.regular_file import bounded_content, open_regular
-from marginals.tables.attribute import LABELS, Attribute, Role
+from marginals.tables.attribute import LABELS, MISSING_AS, Attribute, Role
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
@@ -35,11 +36,9 @@ _LONG_KEY = re.compile(
 )
 """A key of more than a hundred parts, where keys can stand."""
 
-_LONGEST_TITLE = 200
-
 _SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
 _DATA = ("path", "separator", "encoding", "missing", "domain", "engine", "memory")
-_ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes", "labels")
+_ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes", "labels", "missing", "description", "values")
 _PRIVACY = ("k_link", "k_combinatorial", "diversity")
 _SEARCH = (
     "strategy",
@@ -190,8 +189,8 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _title(release: Mapping[str, Any]) -> str:
     title = release.get("title", TITLE)
-    if not isinstance(title, str) or not title.strip() or not title.isprintable() or len(title) > _LONGEST_TITLE:
-        raise InputError(f"the key release.title must be one line of text of at most {_LONGEST_TITLE} characters")
+    if not isinstance(title, str) or not title.strip() or not is_words(title):
+        raise InputError(f"the key release.title must be one line of text of at most {LONGEST_WORDS} characters")
     return title.strip()
 
 
@@ -237,6 +236,9 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
         raise InputError(f"the key {where}.start must be a whole number")
     if section.get("labels", "private") not in LABELS:
         raise InputError(f"the key {where}.labels must be {' or '.join(map(json.dumps, LABELS))}")
+    if section.get("missing", "drop") not in MISSING_AS:
+        raise InputError(f"the key {where}.missing must be {' or '.join(map(json.dumps, MISSING_AS))}")
+    _check_words(section, where)
     file = section.get("hierarchy")
     if file is not None and not isinstance(file, str):
         raise InputError(f"the key {where}.hierarchy must name a file")
@@ -245,6 +247,19 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
         return Attribute(**{**section, "hierarchy": hierarchy})
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+
+
+def _check_words(section: Mapping[str, Any], where: str) -> None:
+    """Raise InputError for a description, or values, that no reader could be shown."""
+    values = section.get("values", {})
+    if not isinstance(values, dict):
+        raise InputError(f'the key {where}.values must be a table of values and what they mean, {{ "1" = "yes" }}')
+    words = {"description": section.get("description", "")} | {
+        f"values.{value}": text for value, text in values.items()
+    }
+    for key, text in words.items():
+        if not is_words(text):
+            raise InputError(f"the key {where}.{key} must be one line of text of at most {LONGEST_WORDS} characters")
 
 
 def _is_whole_numbers(values: object) -> bool:

@@ -65,6 +65,7 @@ def disclose_file(
     `read_table` does. Conditions must be formulas in text. Raises InputError without duckdb, for a target that belongs to
     the source, or for a file, condition or value that cannot be used; then nothing is written.
     """
+    source.require_no_missing_values()
     OutputFile(target, () if source.path is None else (source.path,))
     files = require_duckdb(source.files(), "disclosing tables that do not fit in memory")
     import duckdb

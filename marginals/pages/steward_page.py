@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from marginals.pages.page import page
 from marginals.release.steward import StewardReport, TableErrors
 from marginals.release.steward_file import MARK
+from marginals.wording.dropped_rows import dropped_warning
 from marginals.wording.level_names import margin_in_words, with_level_names
 from models.search.result import Step
 from models.tables.domain import Domain
@@ -47,6 +48,8 @@ def steward_html(report: StewardReport) -> bytes:
         title=report.published.title,
         rows=report.published.collection.cube.total,
         dropped=report.dropped,
+        dropped_in=report.dropped_in,
+        warning=dropped_warning(report.published.collection.cube.total, report.dropped, report.dropped_in),
         margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
         unpublished=report.unpublished,
         bars=_bars(report),

@@ -38,6 +38,7 @@ def steward_report(
         None if best is None else best.kl_divergence,
         search,
         table.missing,
+        table.missing_in,
         table_errors(cube, model, 1, stop),
         table_errors(cube, model, 2, stop),
         steward_html,

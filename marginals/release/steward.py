@@ -50,9 +50,10 @@ class StewardReport:
     published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of the
     table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was
     looked for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table that
-    were not counted, since a value was missing. one_way, two_way: errors of the tables of one attribute, and of two. page:
-    what makes its page. domain: of the table, whose levels the search speaks of. unpublished: for each attribute of which
-    nothing is published why not, and what helps; it may name a value of the table.
+    were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. one_way, two_way:
+    errors of the tables of one attribute, and of two. page: what makes its page. domain: of the table,
+    whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
+    it may name a value of the table.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -70,6 +71,7 @@ class StewardReport:
     kl_best_table: float | None
     search: SearchResult
     dropped: int
+    dropped_in: Mapping[str, int]
     one_way: TableErrors
     two_way: TableErrors
     page: StewardPageMaker

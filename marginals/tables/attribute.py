@@ -1,15 +1,22 @@
 """What a user says about a column: its role, and how its values may be generalized."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from marginals.errors import InputError
+from marginals.printable import LONGEST_WORDS, is_words
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, check_lengths, check_widths
 
 LABELS = ("private", "public")
 """Whether a hierarchy may be published as it is, or only those of its labels that a marginal shows."""
+
+MISSING = "missing"
+"""The value of rows without one, where an attribute counts them."""
+
+MISSING_AS = ("drop", "as a value")
+"""What becomes of a row without a value: it is dropped, or counted under the value MISSING."""
 
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
@@ -39,9 +46,13 @@ class Attribute:
 
     hierarchy: given in full. intervals: growing widths of bins for whole numbers, counted from `start`. prefixes:
     falling lengths that strings are cut to. labels: "public" where everybody may know the whole hierarchy, which was made
-    without the rows; of a "private" one a release tells the labels that its marginals count. Raises InputError for more
-    than one way to generalize, widths that do not nest, lengths that do not fall, the name of a hierarchy file, or public
-    labels without a hierarchy. Its parameters are the keys of a section [attributes.NAME] in a config.
+    without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes of a row
+    without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`. description: what
+    the column is, for readers. values: what readers are told that its values mean, by value.
+
+    Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
+    hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
+    the keys of a section [attributes.NAME] in a config.
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
     'QUASI_IDENTIFIER'
@@ -53,6 +64,9 @@ class Attribute:
     start: int = 0
     prefixes: tuple[int, ...] = ()
     labels: str = "private"
+    missing: str = "drop"
+    description: str = ""
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __init__(
         self,
@@ -62,7 +76,11 @@ class Attribute:
         start: int = 0,
         prefixes: Iterable[int] = (),
         labels: str = "private",
+        missing: str = "drop",
+        description: str = "",
+        values: Mapping[str, str] | None = None,
     ) -> None:
+        """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         try:
             part = Role(role)
         except ValueError:
@@ -73,6 +91,9 @@ class Attribute:
             raise InputError(f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out")
         for name, value in (("role", part), ("hierarchy", hierarchy), ("start", start), ("labels", labels)):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "missing", missing)
+        object.__setattr__(self, "description", description)
+        object.__setattr__(self, "values", dict(values or {}))
         object.__setattr__(self, "intervals", tuple(intervals))
         object.__setattr__(self, "prefixes", tuple(prefixes))
         for name, check in (("intervals", check_widths), ("prefixes", check_lengths)):
@@ -90,10 +111,23 @@ class Attribute:
                 "are otherwise"
             )
 
+        if missing not in MISSING_AS:
+            raise InputError(f"missing is {' or '.join(map(repr, MISSING_AS))}, not {missing!r}")
+        for words in (description, *self.values.values()):
+            if not is_words(words):
+                raise InputError(
+                    f"description and values are for readers: one line of text of at most {LONGEST_WORDS} characters each"
+                )
+
     @property
     def has_public_labels(self) -> bool:
         """Whether a release may tell the whole hierarchy."""
         return self.labels == "public"
+
+    @property
+    def counts_missing(self) -> bool:
+        """Whether rows without a value are counted, under the value MISSING."""
+        return self.missing == "as a value"
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
         """The hierarchy for a column that holds these distinct values. Raises HierarchyError where none fits.
@@ -101,6 +135,14 @@ class Attribute:
         >>> Attribute("quasi-identifier", prefixes=[2]).hierarchy_of(["123", "145"]).labels
         (('123', '145'), ('12*', '14*'), ('*',))
         """
+        if not self.counts_missing:
+            return self._hierarchy_of_values(values)
+        present = set(values) - {MISSING}
+        # Of rows that all lack a value there is nothing to generalize.
+        own = self._hierarchy_of_values(present) if present or self.hierarchy is not None else Hierarchy.flat([MISSING])
+        return own.with_value_apart(MISSING)
+
+    def _hierarchy_of_values(self, values: Iterable[str]) -> Hierarchy:
         if self.hierarchy is not None:
             return self.hierarchy
         ordered = sorted(values)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.attribute import Attribute, Role
+from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import Table
@@ -41,15 +41,16 @@ class Reading:
         domain, codes, complete = self.coded(rows)
         counts = rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
-        dropped = rows.dropped + int(rows.counts.sum() - counts.sum())
-        return Table(table, self.roles, dropped, public=self._public)
+        dropped = int(rows.counts.sum() - counts.sum())
+        return Table(table, self.roles, dropped, public=self._public, missing_in=self._missing_in(rows))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
         """The base codes of the rows that lack no value, over their domain, and which rows these are.
 
         Raises InputError where every row lacks one, or a value is none of the hierarchy's.
         """
-        has_value = {column: self._are_values(rows.values[column]) for column in self.attributes}
+        values = {column: self._texts(column, rows.values[column]) for column in self.attributes}
+        has_value = {column: _are_values(texts) for column, texts in values.items()}
         complete = np.logical_and.reduce([has_value[column][rows.codes[column]] for column in self.attributes])
         if not complete.any():
             raise self._no_row()
@@ -57,8 +58,8 @@ class Reading:
         hierarchies = {}
         for column in self.attributes:
             codes = rows.codes[column][complete]
-            occurring = np.bincount(codes, minlength=len(rows.values[column])) > 0
-            hierarchies[column], recoding = self._recoding(column, rows.values[column], occurring)
+            occurring = np.bincount(codes, minlength=len(values[column])) > 0
+            hierarchies[column], recoding = self._recoding(column, values[column], occurring)
             base_codes[column] = recoding[codes]
         return Domain.of(hierarchies), base_codes, complete
 
@@ -67,10 +68,12 @@ class Reading:
 
         limit: cells that fit into memory.
         """
-        columns = engine.values(list(self.attributes))
+        columns = {
+            column: (self._texts(column, texts), sizes)
+            for column, (texts, sizes) in engine.values(list(self.attributes)).items()
+        }
         value_codes = {
-            column: np.where(self._are_values(texts), np.arange(len(texts)), -1)
-            for column, (texts, _) in columns.items()
+            column: np.where(_are_values(texts), np.arange(len(texts)), -1) for column, (texts, _) in columns.items()
         }
         complete = all((codes >= 0).all() for codes in value_codes.values())
         counts = {c: sizes for c, (_, sizes) in columns.items()} if complete else kept_counts(engine, value_codes)
@@ -93,14 +96,24 @@ class Reading:
         out_of_core = OutOfCoreCounts(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
-        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._public)
+        lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
+        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._public, _where_some(lacking))
 
     @property
     def _public(self) -> frozenset[str]:
         return frozenset(column for column, attribute in self.attributes.items() if attribute.has_public_labels)
 
-    def _are_values(self, texts: Values) -> BoolArray:
-        return np.array([text is not None and text not in self.missing for text in texts], dtype=bool)
+    def _texts(self, column: str, texts: Values) -> Values:
+        """The values of a column, what stands for none as None, or as the value MISSING where that is counted."""
+        instead = MISSING if self.attributes[column].counts_missing else None
+        return [instead if text is None or text in self.missing else text for text in texts]
+
+    def _missing_in(self, rows: DistinctRows) -> dict[str, int]:
+        lacking = {}
+        for column in self.attributes:
+            has_value = _are_values(self._texts(column, rows.values[column]))
+            lacking[column] = int(rows.counts[~has_value[rows.codes[column]]].sum())
+        return _where_some(lacking)
 
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
@@ -111,7 +124,7 @@ class Reading:
         values = [text for text, occurs in zip(texts, occurring.tolist()) if occurs and text is not None]
         if attribute.intervals:
             for text in values:
-                if not text.removeprefix("-").isdecimal():
+                if not text.removeprefix("-").isdecimal() and not (attribute.counts_missing and text == MISSING):
                     raise InputError(
                         f"{where}: {self._place(column, text)} is not a whole number, which intervals need"
                     )
@@ -136,3 +149,12 @@ class Reading:
         """Where a value stands, for a message that must not quote it."""
         place = self.source.place(column, text)
         return f"the value in {place}" if place else "a value"
+
+
+def _are_values(texts: Values) -> BoolArray:
+    return np.array([text is not None for text in texts], dtype=bool)
+
+
+def _where_some(lacking: Mapping[str, int]) -> dict[str, int]:
+    """The columns that some row lacks a value in, those of most rows first."""
+    return {column: rows for column, rows in sorted(lacking.items(), key=lambda item: -item[1]) if rows}

@@ -33,10 +33,10 @@ class TableSource:
 
     origin: a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows, or the path of a CSV or
     Parquet file, a folder or a glob of them. attributes: what each column is; columns that are not named are ignored.
-    missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped. domain:
-    "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed, else pandas), "pandas",
-    "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator: between the columns of
-    CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto"
+    missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped, unless the
+    attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed,
+    else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator:
+    between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto"
     (UTF-8, or what the mark at the beginning says), or named.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
@@ -127,7 +127,11 @@ class TableSource:
             return reading.counted(opened.distinct_rows(list(self.used)))
 
     def rows(self) -> Rows:
-        """The rows, uncounted, in memory; read by pandas. Errors as for `table`, and for a frame of another library."""
+        """The rows, uncounted, in memory; read by pandas.
+
+        Errors as for `table`, for a frame of another library, and where missing values are to be counted.
+        """
+        self.require_no_missing_values()
         if isinstance(self.origin, pd.DataFrame):
             opened = PandasFrame(self.origin)
             check_columns(opened, self.attributes)
@@ -139,6 +143,15 @@ class TableSource:
         domain, codes, complete = reading.coded(opened.rows(list(self.used)))
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
         return Rows(domain, roles, codes, opened.frame[complete], int((~complete).sum()), frozenset(self.missing))
+
+    def require_no_missing_values(self) -> None:
+        """Raise InputError where an attribute counts missing values, which rows one by one do not know as values."""
+        column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
+        if column is not None:
+            raise InputError(
+                f'attributes.{column}.missing = "as a value" is for tables of counts; rows are disclosed, and their risk is '
+                "computed, without those that lack a value: leave the key out for that"
+            )
 
     def _opened(self) -> Source:
         """The source, which has each column that is described once."""

@@ -1,7 +1,7 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from marginals.errors import InputError
@@ -18,8 +18,9 @@ class Table:
 
     counts: the contingency table of all quasi-identifiers and sensitive attributes at level 0; coarser where the table is
     too large to hold; then out_of_core counts the rest. roles: of these attributes. missing: rows that were dropped
-    because a used column had a missing value. public: the attributes whose hierarchies anybody may know; of the others a
-    release tells only the labels that its marginals count.
+    because a used column had a missing value; missing_in: how many rows each such column dropped, most first; a row that
+    lacks several values counts for each. public: the attributes whose hierarchies anybody may know; of the others a release
+    tells only the labels that its marginals count.
 
     >>> from marginals.example import table
     >>> table
@@ -33,6 +34,7 @@ class Table:
     missing: int = 0
     out_of_core: OutOfCoreCounts | None = None
     public: frozenset[str] = frozenset()
+    missing_in: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

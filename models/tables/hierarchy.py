@@ -228,6 +228,22 @@ class Hierarchy:
         )
         return Hierarchy(labels, parents)
 
+    def with_value_apart(self, label: str) -> "Hierarchy":
+        """The hierarchy with one more base value, the last, like no other: its name is the same at all levels below `*`.
+
+        A base value of this name stays where it is. Where a higher level has a value of this name, the new one is under it.
+
+        >>> Hierarchy.from_intervals(["23"], [10]).with_value_apart("missing").labels[1]
+        ('20-29', 'missing')
+        """
+        if self.code(label, 0) is not None:
+            return self
+        path = [label]
+        for level in range(1, self.height):
+            below = self.code(path[-1], level - 1)
+            path.append(label if below is None else self.labels[level][self.parents[level - 1][below]])
+        return Hierarchy.from_rows([*self.rows(), (*path, SUPPRESSED)])
+
     def over_levels(self, levels: Sequence[int], codes: Iterable[int]) -> "Hierarchy":
         """The hierarchy with some values of one level as its base values, and of the levels from there on only some.
 

@@ -50,32 +50,23 @@ def calendar_refusals(where: str) -> Iterator[None]:
         ) from None
 
 
-def complete(values: Values) -> Recoding:
-    """The recoding that tells all values apart and leaves out rows without one."""
-    return np.array([-1 if text is None else code for code, text in enumerate(values)], dtype=np.intp)
-
-
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
     """Rows of some columns, none twice, with counts.
 
     values: the texts of each column. codes: for each column positions in its texts, shape (rows,). counts: shape (rows,).
-    dropped: how many rows were left out because they lack a value.
     """
 
     values: Mapping[str, Values]
     codes: Mapping[str, CodeArray]
     counts: CountArray
-    dropped: int = 0
 
     @classmethod
-    def of(
-        cls, values: Mapping[str, Values], codes: Mapping[str, CodeArray], counts: CountArray, dropped: int = 0
-    ) -> "DistinctRows":
+    def of(cls, values: Mapping[str, Values], codes: Mapping[str, CodeArray], counts: CountArray) -> "DistinctRows":
         """From rows that may repeat."""
         keys, space = pack(list(codes.values()), [max(len(values[column]), 1) for column in codes], len(counts))
         rows, totals = tally(keys, space, counts)
-        return cls(values, {column: array[rows] for column, array in codes.items()}, totals, dropped)
+        return cls(values, {column: array[rows] for column, array in codes.items()}, totals)
 
     def __len__(self) -> int:
         """Number of distinct rows."""
@@ -106,7 +97,7 @@ def _merged(first: DistinctRows, second: DistinctRows) -> DistinctRows:
                 for part in (first, second)
             ]
         )
-    return DistinctRows.of(values, codes, np.concatenate([first.counts, second.counts]), first.dropped + second.dropped)
+    return DistinctRows.of(values, codes, np.concatenate([first.counts, second.counts]))
 
 
 class Source(Protocol):

@@ -11,10 +11,10 @@ import numpy as np
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, texts_of
 from marginals.tables.sources.arrow_table import counted as counted_table
-from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values, complete
+from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.unnamed_files import on_disk
-from models.arrays import CodeArray, CountArray, smallest_code_dtype
+from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -82,10 +82,9 @@ class LazyFrame:
 
     def _distinct_keys(self, columns: Sequence[str]) -> DistinctRows:
         distinct = self.values(columns)
-        codes, counts = self.count({column: complete(texts) for column, (texts, _) in distinct.items()})
-        rows = int(distinct[columns[0]][1].sum())
+        codes, counts = self.count({column: np.arange(len(texts)) for column, (texts, _) in distinct.items()})
         values = {column: texts for column, (texts, _) in distinct.items()}
-        return DistinctRows.of(values, {column: codes[column] for column in columns}, counts, rows - int(counts.sum()))
+        return DistinctRows.of(values, {column: codes[column] for column in columns}, counts)
 
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
         """All values of each column, in an order that stays, and how many rows have each."""
@@ -192,20 +191,45 @@ class LazyFrame:
         place = {column: i for i, column in enumerate(recodings)}
         for number, pack in enumerate(packs):
             for column, stride, _ in pack:
-                mapping = self._mapping(column, recodings[column], stride, place[column])
-                rows = rows.join(mapping, on=f"v{place[column]}", how="inner")
+                rows = self._recoded(rows, column, recodings[column], stride, place[column])
             keys.append(nw.sum_horizontal(*(f"c{place[column]}" for column, _, _ in pack)).alias(f"key{number}"))
         return rows.select(*keys), packs
 
+    def _recoded(
+        self, rows: "nw.LazyFrame[Any]", column: str, recoding: Recoding, stride: int, number: int
+    ) -> "nw.LazyFrame[Any]":
+        """The rows that are kept, with what the code of their value adds to the key.
+
+        Null is equal to nothing, so rows that have it find no value to be joined to.
+        """
+        import narwhals as nw
+
+        values = self._distinct(column).column("v0").combine_chunks()
+        null = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
+        code_of_null = int(recoding[null[0]]) if len(null) else -1
+        joined = recoding.copy()
+        joined[null] = -1
+        summand = f"c{number}"
+        if code_of_null < 0:
+            return rows.join(self._mapping(column, joined, stride, number), on=f"v{number}", how="inner")
+        others = np.delete(np.arange(len(joined)), null)
+        mapping = self._summands(column, others, np.where(joined < 0, -1, joined * stride)[others], number)
+        every = rows.join(mapping, on=f"v{number}", how="left")
+        return every.with_columns(nw.col(summand).fill_null(code_of_null * stride)).filter(nw.col(summand) >= 0)
+
     def _mapping(self, column: str, recoding: Recoding, stride: int, number: int) -> "nw.LazyFrame[Any]":
         """What the code of each value that is kept adds to the key: a table where the rows are."""
+        kept = np.flatnonzero(recoding >= 0)
+        return self._summands(column, kept, recoding[kept] * stride, number)
+
+    def _summands(self, column: str, places: IndexArray, summands: IndexArray, number: int) -> "nw.LazyFrame[Any]":
+        """Numbers for some of the distinct values of a column: a table where the rows are."""
         import pyarrow as pa
 
-        kept = np.flatnonzero(recoding >= 0)
-        values = self._distinct(column).column("v0").combine_chunks().take(pa.array(kept))
-        summands = pa.array(recoding[kept].astype(np.int64) * stride)
+        values = self._distinct(column).column("v0").combine_chunks().take(pa.array(places))
+        numbers = pa.array(summands.astype(np.int64))
         mapping: nw.LazyFrame[Any] = _beside(
-            self.frame, column, pa.table({f"v{number}": values, f"c{number}": summands})
+            self.frame, column, pa.table({f"v{number}": values, f"c{number}": numbers})
         )
         return mapping
 

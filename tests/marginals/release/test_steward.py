@@ -17,6 +17,7 @@ from marginals.commands.main import main
 from marginals.example import frame, release, table
 from marginals.release.steward import TableErrors
 from marginals.release.steward_file import MARK, StewardFile, beside
+from marginals.wording.dropped_rows import dropped_lines
 from marginals.wording.level_names import with_level_names
 from small_release import contents, write_config
 
@@ -90,6 +91,30 @@ def test_rows_that_were_dropped_are_counted_on_the_page_and_nowhere_in_the_relea
     for one, name in zip(made, ("whole", "gaps")):
         one.write(tmp_path / name)
     assert contents(tmp_path / "whole") == contents(tmp_path / "gaps")
+
+
+def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp_path: Path) -> None:
+    """37 of 85 rows lack an age, five of these the sex too: more than five percent, so a warning says what to do."""
+    gaps = pd.concat(
+        [frame, pd.DataFrame({"age": [""] * 37, "sex": [""] * 5 + ["Male"] * 32, "diagnosis": ["Flu"] * 37})]
+    )
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    (tmp_path / "release.toml").write_text(
+        "data.path = 'gaps.csv'\nattributes.age.role = 'quasi-identifier'\nattributes.sex.role = 'quasi-identifier'\n"
+        "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nbase.table = 'none'\n"
+    )
+    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert "Read 48 rows, dropped 37 with missing values: 37 lack age, 5 sex." in result.stderr
+    assert "Warning: 43.5 percent of the rows are dropped" in result.stderr
+    assert 'attributes.age.missing = "as a value"' in result.stderr
+    told = " ".join(Page((tmp_path / "out-steward.html").read_bytes()).text)
+    assert "43.5 percent of the rows are dropped" in told
+    assert "age 37 43.5 sex 5 5.9" in " ".join(told.split())
+    printed = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
+    assert json.loads(printed.stdout)["dropped"] == {"rows": 37, "by_column": {"age": 37, "sex": 5}}
+    assert list(dropped_lines(95, 5, {"age": 5})) == ["Read 95 rows, dropped 5 with missing values: 5 lack age."]
+    assert not any("Warning" in line for line in dropped_lines(95, 5, {"age": 5}))
+    assert any("Warning" in line for line in dropped_lines(94, 6, {"age": 6}))
 
 
 def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
