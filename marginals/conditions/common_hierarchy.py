@@ -168,20 +168,17 @@ class _Spelled:
     """Labels that spell out what they stand for, as intervals or as prefixes."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        ends = [(*between, code) for code, label in enumerate(labels) if (between := interval(label)) is not None]
-        self._ends = sorted(ends)
-        self._lows = [low for low, _, _ in self._ends]
-        self._are_disjoint = all(high < low for (_, high, _), (low, _, _) in pairwise(self._ends))
+        self._ranges = sorted((own, code) for code, label in enumerate(labels) if (own := interval(label)) is not None)
+        self._lows = [own.low for own, _ in self._ranges]
+        self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
         stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]
         self._prefixes = {(prefix, length): code for prefix, length, code in stars if len(prefix) < length}
 
     def over(self, label: str) -> int | None:
         """The code of the one label that spells out more than this one; None where there is none, or several."""
-        if (ends := interval(label)) is not None and self._ends:
-            place = bisect_right(self._lows, ends[0]) - 1
-            return (
-                self._ends[place][2] if self._are_disjoint and place >= 0 and ends[1] <= self._ends[place][1] else None
-            )
+        if (own := interval(label)) is not None and self._ranges:
+            wide, code = self._ranges[max(bisect_right(self._lows, own.low) - 1, 0)]
+            return code if self._are_disjoint and wide.holds(own) else None
         shorter = (self._prefixes.get((label[:kept], len(label))) for kept in range(len(label)))
         over = [code for code in shorter if code is not None]
         return over[0] if len(over) == 1 else None

@@ -6,7 +6,7 @@ r"""The grammar of conditions: which rows of a table are meant, in the notation 
     single     = "not" single | "(" condition ")" | choice | comparison
     choice     = column ("=" | ["not"] "in") values | column sign number "|" values
     values     = value { "|" value }
-    value      = label | label "@" level | number ("-" | "..") number | sign number | text
+    value      = label | label "@" level | number ("-" | "..") ["<"] number | sign number | text
     comparison = operand sign operand { sign operand } | column ["not"] "in" list
     operand    = column | number | text
     list       = "[" [ constant { "," constant } ] "]"          constants: all numbers or all texts; also in parentheses

@@ -1,15 +1,15 @@
 """What a text means among the labels of an attribute: a label of any level, several of them, or a range of numbers.
 
 A text that is a label is that label. Where it stands for different sets of values at different levels, the finest published
-one is meant; `label@level` names another. A range (`20-39`, `20..39`, `>=65`) means the base values that lie in it, which
-are numbers or intervals of numbers.
+one is meant; `label@level` names another. A range (`20-39`, `20..39`, `18.5..<25`, `>=65`) means the base values that
+lie in it, which are numbers or intervals of numbers; both ends belong to it, but for one behind a <.
 """
 
 import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
@@ -21,53 +21,65 @@ from models.arrays import BoolArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
-_RANGE = re.compile(rf"\s*({_NUMBER})\s*(?:-|\.\.)\s*({_NUMBER})\s*")
+_RANGE = re.compile(rf"\s*({_NUMBER})\s*(?:-|\.\.)(<?)\s*({_NUMBER})\s*")
 _BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_NUMBER})\s*")
 _OPEN = re.compile(rf"\s*({_NUMBER})\s*\+\s*")
+_INFINITY = Decimal("Infinity")
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
 class Range(NamedTuple):
-    """Ends of a range of numbers, and whether each belongs to it."""
+    """Ends of a range of numbers, exactly, and whether each belongs to it."""
 
-    low: float
-    high: float
+    low: Decimal
+    high: Decimal
     with_low: bool = True
     with_high: bool = True
 
     @classmethod
     def of(cls, text: str) -> "Range | None":
-        """The range that a text is: two numbers, or one behind a sign.
+        """The range that a text is: two numbers, of which a < leaves out the second, or one behind a sign.
 
-        >>> Range.of("20-39"), Range.of("young")
-        (Range(low=20.0, high=39.0, with_low=True, with_high=True), None)
+        >>> Range.of("20-39")
+        Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
+        >>> Range.of("18.5-<25") == Range.of("18.5..<25"), Range.of("young")
+        (True, None)
         """
         if match := _RANGE.fullmatch(text):
-            return cls(float(match[1]), float(match[2]))
+            return cls(Decimal(match[1]), Decimal(match[3]), True, not match[2])
         if match := _BEYOND.fullmatch(text):
             closed = match[1].endswith("=")
-            end = float(match[2])
-            return cls(-inf, end, True, closed) if match[1].startswith("<") else cls(end, inf, closed, True)
+            end = Decimal(match[2])
+            return (
+                cls(-_INFINITY, end, False, closed) if match[1].startswith("<") else cls(end, _INFINITY, closed, False)
+            )
         return None
 
-    def holds(self, number: float) -> bool:
-        """Whether a number lies in it."""
-        above = number > self.low or (self.with_low and number == self.low)
-        return above and (number < self.high or (self.with_high and number == self.high))
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number lies in it."""
+        return self.low > self.high or (self.low == self.high and not (self.with_low and self.with_high))
 
-    def meets(self, low: float, high: float) -> bool:
-        """Whether some number between two lies in it."""
-        above = high > self.low or (self.with_low and high == self.low)
-        return above and (low < self.high or (self.with_high and low == self.high))
+    def meets(self, other: "Range") -> bool:
+        """Whether some number lies in both."""
+        low = max((self.low, not self.with_low), (other.low, not other.with_low))
+        high = min((self.high, self.with_high), (other.high, other.with_high))
+        return not Range(low[0], high[0], not low[1], high[1]).is_empty
+
+    def holds(self, other: "Range") -> bool:
+        """Whether all of another one lies in it."""
+        low = max((self.low, not self.with_low), (other.low, not other.with_low))
+        high = min((self.high, self.with_high), (other.high, other.with_high))
+        return (low, high) == ((other.low, not other.with_low), (other.high, other.with_high))
 
 
-def interval(label: str) -> tuple[float, float] | None:
-    """The least and the largest number that a label stands for (`37`, `20-24`, `90+`), or None if it is no number."""
+def interval(label: str) -> Range | None:
+    """The numbers that a label stands for (`37`, `20-24`, `18.5-<25`, `90+`, `<30`), or None if it is no number."""
     if re.fullmatch(_NUMBER, label.strip()):
-        return float(label), float(label)
-    if match := _RANGE.fullmatch(label):
-        return float(match[1]), float(match[2])
-    return (float(match[1]), inf) if (match := _OPEN.fullmatch(label)) else None
+        return Range(Decimal(label.strip()), Decimal(label.strip()))
+    if match := _OPEN.fullmatch(label):
+        return Range(Decimal(match[1]), _INFINITY, True, False)
+    return Range.of(label)
 
 
 def unquoted(text: str) -> str | None:
@@ -141,12 +153,13 @@ class Labels:
     def between(self, numbers: Range, text: str) -> BoolArray:
         """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does."""
         inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
-        for code, label in enumerate(self.hierarchy.labels[0] if numbers.low <= numbers.high else ()):
-            ends = interval(label)
-            if ends is None or not numbers.meets(*ends):
+        for code, label in enumerate(() if numbers.is_empty else self.hierarchy.labels[0]):
+            own = interval(label)
+            if own is None or not numbers.meets(own):
                 continue
-            if not numbers.holds(ends[0]) or not numbers.holds(ends[1]):
-                raise InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}")
+            if not numbers.holds(own):
+                without = f"; to leave {own.low} out, write ..<{own.low}" if own.low == numbers.high else ""
+                raise InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
             inside[code] = True
         if not inside.any():
             raise InputError(f"no value of {self.attribute!r} lies in the range {text!r}")

@@ -134,7 +134,7 @@ class _PublishedValues:
         text = value if isinstance(value, str) else _digits(value)
         inside = labels.labelled(text)
         if inside is None and not isinstance(value, str) and labels.is_value(f">={text}"):
-            return labels.between(Range(value, value), text)
+            return labels.between(Range(Decimal(text), Decimal(text)), text)
         if inside is None:
             raise labels.no_value(text)
         return inside

@@ -190,13 +190,13 @@ class _Binding:
                 raise self._refusal(column, "that it does not have")
             return Comparison(column, "==", self._constant(text, Kind.NUMBERS))
         numbers = Range.of(text)
-        if numbers is None or numbers.low > numbers.high:
+        if numbers is None or numbers.is_empty:
             raise self._refusal(column, "that is neither a number nor a range of numbers, such as 20-39 or >=65")
         ends = []
-        if np.isfinite(numbers.low):
-            ends.append(Comparison(column, ">=" if numbers.with_low else ">", self._exact(numbers.low)))
-        if np.isfinite(numbers.high):
-            ends.append(Comparison(column, "<=" if numbers.with_high else "<", self._exact(numbers.high)))
+        if numbers.low.is_finite():
+            ends.append(Comparison(column, ">=" if numbers.with_low else ">", self._exact(float(numbers.low))))
+        if numbers.high.is_finite():
+            ends.append(Comparison(column, "<=" if numbers.with_high else "<", self._exact(float(numbers.high))))
         return ends[0] if len(ends) == 1 else Conjunction(tuple(ends))
 
     def _constant(self, text: str, kind: Kind) -> Constant:

@@ -7,7 +7,9 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from io import TextIOWrapper
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.regular_file import bounded_content, open_regular
 from marginals.tables.attribute import LABELS, MISSING_AS, Attribute, Role
+from marginals.tables.numbers import DECIMAL_SIGNS
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
@@ -37,7 +40,7 @@ _LONG_KEY = re.compile(
 """A key of more than a hundred parts, where keys can stand."""
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
-_DATA = ("path", "separator", "encoding", "missing", "domain", "engine", "memory")
+_DATA = ("path", "separator", "encoding", "decimal", "missing", "domain", "engine", "memory")
 _ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes", "labels", "missing", "description", "values")
 _PRIVACY = ("k_link", "k_combinatorial", "diversity")
 _SEARCH = (
@@ -174,6 +177,8 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
     if not is_encoding(data.get("encoding", "auto")):
         raise InputError('the key data.encoding must be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
+    if data.get("decimal", ".") not in DECIMAL_SIGNS:
+        raise InputError(f"the key data.decimal must be {' or '.join(map(json.dumps, DECIMAL_SIGNS))}")
     missing = data.get("missing", [""])
     if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
         raise InputError("the key data.missing must be a list of texts")
@@ -181,7 +186,7 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"the key data.domain must be {' or '.join(map(json.dumps, DOMAINS))}")
     if data.get("engine", "auto") not in ENGINES:
         raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
-    settings = {key: data[key] for key in ("domain", "engine", "separator", "encoding") if key in data}
+    settings = {key: data[key] for key in ("domain", "engine", "separator", "encoding", "decimal") if key in data}
     if "memory" in data:
         settings["memory"] = _bytes(data["memory"])
     return settings | {"origin": folder / data["path"], "missing": tuple(missing)}
@@ -224,16 +229,19 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
     _check_keys(section, _ATTRIBUTE, f"{where}.")
     if "role" not in section:
         raise InputError(f"the key {where}.role is missing")
-    for key in ("intervals", "prefixes"):
-        if not _is_whole_numbers(section.get(key, [])):
-            raise InputError(f"the key {where}.{key} must be a list of whole numbers")
-    for key, check in (("intervals", check_widths), ("prefixes", check_lengths)):
-        try:
-            check(section.get(key, []))
-        except HierarchyError as error:
-            raise InputError(f"{where}.{key}: {error}") from None
-    if not _is_whole_numbers([section.get("start", 0)]):
-        raise InputError(f"the key {where}.start must be a whole number")
+    if not _is_whole_numbers(section.get("prefixes", [])):
+        raise InputError(f"the key {where}.prefixes must be a list of whole numbers")
+    if not _is_numbers(section.get("intervals", [])):
+        raise InputError(f"the key {where}.intervals must be a list of numbers")
+    key = "intervals"
+    try:
+        check_widths([Decimal(str(width)) for width in section.get(key, [])])
+        key = "prefixes"
+        check_lengths(section.get(key, []))
+    except HierarchyError as error:
+        raise InputError(f"{where}.{key}: {error}") from None
+    if not _is_numbers([section.get("start", 0)]):
+        raise InputError(f"the key {where}.start must be a number")
     if section.get("labels", "private") not in LABELS:
         raise InputError(f"the key {where}.labels must be {' or '.join(map(json.dumps, LABELS))}")
     if section.get("missing", "drop") not in MISSING_AS:
@@ -260,6 +268,12 @@ def _check_words(section: Mapping[str, Any], where: str) -> None:
     for key, text in words.items():
         if not is_words(text):
             raise InputError(f"the key {where}.{key} must be one line of text of at most {LONGEST_WORDS} characters")
+
+
+def _is_numbers(values: object) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(v, int | float) and not isinstance(v, bool) and isfinite(v) for v in values
+    )
 
 
 def _is_whole_numbers(values: object) -> bool:

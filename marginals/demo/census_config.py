@@ -19,6 +19,7 @@ engine = "auto"              # what reads the table: "pandas", "duckdb" (larger 
 #
 # A quasi-identifier can be coarsened step by step, from the value as it is to "*", which says nothing. The steps are
 #   intervals = [5, 10, 20]          whole numbers, in ever wider intervals; each width is a multiple of the one before
+#                                    ([0.5, 2.5] or [5.0, 10.0], with a point: numbers with decimals)
 #                                    (they are counted from 0; start = 17 would count them from 17)
 #   prefixes = [3, 2]                codes, of which ever fewer characters are kept
 #   hierarchy = "hierarchies/x.csv"  anything else: a file without header, separated by semicolons, with one line for

@@ -75,7 +75,7 @@ def disclose_file(
         try:
             with connected(memory) as connection:
                 rows = _view_disclosed(connection, files, domain, rules, source.missing, memory)
-                blocks = _codes(connection, files.name, domain)
+                blocks = _codes(connection, source, domain)
                 _write_labels(stream, domain, in_order(order, blocks, rows, memory))
                 return rows
         except duckdb.Error as error:
@@ -120,10 +120,10 @@ def _view_disclosed(
     return int(connection.execute("SELECT count(*) FROM disclosed").fetchall()[0][0])
 
 
-def _codes(connection: "duckdb.DuckDBPyConnection", name: str, domain: Domain) -> Iterator[NDArray[np.int32]]:
+def _codes(connection: "duckdb.DuckDBPyConnection", source: TableSource, domain: Domain) -> Iterator[NDArray[np.int32]]:
     """The rows of `disclosed` in their order, as positions in `_labels`: shape (some, attributes), block by block.
 
-    Raises InputError at the end if there were values that are no base values. name: what messages call the table.
+    Raises InputError at the end if there were values that are no base values.
     """
     relation = connection.sql("SELECT * FROM disclosed")
     # DuckDB 2 has a new name for what was fetch_record_batch.
@@ -131,16 +131,19 @@ def _codes(connection: "duckdb.DuckDBPyConnection", name: str, domain: Domain) -
     unknown = 0
     for batch in reader(_ROWS):
         block: NDArray[np.int32] = np.empty((batch.num_rows, len(domain.attributes)), dtype=np.int32)
-        for number, hierarchy in enumerate(domain.hierarchies):
+        for number, (attribute, hierarchy) in enumerate(domain.items()):
             values = batch.column(2 * number).dictionary_encode()
-            codes = [hierarchy.code(text, 0) for text in values.dictionary.to_pylist()]
+            texts = (source.base_value(attribute, text) for text in values.dictionary.to_pylist())
+            codes = [None if text is None else hierarchy.code(text, 0) for text in texts]
             base = np.array([-1 if code is None else code for code in codes], dtype=np.intp)[values.indices.to_numpy()]
             levels = batch.column(2 * number + 1).to_numpy()
             unknown += int((base < 0).sum())
             block[:, number] = _label_positions(hierarchy)[levels, base]
         yield block
     if unknown:
-        raise InputError(f"{name} has {unknown} values that are not among the base values of their hierarchies")
+        raise InputError(
+            f"{source.files().name} has {unknown} values that are not among the base values of their hierarchies"
+        )
 
 
 _ROWS = 100_000

@@ -177,7 +177,8 @@ def distribution(
     """Distinct numbers that an attribute takes, ascending, and their probabilities among the rows that are meant.
 
     values: the number of each label of one level; by default base labels are numbers, or intervals of whole numbers, each of
-    them as likely. Raises InputError where they are not, or where no such row is expected.
+    them as likely, or of all numbers, whose middle is taken. Raises InputError where they are not, or where no such row is
+    expected.
     """
     numbers = _numbers(model, known_attribute(model.domain, attribute), values)
     expected = model.expected_within({attribute: numbers.level}, box_of(model, where))
@@ -216,13 +217,14 @@ def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] |
 
 
 def _numbers_of(label: str) -> float | range | None:
-    """The number that a label is, or the whole numbers of an interval; None where it is neither."""
-    match interval(label):
-        case (low, high) if low == high:
-            return low
-        case (low, high) if low < high and low.is_integer() and high.is_integer():
-            return range(int(low), int(high) + 1)
-    return None
+    """The number that a label is, the whole numbers of an interval, or the middle of one of all numbers; else None."""
+    own = interval(label)
+    if own is None or own.is_empty or not (own.low.is_finite() and own.high.is_finite()):
+        return None
+    if own.low == own.high or not own.with_high:
+        return float((own.low + own.high) / 2)
+    whole = own.low == own.low.to_integral_value() and own.high == own.high.to_integral_value()
+    return range(int(own.low), int(own.high) + 1) if whole else None
 
 
 def association(model: MarginalModel, first: Attributes, second: Attributes, given: Attributes) -> float:

@@ -42,5 +42,5 @@ def with_values_of(attributes: Mapping[str, Attribute], rows: Rows, others: Sequ
 def _is_base_value(attribute: Attribute, value: str) -> bool:
     """Whether a text that no level of the hierarchy has can be a base value of the attribute."""
     if attribute.intervals:
-        return value.removeprefix("-").isdecimal()
+        return attribute.base_value(value) == value
     return not attribute.prefixes or SUPPRESSED not in value

@@ -1,11 +1,15 @@
 """What a user says about a column: its role, and how its values may be generalized."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum
+
+import numpy as np
 
 from marginals.errors import InputError
 from marginals.printable import LONGEST_WORDS, is_words
+from marginals.tables.numbers import number_in, number_text
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, check_lengths, check_widths
 
@@ -44,11 +48,13 @@ class Role(Enum):
 class Attribute:
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
-    hierarchy: given in full. intervals: growing widths of bins for whole numbers, counted from `start`. prefixes:
-    falling lengths that strings are cut to. labels: "public" where everybody may know the whole hierarchy, which was made
-    without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes of a row
-    without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`. description: what
-    the column is, for readers. values: what readers are told that its values mean, by value.
+    hierarchy: given in full. intervals: growing widths of bins for numbers, counted from `start`: of whole numbers where
+    all widths and the start are whole, in bins such as 20-24; where one of them is a float or Decimal, of numbers with
+    decimals, in bins such as 18.5-<25, which holds 18.5 and not 25. A float means the number that it is written as.
+    prefixes: falling lengths that strings are cut to. labels: "public" where everybody may know the whole hierarchy, which
+    was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
+    of a row without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`.
+    description: what the column is, for readers. values: what readers are told that its values mean, by value.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
     hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
@@ -56,12 +62,14 @@ class Attribute:
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
     'QUASI_IDENTIFIER'
+    >>> Attribute("quasi-identifier", intervals=[0.1, 0.5]).hierarchy_of(["18.50"]).rows()[0]
+    ('18.5', '18.5-<18.6', '18.5-<19', '*')
     """
 
     role: Role
     hierarchy: Hierarchy | None = None
-    intervals: tuple[int, ...] = ()
-    start: int = 0
+    intervals: tuple[int, ...] | tuple[Decimal, ...] = ()
+    start: int | Decimal = 0
     prefixes: tuple[int, ...] = ()
     labels: str = "private"
     missing: str = "drop"
@@ -72,8 +80,8 @@ class Attribute:
         self,
         role: Role | str,
         hierarchy: Hierarchy | None = None,
-        intervals: Iterable[int] = (),
-        start: int = 0,
+        intervals: Iterable[int | float | Decimal] = (),
+        start: int | float | Decimal = 0,
         prefixes: Iterable[int] = (),
         labels: str = "private",
         missing: str = "drop",
@@ -89,12 +97,13 @@ class Attribute:
             raise InputError("an attribute takes a hierarchy, not its file; marginals.read_hierarchy(file) reads one")
         if hierarchy is not None and not hierarchy.height:
             raise InputError(f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out")
-        for name, value in (("role", part), ("hierarchy", hierarchy), ("start", start), ("labels", labels)):
+        zero, *widths = _numbers([start, *intervals])
+        for name, value in (("role", part), ("hierarchy", hierarchy), ("start", zero), ("labels", labels)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "description", description)
         object.__setattr__(self, "values", dict(values or {}))
-        object.__setattr__(self, "intervals", tuple(intervals))
+        object.__setattr__(self, "intervals", tuple(widths))
         object.__setattr__(self, "prefixes", tuple(prefixes))
         for name, check in (("intervals", check_widths), ("prefixes", check_lengths)):
             try:
@@ -129,8 +138,29 @@ class Attribute:
         """Whether rows without a value are counted, under the value MISSING."""
         return self.missing == "as a value"
 
+    @property
+    def has_decimals(self) -> bool:
+        """Whether its intervals are of numbers with decimals."""
+        return isinstance(self.start, Decimal)
+
+    def base_value(self, text: str, decimal: str = ".") -> str | None:
+        """The base value that a text in the table stands for, None for one that intervals cannot hold.
+
+        decimal: the sign before the fraction of a number in the table.
+
+        >>> ages = Attribute("quasi-identifier", intervals=[5, 10])
+        >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
+        ('163', None, '163.0')
+        """
+        if not self.intervals or (self.counts_missing and text == MISSING):
+            return text
+        number = number_in(text, decimal)
+        if number is None or not (self.has_decimals or number == number.to_integral_value()):
+            return None
+        return number_text(number)
+
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
-        """The hierarchy for a column that holds these distinct values. Raises HierarchyError where none fits.
+        """The hierarchy for a column that holds these distinct base values. Raises HierarchyError where none fits.
 
         >>> Attribute("quasi-identifier", prefixes=[2]).hierarchy_of(["123", "145"]).labels
         (('123', '145'), ('12*', '14*'), ('*',))
@@ -146,8 +176,12 @@ class Attribute:
         if self.hierarchy is not None:
             return self.hierarchy
         ordered = sorted(values)
+        if self.has_decimals and self.intervals:
+            numbers = map(number_in, ordered)
+            widths, start = (tuple(map(Decimal, each)) for each in (self.intervals, [self.start]))
+            return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0])
         if self.intervals:
-            return Hierarchy.from_intervals(ordered, self.intervals, self.start)
+            return Hierarchy.from_intervals(ordered, tuple(map(int, self.intervals)), int(self.start))
         if self.prefixes:
             # Of codes of several lengths, a prefix may leave the short ones as they are, but not all.
             if ordered and all(len(value) <= self.prefixes[0] for value in ordered):
@@ -161,3 +195,13 @@ class Attribute:
         if not ordered:
             raise HierarchyError("it has no values")
         return Hierarchy.flat(ordered)
+
+
+def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[Decimal, ...]:
+    """The numbers exactly: whole numbers as they are where all are, else all as decimals, a float as it is written."""
+    if all(isinstance(number, int | np.integer) for number in given):
+        return tuple(map(int, given))
+    exact = tuple(number if isinstance(number, Decimal) else Decimal(str(number)) for number in given)
+    if not all(number.is_finite() for number in exact):
+        raise InputError("intervals and start are numbers, not infinity or what is no number")
+    return exact

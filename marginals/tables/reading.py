@@ -8,6 +8,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
+from marginals.tables.numbers import number_in
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import Table
@@ -24,12 +25,14 @@ class Reading:
 
     attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
     null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
+    decimal: the sign before the fraction of a number.
     """
 
     source: Source
     attributes: Mapping[str, Attribute]
     missing: Collection[str]
     observed: bool
+    decimal: str = "."
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -122,19 +125,19 @@ class Reading:
         """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others."""
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         values = [text for text, occurs in zip(texts, occurring.tolist()) if occurs and text is not None]
-        if attribute.intervals:
-            for text in values:
-                if not text.removeprefix("-").isdecimal() and not (attribute.counts_missing and text == MISSING):
-                    raise InputError(
-                        f"{where}: {self._place(column, text)} is not a whole number, which intervals need"
-                    )
+        base_values = []
+        for text in values:
+            value = attribute.base_value(text, self.decimal)
+            if value is None:
+                raise InputError(f"{where}: {self._place(column, text)} {self._no_number(attribute, text)}")
+            base_values.append(value)
         try:
-            hierarchy = attribute.hierarchy_of(set(values))
+            hierarchy = attribute.hierarchy_of(set(base_values))
         except HierarchyError as error:
             raise InputError(f"{where}: {error}") from None
         codes = []
-        for text in values:
-            code = hierarchy.code(text, 0)
+        for text, value in zip(values, base_values):
+            code = hierarchy.code(value, 0)
             if code is None:
                 problem = "is not among the base values of its hierarchy"
                 raise InputError(f"{where}: {self._place(column, text)} {problem}")
@@ -144,6 +147,19 @@ class Reading:
         recoding = np.full(len(texts), -1, dtype=np.intp)
         recoding[occurring] = codes
         return hierarchy, recoding
+
+    def _no_number(self, attribute: Attribute, text: str) -> str:
+        """Why a text is none of the numbers that intervals need, without quoting it."""
+        if not attribute.has_decimals:
+            if number_in(text, self.decimal) is not None:
+                return (
+                    "is not a whole number, which intervals need that are given in whole numbers; give their widths with a "
+                    "decimal point, such as [5.0, 10.0], to bin numbers with decimals"
+                )
+            return "is not a whole number, which intervals need"
+        if number_in(text) is not None or number_in(text, ",") is not None:
+            return f"is not a number whose decimal sign is {self.decimal!r}, as data.decimal says"
+        return "is not a number, which intervals need"
 
     def _place(self, column: str, text: str) -> str:
         """Where a value stands, for a message that must not quote it."""

@@ -10,6 +10,7 @@ import pandas as pd
 from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute
 from marginals.tables.header import check_columns, check_header
+from marginals.tables.numbers import DECIMAL_SIGNS
 from marginals.tables.reading import Reading
 from marginals.tables.rows import Rows
 from marginals.tables.sources.choice import ENGINES, file_source, frame_source, machine_memory
@@ -36,8 +37,9 @@ class TableSource:
     missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped, unless the
     attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed,
     else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator:
-    between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto"
-    (UTF-8, or what the mark at the beginning says), or named.
+    between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the
+    mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into intervals, "."
+    or ",".
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -57,6 +59,7 @@ class TableSource:
     memory: int | None = None
     separator: str = ","
     encoding: str = "auto"
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
@@ -74,6 +77,8 @@ class TableSource:
                 'there are; leave out labels, or set the domain to "declared"'
             )
         _ = self.form
+        if self.decimal not in DECIMAL_SIGNS:
+            raise InputError(f"the decimal sign is {' or '.join(map(repr, DECIMAL_SIGNS))}, not {self.decimal!r}")
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
         if COUNT in self.used:
@@ -100,6 +105,10 @@ class TableSource:
     def memory_in_bytes(self) -> int:
         """Bytes to make do with."""
         return machine_memory() // 2 if self.memory is None else self.memory
+
+    def base_value(self, column: str, text: str) -> str | None:
+        """The base value that a text in a column that is described stands for, None where its intervals hold none."""
+        return self.attributes[column].base_value(text, self.decimal) if column in self.attributes else text
 
     def files(self) -> Files:
         """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
@@ -164,7 +173,7 @@ class TableSource:
         return file_source(files, list(self.used), self.engine, self.memory_in_bytes // 2)
 
     def _reading(self, opened: Source) -> Reading:
-        return Reading(opened, self.used, frozenset(self.missing), self.domain == "observed")
+        return Reading(opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal)
 
 
 def read_table(
@@ -177,6 +186,7 @@ def read_table(
     k: int = 1,
     separator: str = ",",
     encoding: str = "auto",
+    decimal: str = ".",
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
@@ -188,6 +198,7 @@ def read_table(
     the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
     are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
     encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning says), or named, such as "cp1252".
+    decimal: the sign before the fraction of numbers that are put into intervals, "." or ",".
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
 
     Its parameters are as many as the settings of the section [data] of a config, so that a notebook names those that it
@@ -207,6 +218,7 @@ def read_table(
         memory=memory,
         separator=separator,
         encoding=encoding,
+        decimal=decimal,
     ).table(k)
 
 
@@ -217,6 +229,7 @@ def read_rows(
     domain: str = "declared",
     separator: str = ",",
     encoding: str = "auto",
+    decimal: str = ".",
 ) -> Rows:
     """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
 
@@ -235,6 +248,7 @@ def read_rows(
         domain=domain,
         separator=separator,
         encoding=encoding,
+        decimal=decimal,
     ).rows()
 
 

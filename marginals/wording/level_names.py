@@ -12,7 +12,7 @@ from models.tables.domain import Domain
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _NUMBER = r"[-+]?\d+(?:[.,]\d+)?"
-_BAND = re.compile(rf"[\[(]?({_NUMBER})(?: ?[-\u2013] ?| to |[,;] )({_NUMBER})[\])]?")
+_BAND = re.compile(rf"[\[(]?({_NUMBER})(?: ?[-\u2013] ?(<?)| to |[,;] )({_NUMBER})[\])]?")
 _OPEN_BAND = re.compile(
     rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){_NUMBER}"
     rf"|{_NUMBER}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
@@ -36,6 +36,8 @@ def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     >>> level_name("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
     '10-year bands'
     >>> level_name("size", Hierarchy.from_intervals(["20"], [5, 10]), 1)
+    'bands of 5'
+    >>> level_name("bmi", Hierarchy.from_decimal_intervals([Decimal(20)], [Decimal("2.5"), Decimal(5)]), 2)
     'bands of 5'
     >>> level_name("postcode", Hierarchy.from_prefixes(["14850", "13063"], [3]), 1)
     'first 3 characters'
@@ -116,6 +118,7 @@ def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
         is_band = all(_OPEN_BAND.fullmatch(label) or _WHOLE.fullmatch(label) for label in others)
         return f"{len(labels):,} bands" if is_band else None
     whole = all(end == end.to_integral_value() and "." not in str(end) for band in closed for end in band)
+    whole = whole and not any("-<" in label for label in labels)
     # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
     widths = {high - low + whole for low, high in closed}
     if len(widths) > 1:
@@ -128,7 +131,7 @@ def _ends(label: str) -> tuple[Decimal, Decimal] | None:
     match = _BAND.fullmatch(label)
     if match is None:
         return None
-    low, high = (Decimal(end.replace(",", ".")) for end in match.groups())
+    low, high = (Decimal(match[end].replace(",", ".")) for end in (1, 3))
     return (low, high) if low < high else None
 
 

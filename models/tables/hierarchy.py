@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,13 +20,16 @@ MAX_LABELS = 4_000_000
 """Of all levels; of a million whole numbers four times as many, with half as many at each level as at the one below."""
 
 
-def check_widths(widths: Sequence[int]) -> None:
+def check_widths(widths: Sequence[int | Decimal]) -> None:
     """Raise HierarchyError unless intervals of these widths nest.
 
     >>> check_widths([5, 10, 20])
+    >>> check_widths([Decimal("0.1"), Decimal("0.5")])
     """
-    if any(width < 1 for width in widths) or any(wide <= fine or wide % fine for fine, wide in pairwise(widths)):
-        raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
+    exact = list(map(Fraction, widths))
+    if any(width <= 0 for width in exact) or any(wide <= fine or wide % fine for fine, wide in pairwise(exact)):
+        listed = ", ".join(map(str, widths))
+        raise HierarchyError(f"each interval width must be a proper multiple of the one before, got [{listed}]")
 
 
 def check_lengths(lengths: Sequence[int]) -> None:
@@ -34,6 +39,14 @@ def check_lengths(lengths: Sequence[int]) -> None:
     """
     if any(length < 1 for length in lengths) or any(long <= short for long, short in pairwise(lengths)):
         raise HierarchyError(f"prefix lengths must be positive and fall from level to level, got {list(lengths)}")
+
+
+def _exponent(number: Decimal) -> int:
+    """Of ten in the last digit of a number that is not zero. Raises HierarchyError for what is no number."""
+    exponent = number.normalize(Context(prec=400)).as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise HierarchyError("intervals are of numbers, not of infinity or what is no number")
+    return exponent
 
 
 @dataclass(frozen=True)
@@ -162,6 +175,43 @@ class Hierarchy:
             return f"{lower}-{lower + width - 1}" if width > 1 else str(lower)
 
         return cls.from_rows((str(n), *(interval(n, width) for width in widths), SUPPRESSED) for n in base)
+
+    @classmethod
+    def from_decimal_intervals(
+        cls, numbers: Iterable[Decimal], widths: Sequence[Decimal], start: Decimal = Decimal(0)
+    ) -> "Hierarchy":
+        """Numbers binned into intervals of growing width, counted from `start`: `18.5-<25` holds 18.5 and not 25.
+
+        The base values are all numbers of the outermost intervals that the given numbers touch, with as many decimals as
+        these, the widths and the start have; where that are too many, the given numbers only. All is decided in whole
+        numbers of that last decimal. Raises HierarchyError when a width does not divide the next, or there is no number.
+
+        >>> bands = Hierarchy.from_decimal_intervals([Decimal("18.5"), Decimal("21")], [Decimal("2.5"), Decimal("5")])
+        >>> bands.labels[1:3]
+        (('15-<17.5', '17.5-<20', '20-<22.5', '22.5-<25'), ('15-<20', '20-<25'))
+        """
+        check_widths(widths)
+        given = set(numbers)
+        if not given or not widths:
+            raise HierarchyError("intervals need at least one width and one value")
+        decimals = max(0, *(-_exponent(number) for number in (*given, *widths, start)))
+        unit = 10**decimals
+        whole = sorted(int(Fraction(number) * unit) for number in given)
+        first, *steps = (int(Fraction(number) * unit) for number in (start, *widths))
+        low = (whole[0] - first) // steps[-1] * steps[-1] + first
+        high = ((whole[-1] - first) // steps[-1] + 1) * steps[-1] + first
+        base = range(low, high) if high - low <= _MAX_GRID else whole
+
+        def spelled(number: int) -> str:
+            quotient, fraction = divmod(abs(number), unit)
+            digits = f"{quotient}.{fraction:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(quotient)
+            return f"-{digits}" if number < 0 else digits
+
+        def interval(number: int, width: int) -> str:
+            lower = (number - first) // width * width + first
+            return f"{spelled(lower)}-<{spelled(lower + width)}"
+
+        return cls.from_rows((spelled(n), *(interval(n, width) for width in steps), SUPPRESSED) for n in base)
 
     @property
     def height(self) -> int:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -279,3 +280,27 @@ def test_labels_that_do_not_tell_how_they_overlap_leave_it_undecided(tmp_path: P
     assert "do not tell how its values overlap" in marginals.attack(*folders).note
     with pytest.raises(IncompatibleReleasesError):
         common_refinement([(str(f), marginals.open_release(f).published) for f in folders])
+
+
+@given(st.lists(st.sets(st.integers(1, 19), max_size=5), min_size=1, max_size=3), st.integers(1, 3))
+def test_atoms_of_half_open_intervals_are_those_of_the_tenths_in_them(cuts: list[set[int]], unit: int) -> None:
+    """Cut anew by brute force: the tenths that every release puts into the same intervals are one atom."""
+    parts = []
+    for own in cuts:
+        ends = [f"{end * unit / 10:g}" for end in (0, *sorted(own), 20)]
+        parts.append((Hierarchy.flat(f"{low}-<{high}" for low, high in pairwise(ends)), 0))
+    atoms = atoms_of(parts)
+    assert atoms is not None
+    places = [[sum(end <= tenth for end in own) for own in cuts] for tenth in range(20)]
+    groups = [list(group) for _, group in groupby(range(20), key=places.__getitem__)]
+    assert atoms.codes.T.tolist() == [places[group[0]] for group in groups]
+    np.testing.assert_allclose(atoms.weights, [len(group) * unit / 10 for group in groups])
+    ends = [f"{group[0] * unit / 10:g}-<{(group[-1] + 1) * unit / 10:g}" for group in groups]
+    assert list(atoms.labels) == ends
+
+
+def test_intervals_of_whole_numbers_and_of_all_numbers_are_not_compared() -> None:
+    whole, half_open = Hierarchy.flat(["20-24", "25-29"]), Hierarchy.flat(["20-<25", "25-<30"])
+    assert atoms_of([(whole, 0), (half_open, 0)]) is None
+    below = Hierarchy.flat(["<25", "25-29"])
+    assert atoms_of([(whole, 0), (below, 0)]) is None, "where it begins is unknown"

@@ -1,11 +1,16 @@
 """Predicates mean the base values that their labels, sets and ranges say, and are refused in one sentence otherwise."""
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from marginals.conditions.grammar import Where
+from marginals.conditions.labels import Range
 from marginals.conditions.published_values import values_meant
 from marginals.errors import InputError
 from models.tables.domain import Domain
@@ -180,3 +185,79 @@ def test_many_labels_are_not_all_listed() -> None:
     domain = Domain.of({"code": Hierarchy.flat([f"x{n}y" for n in range(100)])})
     with pytest.raises(InputError, match=r"and 88 more$"):
         values_meant(domain, {"code": 0}, "code=--")
+
+
+BMI = Hierarchy.from_decimal_intervals(
+    [Decimal("18.5"), Decimal("33")], [Decimal("2.5"), Decimal("5")], Decimal("18.5")
+)
+BANDS = Hierarchy.flat(["<30", "30-<45.5", "45.5-<65", "65+"])
+
+
+def bands_meant(where: Where) -> list[str]:
+    """Of body mass indices published in intervals of 2.5, and of ages in bands."""
+    domain = Domain.of({"bmi": BMI.over_levels([1, 2], range(BMI.size(1))), "age": BANDS})
+    [(attribute, inside)] = values_meant(domain, {"bmi": 0, "age": 0}, where).items()
+    return list(np.array(domain.hierarchy(attribute).labels[0])[inside])
+
+
+@pytest.mark.parametrize(
+    ("condition", "labels"),
+    [
+        ("bmi=18.5-<21", ["18.5-<21"]),
+        ("bmi=18.5..<23.5", ["18.5-<21", "21-<23.5"]),
+        ("bmi = 18.5-<23.5", ["18.5-<21", "21-<23.5"]),
+        ("bmi in 18.5 ..< 23.50", ["18.5-<21", "21-<23.5"]),
+        ("bmi>=28.5 and bmi < 31", ["28.5-<31"]),
+        ("bmi<21", ["18.5-<21"]),
+        ("bmi >= 31", ["31-<33.5"]),
+        ("bmi=18.5-<21|31-<33.5", ["18.5-<21", "31-<33.5"]),
+        ("bmi=18..20.999999999999999999999999|21..<26", None),
+        ("age<45.5", ["<30", "30-<45.5"]),
+        ("age<30", ["<30"]),
+        ("age=30..<65", ["30-<45.5", "45.5-<65"]),
+        ("age>=65", ["65+"]),
+        ("age=65+", ["65+"]),
+        ("age>=45.5", ["45.5-<65", "65+"]),
+        ("age<40", None),
+        ("age>65", None),
+        ("age<=65", None),
+        ("bmi=18.5..21", None),
+        ("bmi=18.5-20.9", None),
+        ("bmi>21", None),
+        ("bmi<=18.5", None),
+        ("bmi=18.6..<21", None),
+    ],
+)
+def test_ranges_of_numbers_with_decimals_are_exact(condition: str, labels: list[str] | None) -> None:
+    """None: the range cuts through a value."""
+    if labels is None:
+        with pytest.raises(InputError, match="cuts through the value"):
+            bands_meant(condition)
+    else:
+        assert bands_meant(condition) == labels
+
+
+def test_who_names_the_end_of_an_interval_is_told_how_to_leave_it_out() -> None:
+    with pytest.raises(
+        InputError, match=r"'18\.5\.\.21' cuts through the value '21-<23\.5' of 'bmi'; to leave 21 out, write"
+    ):
+        bands_meant("bmi=18.5..21")
+
+
+quarters = st.integers(-8, 8).map(lambda n: Decimal(n) / 4)
+some_ranges = st.builds(Range, quarters, quarters, st.booleans(), st.booleans())
+
+
+@given(some_ranges, some_ranges)
+def test_ranges_meet_and_hold_each_other_as_their_numbers_do(one: Range, other: Range) -> None:
+    """Ends are quarters, so eighths stand for all that lies between."""
+
+    def numbers_in(numbers: Range) -> set[Fraction]:
+        line = (Fraction(n, 8) for n in range(-20, 21))
+        above = {n for n in line if n > numbers.low or (n == numbers.low and numbers.with_low)}
+        return {n for n in above if n < numbers.high or (n == numbers.high and numbers.with_high)}
+
+    assert one.is_empty == (not numbers_in(one))
+    assert one.meets(other) == bool(numbers_in(one) & numbers_in(other))
+    if not other.is_empty:
+        assert one.holds(other) == (numbers_in(other) <= numbers_in(one))

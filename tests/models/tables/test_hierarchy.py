@@ -1,6 +1,8 @@
 """Hierarchies: levels nest, maps between levels agree with the rows, and bad rows are refused without quoting them."""
 
 import csv
+from decimal import Decimal
+from fractions import Fraction
 from itertools import combinations_with_replacement, count, pairwise
 
 import numpy as np
@@ -238,3 +240,80 @@ def test_more_labels_than_are_asked_for_are_refused_when_they_are_reached() -> N
     endless = ([f"{value}.{level}" for level in range(99)] + ["*"] for value in count())
     with pytest.raises(HierarchyError, match="more than 1000 labels"):
         Hierarchy.from_rows(endless, 1000)
+
+
+decimals = st.decimals(-60, 60, places=2)
+
+
+@st.composite
+def decimal_widths(draw):
+    """Widths that each divide the next, some of them whole: [0.1, 0.5], [2.5, 5], [1]."""
+    widths = [draw(st.sampled_from(["0.05", "0.1", "0.25", "0.3", "1", "2.5"]).map(Decimal))]
+    for _ in range(draw(st.integers(0, 2))):
+        widths.append(widths[-1] * draw(st.integers(2, 5)))
+    return widths
+
+
+@given(st.lists(decimals, min_size=1), decimal_widths(), st.decimals(-3, 3, places=1))
+def test_each_number_lies_in_its_decimal_intervals_and_each_interval_is_full(numbers, widths, start):
+    """Counted in fractions, from the labels as a reader would take them."""
+    hierarchy = Hierarchy.from_decimal_intervals(numbers, widths, start)
+    rows = hierarchy.rows()
+    assert {Fraction(number) for number in numbers} <= {Fraction(row[0]) for row in rows}
+    assert [Fraction(row[0]) for row in rows] == sorted(Fraction(row[0]) for row in rows)
+    sizes = {level: set() for level in range(1, hierarchy.height)}
+    for level, width in enumerate(widths, 1):
+        inside = {}
+        for row in rows:
+            inside.setdefault(row[level], []).append(Fraction(row[0]))
+        for label, members in inside.items():
+            low, high = map(Fraction, label.split("-<"))
+            assert high - low == Fraction(width)
+            assert (low - Fraction(start)) % Fraction(width) == 0
+            assert all(low <= member < high for member in members)
+            sizes[level].add(len(members))
+    assert all(len(each) == 1 for each in sizes.values()), "each interval of a level has as many base values"
+    assert not any("E" in label or label.startswith("-0-") for labels in hierarchy.labels for label in labels)
+
+
+@given(st.lists(decimals, min_size=1), st.data())
+def test_decimal_intervals_tell_no_more_about_the_data_than_the_outermost_ones(numbers, data):
+    """Also not how many decimals some value has, unless the values themselves are published."""
+    moved = [n // 2 * 2 - (2 if n < 0 and n % 2 else 0) + data.draw(st.decimals(0, "1.99", places=2)) for n in numbers]
+    widths = [Decimal("0.5"), Decimal(2)]
+    one, other = (
+        hierarchy.over_levels([1, 2], range(hierarchy.size(1)))
+        for hierarchy in (Hierarchy.from_decimal_intervals(values, widths) for values in (numbers, moved))
+    )
+    assert one == other
+
+
+def test_decimal_intervals_too_long_to_fill_up_hold_the_given_numbers_only_in_their_order():
+    incomes = [Decimal(text) for text in ("19282.93", "9000", "1000000.5")]
+    hierarchy = Hierarchy.from_decimal_intervals(incomes, [Decimal(5000), Decimal(10000)])
+    assert hierarchy.rows() == [
+        ("9000", "5000-<10000", "0-<10000", "*"),
+        ("19282.93", "15000-<20000", "10000-<20000", "*"),
+        ("1000000.5", "1000000-<1005000", "1000000-<1010000", "*"),
+    ]
+
+
+def test_ends_of_intervals_are_exact():
+    hierarchy = Hierarchy.from_decimal_intervals([Decimal("0.3")], [Decimal("0.1"), Decimal("1")])
+    assert hierarchy.labels[1] == tuple(f"{n / 10:g}-<{(n + 1) / 10:g}" for n in range(10))
+    assert hierarchy.rows()[3] == ("0.3", "0.3-<0.4", "0-<1", "*")
+
+
+@pytest.mark.parametrize("widths", [["0"], ["0.5", "0.7"], ["-0.5"], ["0.5", "0.5"]])
+def test_decimal_widths_that_are_no_growing_multiples_are_refused(widths):
+    with pytest.raises(HierarchyError, match="each interval width must be a proper multiple"):
+        Hierarchy.from_decimal_intervals([Decimal(1)], list(map(Decimal, widths)))
+
+
+def test_decimal_intervals_over_nothing_or_infinity_are_refused():
+    with pytest.raises(HierarchyError, match="at least one width and one value"):
+        Hierarchy.from_decimal_intervals([], [Decimal(1)])
+    with pytest.raises(HierarchyError, match="at least one width and one value"):
+        Hierarchy.from_decimal_intervals([Decimal(1)], [])
+    with pytest.raises(HierarchyError, match="not of infinity"):
+        Hierarchy.from_decimal_intervals([Decimal("inf")], [Decimal(1)])
