@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
@@ -14,12 +15,16 @@ from models.errors import TimeOverError
 from models.graphs.collection import Collection
 
 
+@dataclass(frozen=True)
 class Claim(ABC):
     """Something that a release claims of its marginals.
 
-    A new claim is a frozen dataclass with this base in a file of its own, and a line in `checks.claims.registry`. What
-    has an answer here is right for every claim, if slower to check than need be.
+    rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
+    The release says so once for all its claims. A new claim is a frozen dataclass with this base in a file of its own, and
+    a line in `checks.claims.registry`. What has an answer here is right for every claim, if slower to check than need be.
     """
+
+    rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
 
     criterion: ClassVar[str]
     """Its name in a bundle."""
@@ -56,8 +61,21 @@ class Claim(ABC):
         try:
             return self.check(collection, sensitive, budget)
         except TimeOverError as over:
-            parameters = {name: value for name, value in self.as_json().items() if name != "criterion"}
-            return Finding(self.criterion, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(over))
+            return self.undecided(str(over))
+
+    def undecided(self, note: str) -> Finding:
+        """The finding where nothing could be said of it. note: why."""
+        return Finding(self.criterion, Verdict.UNDECIDED, self.parameters, None, (Algorithm.NONE,), 0, note)
+
+    def counting(self, rows_per_person: int | None) -> Self:
+        """The same claim about people with at most so many rows each; about rows for None."""
+        return replace(self, rows_per_person=rows_per_person)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is demanded, as a finding states it."""
+        stated = {name: value for name, value in self.as_json().items() if name != "criterion"}
+        return stated | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
 
     def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict | None:  # noqa: ARG002
         """The verdict on the cliques with the only sensitive attribute, each of which is allowed by itself.
@@ -128,9 +146,33 @@ def k_from_text(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
-def rows_in_words(worst: WorstClass, k: int) -> str:
-    """The rows of the worst class, beside those claimed."""
-    return "" if worst.count is None else f"{worst.count:,.6g} rows; at least {k:,} are claimed"
+def counted_in_words(k: int, rows_per_person: int | None) -> str:
+    """So many rows or people.
+
+    >>> counted_in_words(1, None), counted_in_words(1000, 3)
+    ('1 row', '1,000 people')
+    """
+    one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
+    return f"{k:,} {one if k == 1 else many}"
+
+
+def rows_in_words(worst: WorstClass, k: int, rows_per_person: int | None = None) -> str:
+    """The rows of the worst class, or its people, beside those claimed."""
+    if worst.count is None:
+        return ""
+    if rows_per_person is None or rows_per_person == 1:
+        return f"{worst.count:,.6g} {'rows' if rows_per_person is None else 'people'}; at least {k:,} are claimed"
+    return (
+        f"{worst.count:,.6g} rows, at most {rows_per_person:,} of a person; at least {k * rows_per_person:,} rows are "
+        f"claimed, so that they are those of {counted_in_words(k, rows_per_person)}"
+    )
+
+
+def people_in_words(rows_per_person: int | None) -> str:
+    """What follows for the rows of a class that holds so many people at least; empty where there is nothing to say."""
+    if rows_per_person is None or rows_per_person == 1:
+        return ""
+    return f" A person has at most {rows_per_person:,} rows, so as many rows are needed for each."
 
 
 _DIGITS = 15

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
-from checks.claims.claim import Claim, check_k, k_from_text, rows_in_words
+from checks.claims.claim import Claim, check_k, counted_in_words, k_from_text, people_in_words, rows_in_words
 from checks.combinatorial.k_combinatorial import k_combinatorial, of_tree
 from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
@@ -15,7 +15,10 @@ from models.graphs.collection import Collection
 
 @dataclass(frozen=True)
 class KCombinatorial(Claim):
-    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows."""
+    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows.
+
+    With `rows_per_person`, by at least k people.
+    """
 
     k: int
     criterion: ClassVar[str] = "k-combinatorial"
@@ -41,11 +44,11 @@ class KCombinatorial(Claim):
 
     def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
         """The finding on a collection."""
-        return k_combinatorial(collection, sensitive, self.k, budget)
+        return replace(k_combinatorial(collection, sensitive, self.least_count, budget), parameters=self.parameters)
 
     def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:
         """Where every class has k rows, one clique cannot break it."""
-        return Verdict.HOLDS if len(tree.classes) == 1 else of_tree(tree, self.k, budget).verdict
+        return Verdict.HOLDS if len(tree.classes) == 1 else of_tree(tree, self.least_count, budget).verdict
 
     def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
         """More margins leave no more room."""
@@ -53,8 +56,8 @@ class KCombinatorial(Claim):
 
     @property
     def least_count(self) -> int:
-        """k, since a class is a combination that its margin leaves possible."""
-        return self.k
+        """As of k-link, since a class is a combination that its margin leaves possible."""
+        return self.k * (self.rows_per_person or 1)
 
     def shows_smallest(self, finding: Finding) -> bool:
         """Where it holds and no note says otherwise; where it fails, any cell below k may be shown."""
@@ -68,13 +71,13 @@ class KCombinatorial(Claim):
         """About all tables together."""
         return (
             "Every combination of nonsensitive values that the tables together leave possible could be shared by at least "
-            f"{self.k:,} {'row' if self.k == 1 else 'rows'}."
+            f"{counted_in_words(self.k, self.rows_per_person)}.{people_in_words(self.rows_per_person)}"
         )
 
     def reached_in_words(self, worst: WorstClass) -> str:
         """The most rows that the worst combination can have."""
-        return rows_in_words(worst, self.k)
+        return rows_in_words(worst, self.k, self.rows_per_person)
 
     def reason(self) -> str:
         """Too few rows."""
-        return f"fewer than {self.k} rows"
+        return f"fewer than {self.least_count} rows"

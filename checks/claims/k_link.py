@@ -1,12 +1,12 @@
-"""The claim of k-link anonymity: each class of a published table has at least k rows (KG06 Def. 4.1)."""
+"""The claim of k-link anonymity: each class of a published table has at least k rows, or people (KG06 Def. 4.1)."""
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
-from checks.claims.claim import Claim, check_k, k_from_text, rows_in_words
+from checks.claims.claim import Claim, check_k, counted_in_words, k_from_text, people_in_words, rows_in_words
 from checks.classes.k_anonymity import k_link
 from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
@@ -15,7 +15,7 @@ from models.graphs.collection import Collection
 
 @dataclass(frozen=True)
 class KLink(Claim):
-    """Each class of a marginal has at least k rows."""
+    """Each class of a marginal has at least k rows, or people."""
 
     k: int
     criterion: ClassVar[str] = "k-link"
@@ -42,7 +42,7 @@ class KLink(Claim):
 
     def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
         """The finding on a collection."""
-        return k_link(collection, sensitive, self.k)
+        return replace(k_link(collection, sensitive, self.least_count), parameters=self.parameters)
 
     def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:  # noqa: ARG002
         """It is about each margin by itself."""
@@ -58,8 +58,11 @@ class KLink(Claim):
 
     @property
     def least_count(self) -> int:
-        """K."""
-        return self.k
+        """K rows, or those that k people have if each has as many as can be.
+
+        Fewer can be enough for k people; then one of them can have more than 1/k of the rows of a class.
+        """
+        return self.k * (self.rows_per_person or 1)
 
     def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002
         """Every count is looked at."""
@@ -72,12 +75,13 @@ class KLink(Claim):
     def meaning(self, sensitive: Sequence[str]) -> str:
         """About one table at a time."""
         aside = f" ({' and '.join(sensitive)} set aside)" if sensitive else ""
-        return f"Each class of a published table{aside} has at least {self.k:,} {'row' if self.k == 1 else 'rows'}."
+        least = counted_in_words(self.k, self.rows_per_person)
+        return f"Each class of a published table{aside} has at least {least}.{people_in_words(self.rows_per_person)}"
 
     def reached_in_words(self, worst: WorstClass) -> str:
         """The rows of the smallest class."""
-        return rows_in_words(worst, self.k)
+        return rows_in_words(worst, self.k, self.rows_per_person)
 
     def reason(self) -> str:
         """Too few rows."""
-        return f"fewer than {self.k} rows"
+        return f"fewer than {self.least_count} rows"

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
 from checks.claims.claim import Claim
 from checks.diversity.criterion import Diversity
+from checks.diversity.of_people import of_people
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, WorstClass
@@ -48,13 +49,21 @@ class MaxentDiversity(Claim):
 
     def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
+        if (diversity := self.class_diversity) is None:
+            return self.undecided(
+                f"whether people of up to {self.rows_per_person} rows each are {self.diversity} cannot be decided"
+            )
         if collection.is_decomposable:
-            return maxent_diversity(collection, self.sensitive, self.diversity, budget)
-        return fitted_diversity(collection, self.sensitive, self.diversity, FULL.until(budget.deadline))
+            found = maxent_diversity(collection, self.sensitive, diversity, budget)
+        else:
+            found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+        return replace(found, parameters=self.parameters)
 
     def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:
         """The cliques with the attribute decide it (KG06 Prop. 7.3)."""
-        return decided(tree, at_base_values(self.diversity, tree), budget)[1].verdict
+        if (diversity := self.class_diversity) is None:
+            return Verdict.UNDECIDED
+        return decided(tree, at_base_values(diversity, tree), budget)[1].verdict
 
     def refuses_longer(self, level: int) -> bool:
         """A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with
@@ -74,9 +83,12 @@ class MaxentDiversity(Claim):
         return self.sensitive
 
     @property
-    def class_diversity(self) -> Diversity:
-        """The criterion itself: a single clique that fails it already decides (KG06 Prop. 7.2)."""
-        return self.diversity
+    def class_diversity(self) -> Diversity | None:
+        """The criterion itself, or that of people: a single clique that fails it already decides (KG06 Prop. 7.2).
+
+        None where it cannot be decided of people.
+        """
+        return self.diversity if self.rows_per_person is None else of_people(self.diversity, self.rows_per_person)
 
     def title(self) -> str:
         """What a reader calls it."""
@@ -86,7 +98,17 @@ class MaxentDiversity(Claim):
         """About a reader of all tables together."""
         return (
             "For somebody who puts all tables together and assumes nothing else: whatever published values they know of a "
-            f"person, {self.diversity.meaning()}."
+            f"person, {(self.class_diversity or self.diversity).meaning()}.{self._of_whom()}"
+        )
+
+    def _of_whom(self) -> str:
+        """What is looked at of people who have several rows; empty where there is nothing to say."""
+        if self.rows_per_person is None or self.rows_per_person == 1:
+            return ""
+        return (
+            f" A person has at most {self.rows_per_person:,} rows, of which any one is looked at. It holds of one class at "
+            "a time: somebody known to be in two classes by several rows, with a value that is the same in all, can be "
+            "exposed by both."
         )
 
     def reached_in_words(self, worst: WorstClass) -> str:
@@ -97,4 +119,5 @@ class MaxentDiversity(Claim):
 
     def reason(self) -> str:
         """The wrong distribution."""
-        return f"a distribution of {self.sensitive} that is not {self.diversity}"
+        people = "" if self.rows_per_person is None else " of people"
+        return f"a distribution of {self.sensitive} that is not {self.diversity}{people}"

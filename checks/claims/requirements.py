@@ -1,23 +1,27 @@
 """Privacy requirements: what a release must satisfy, as checks of a collection or as the constraint of a search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from checks.budget import SEARCHING
 from checks.claims.claim import Claim
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
+from checks.classes.assessment import table_findings
 from checks.classes.equivalence_classes import EquivalenceClasses
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.of_people import of_people
 from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks.finding import Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.search.constraint import Refusal, RefusalScope
+from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 
@@ -26,13 +30,15 @@ from models.tables.domain import Mask
 class Requirements:
     """k-link, k-combinatorial and maxent diversity, each optional; diversity holds for every sensitive attribute.
 
-    Raises CriterionError for k below 1, or a diversity without a sensitive attribute.
+    rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of rows.
+    Raises CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people.
     """
 
     sensitive: tuple[str, ...] = ()
     k_link: int | None = None
     k_combinatorial: int | None = None
     diversity: Diversity | None = None
+    rows_per_person: int | None = None
 
     def __post_init__(self) -> None:
         for name, k in (("k_link", self.k_link), ("k_combinatorial", self.k_combinatorial)):
@@ -40,6 +46,11 @@ class Requirements:
                 raise CriterionError(f"{name} must be at least 1, got {k}")
         if self.diversity is not None and not self.sensitive:
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
+        if self.diversity is not None and self.class_diversity is None:
+            raise CriterionError(
+                f"the diversity {self.diversity} cannot be promised of people of up to {self.rows_per_person} rows each; "
+                "demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
+            )
 
     @property
     def class_size(self) -> int | None:
@@ -47,7 +58,29 @@ class Requirements:
 
         A combination of nonsensitive values can have no more rows there than its class has, so both are about classes.
         """
-        return max((k for k in (self.k_link, self.k_combinatorial) if k is not None), default=None)
+        k = max((k for k in (self.k_link, self.k_combinatorial) if k is not None), default=None)
+        return None if k is None else k * (self.rows_per_person or 1)
+
+    @property
+    def class_diversity(self) -> Diversity | None:
+        """What every class of a table by itself must satisfy; None where no diversity is demanded."""
+        if self.diversity is None or self.rows_per_person is None:
+            return self.diversity
+        return of_people(self.diversity, self.rows_per_person)
+
+    def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
+        """The findings on one table by itself: k-anonymity, then the diversity in each sensitive attribute that it shows."""
+        diversities = [] if self.class_diversity is None else [self.class_diversity]
+        shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
+        findings = table_findings(table, shown, diversities, self.class_size)
+        if self.rows_per_person is None:
+            return findings
+        return tuple(replace(finding, parameters=self._of_people(finding.parameters)) for finding in findings)
+
+    def _of_people(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What was demanded of rows as it is demanded of people."""
+        rows = self.rows_per_person or 1
+        return {**parameters, **({"k": parameters["k"] // rows} if "k" in parameters else {}), "rows_per_person": rows}
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -59,7 +92,7 @@ class Requirements:
             claims.append(KCombinatorial(self.k_combinatorial))
         if self.diversity is not None:
             claims += [MaxentDiversity(self.diversity, attribute) for attribute in self.sensitive]
-        return tuple(claims)
+        return tuple(claim.counting(self.rows_per_person) for claim in claims)
 
 
 class PrivacyConstraint:

@@ -34,6 +34,22 @@ class LargestRatio(NamedTuple):
     strict: bool
 
 
+class ShareBound(NamedTuple):
+    """The criterion holds exactly where the largest share, times a weight, plus the `top` largest ones are below a limit.
+
+    With `strict` False they may reach it.
+    """
+
+    head_weight: Fraction
+    top: int
+    limit: Fraction
+    strict: bool
+
+
+NO_BOUND = ShareBound(Fraction(0), 0, Fraction(1), strict=True)
+"""What every class satisfies."""
+
+
 class Diversity(ABC):
     """A criterion on the distribution of the sensitive values in a class.
 
@@ -102,6 +118,10 @@ class Diversity(ABC):
 
     def largest_ratio(self, value_count: int) -> LargestRatio | None:  # noqa: ARG002
         """The bound on the ratio of any two of so many values, if it demands nothing else."""
+        return None
+
+    def share_bound(self) -> ShareBound | None:
+        """The bound on the most frequent values, if it demands nothing else; then it can also be demanded of people."""
         return None
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:  # noqa: ARG002

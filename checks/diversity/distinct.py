@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from checks.diversity.criterion import Diversity, Vectors
+from checks.diversity.criterion import Diversity, ShareBound, Vectors
 from checks.diversity.spelling import check_l, numbers
 from models.arrays import FloatArray
 
@@ -49,6 +49,10 @@ class Distinct(Diversity):
     def least_values(self) -> int:
         """Itself."""
         return self.l
+
+    def share_bound(self) -> ShareBound:
+        """All but l - 1 values have some share."""
+        return ShareBound(Fraction(0), self.l - 1, Fraction(1), strict=True)
 
     @property
     def facts(self) -> int:

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from checks.diversity.criterion import Diversity, LargestRatio, Vectors
+from checks.diversity.criterion import NO_BOUND, Diversity, LargestRatio, ShareBound, Vectors
 from checks.diversity.spelling import check_l, numbers, spelled
 from checks.diversity.violations.cases import ROUNDING, Cases, RatioBounds
 from checks.diversity.violations.tail_cases import TailCases, TrimmedCases, empty_tails, subsets
@@ -58,6 +58,12 @@ class Recursive(Diversity):
         """
         compares_pairs = self.l > 1 and not self.dont_care and self.tail_size(value_count) == 1
         return LargestRatio(self.c, self.strict) if compares_pairs else None
+
+    def share_bound(self) -> ShareBound | None:
+        """1/c of the largest share is less than what the l - 1 largest leave; None with a don't-care set."""
+        if self.l == 1:
+            return NO_BOUND
+        return None if self.dont_care else ShareBound(1 / self.c, self.l - 1, Fraction(1), self.strict)
 
     def tail_size(self, values: int) -> int:
         """How many of the `values` columns the tail adds up."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from checks.diversity.criterion import Diversity, Vectors
+from checks.diversity.criterion import NO_BOUND, Diversity, ShareBound, Vectors
 from checks.diversity.spelling import check_l, numbers, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.tail_cases import TailCases
@@ -60,6 +60,10 @@ class Simple(Diversity):
         heads = bounds.leading()
         theta = np.full(len(heads), max(float(self.l) - 1, 1e-300))
         return [TailCases(heads, bounds.others(heads), theta)]
+
+    def share_bound(self) -> ShareBound:
+        """The largest share is at most 1/l."""
+        return NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, 1 / self.l, strict=False)
 
     @property
     def facts(self) -> int:

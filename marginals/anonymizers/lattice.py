@@ -164,11 +164,11 @@ def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: R
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.class_size is not None:
         fails |= classes.counts < requirements.class_size
-    if requirements.diversity is None:
+    if requirements.class_diversity is None:
         return fails
     for attribute in requirements.sensitive:
         parts = equivalence_classes(table, attribute)
-        bad = ~satisfies(requirements.diversity, parts.counts)
+        bad = ~satisfies(requirements.class_diversity, parts.counts)
         if bad.any():
             fails[parts.coded_cells.positions_in(classes.coded_cells)[bad]] = True
     return fails
@@ -185,7 +185,7 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
             sizes = cube.counts(nonsensitive_part(cube.domain, mask, requirements.sensitive))
             if len(sizes) and sizes.min() < requirements.class_size:
                 return False
-        if requirements.diversity is None:
+        if requirements.class_diversity is None:
             return True
     suppressed = _suppressed(cube, mask, requirements)
     if not suppressed.total:

@@ -39,12 +39,21 @@ class DisclosureMeasures:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A claimed k and the smallest count that there is, None where it is not known. is_missed: whether the claim fails."""
+    """A claimed k and the smallest count that there is, None where it is not known. is_missed: whether the claim fails.
+
+    k: rows, as many as the people who are claimed can have. rows_per_person: of each at most, None where rows are claimed.
+    """
 
     criterion: str
     k: int
     smallest: int | None
     is_missed: bool = False
+    rows_per_person: int | None = None
+
+    @property
+    def claimed(self) -> int:
+        """The k of the claim: rows, or people."""
+        return self.k // (self.rows_per_person or 1)
 
     @property
     def binding(self) -> bool | None:
@@ -53,7 +62,8 @@ class Threshold:
 
     def as_json(self) -> dict[str, Any]:
         """The threshold as plain values."""
-        return {**asdict(self), "binding": self.binding}
+        known = {name: value for name, value in asdict(self).items() if (name, value) != ("rows_per_person", None)}
+        return {**known, "binding": self.binding}
 
 
 @dataclass(frozen=True)
@@ -101,4 +111,5 @@ def _thresholds(published: BundleContent) -> Iterator[Threshold]:
         if claim.least_count is not None:
             count = finding.worst_class.count
             smallest = count if claim.shows_smallest(finding) else None
-            yield Threshold(finding.criterion, claim.least_count, smallest, finding.verdict is Verdict.FAILS)
+            failed = finding.verdict is Verdict.FAILS
+            yield Threshold(finding.criterion, claim.least_count, smallest, failed, claim.rows_per_person)

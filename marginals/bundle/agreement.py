@@ -39,8 +39,10 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     """All marginals of several bundles as one collection, with all their claims.
 
     Raises IncompatibleReleasesError naming both bundles when they generalize an attribute differently, as far as labels and
-    counts tell, or give it different roles, BundleError when they count different numbers of rows, or contradict each other.
+    counts tell, or give it different roles, or differ in how many rows a person has, BundleError when they count different
+    numbers of rows, or contradict each other.
     """
+    _check_units(bundles)
     if not any(published.collection.tables for _, published in bundles):
         return _of_nothing(bundles)
     hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
@@ -69,7 +71,16 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
     deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
-    return BundleContent(collection, roles, claims, deadline=deadline)
+    return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=bundles[0][1].rows_per_person)
+
+
+def _check_units(bundles: Sequence[tuple[str, BundleContent]]) -> None:
+    """Raise IncompatibleReleasesError where two bundles say otherwise how many rows a person has."""
+    (first, published), *others = bundles
+    for name, other in others:
+        if other.rows_per_person != published.rows_per_person:
+            differ = "differ in rows_per_person, how many rows a person has"
+            raise IncompatibleReleasesError(first, name, differ, "the rows_per_person")
 
 
 def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:

@@ -9,6 +9,7 @@ from checks.budget import FULL
 from checks.claims.claim import Claim
 from checks.finding import Finding
 from marginals.tables.attribute import Role
+from marginals.tables.unit import RowsPerPerson
 from models.deadline import NEVER, Deadline
 from models.graphs.collection import Collection
 from models.inference.maximum_entropy import MaximumEntropy
@@ -48,7 +49,8 @@ class BundleContent:
     """The content of a bundle.
 
     collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people
-    call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided.
+    call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided. rows_per_person:
+    at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
     """
 
     collection: Collection
@@ -56,6 +58,15 @@ class BundleContent:
     claims: tuple[Claim, ...] = ()
     title: str = TITLE
     deadline: Deadline = NEVER
+    rows_per_person: RowsPerPerson = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "claims", tuple(claim.counting(self.most_rows_of_a_person) for claim in self.claims))
+
+    @property
+    def most_rows_of_a_person(self) -> int | None:
+        """How many rows a person has at most, so that claims are about people; None where they are about rows."""
+        return self.rows_per_person if isinstance(self.rows_per_person, int) else None
 
     @property
     def domain(self) -> Domain:
@@ -99,7 +110,9 @@ class BundleContent:
     def _checked(self, claims: Sequence[Claim]) -> Verification:
         """Each claim has an equal share of the time that those before it have left."""
         findings = (
-            claim.finding(self.collection, self.sensitive, FULL.until(self.deadline.share(len(claims) - number)))
+            claim.counting(self.most_rows_of_a_person).finding(
+                self.collection, self.sensitive, FULL.until(self.deadline.share(len(claims) - number))
+            )
             for number, claim in enumerate(claims)
         )
         return Verification(tuple(findings))

@@ -22,6 +22,7 @@ from marginals.errors import BundleError
 from marginals.printable import printable
 from marginals.tables.attribute import COUNT, Role
 from marginals.tables.plain_csv import Labels, NotPlainError, plain_rows
+from marginals.tables.unit import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError
@@ -68,7 +69,8 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     _agree(tables, descriptor.release)
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
     claims = _claims(descriptor.release, roles)
-    return BundleContent(collection, roles, claims, _title(descriptor.package), deadline)
+    rows_per_person = _rows_per_person(descriptor.release)
+    return BundleContent(collection, roles, claims, _title(descriptor.package), deadline, rows_per_person)
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -234,6 +236,16 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
         if claim.about is not None and roles.get(claim.about) is not Role.SENSITIVE:
             raise BundleError(DESCRIPTOR, "release.privacy claims diversity for an attribute that is not sensitive")
     return claims
+
+
+def _rows_per_person(release: Mapping[str, Any]) -> RowsPerPerson:
+    """How many rows are of one person at most, None where nothing is said."""
+    stated = release.get("rows_per_person", ANY)
+    if stated != ANY and not (type(stated) is int and 1 <= stated <= MOST_ROWS_OF_A_PERSON):
+        raise BundleError(
+            DESCRIPTOR, f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON}, or "{ANY}"'
+        )
+    return stated if "rows_per_person" in release else None
 
 
 def _title(package: Mapping[str, Any]) -> str:

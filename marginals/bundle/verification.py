@@ -19,6 +19,7 @@ from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.printable import printable
+from marginals.tables.unit import ANY
 from marginals.timing import Seconds, within
 from models.errors import ContradictionError
 
@@ -87,6 +88,11 @@ def verify(
         for snapshot, (folder, published) in zip(snapshots, bundles):
             warnings += _check_information(folder, snapshot.descriptor, published)
             warnings += _unjudged(folder, snapshot.descriptor)
+            if published.rows_per_person == ANY:
+                warnings.append(
+                    f"{folder}: a person can have any number of its rows, so its claims count rows; k rows may be fewer "
+                    "than k people"
+                )
             snapshot.check_report()
             snapshot.check_undeclared()
         seals = [snapshot.is_sealed for snapshot in snapshots]

@@ -122,6 +122,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
     release: dict[str, Any] = {
         "format": FORMAT,
         "rows": content.collection.cube.total,
+        **({} if content.rows_per_person is None else {"rows_per_person": content.rows_per_person}),
         "attributes": {name: {"role": content.roles[name].value} for name in content.domain.attributes},
         "privacy": [claim.as_json() for claim in content.claims],
     }

@@ -23,13 +23,13 @@ MOST_ROWS = 100_000_000
 @ends_within(10.0, "Answer with the bounds proven by then; stop with exit status 2 if not even the files are read.")
 @JSON
 def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: bool) -> None:
-    """Estimate and bound how many rows have certain values.
+    """Estimate and bound how many rows, or people, have certain values.
 
     NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" means one label or the other; NAME=20-39 and "NAME>=65" are
     ranges of numbers. All conditions must hold. If a label means different things at different levels, the finest
     published level counts; NAME=LABEL@LEVEL chooses another. Formulas such as "age > 40 and sex != 'Male'" are read, too,
     as far as they say of each attribute by itself which values are meant. The estimate is that of maximum entropy; the
-    bounds hold for certain.
+    bounds hold for certain. What is counted is rows; it is people where the release says that each row is one.
 
     \b
     Examples:
@@ -38,11 +38,12 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     """
     from marginals.wording.terminal import estimate_lines
 
-    estimate = marginals.open_release(folder, deadline).count(conditions, seconds=inf)
+    release = marginals.open_release(folder, deadline)
+    estimate = release.count(conditions, seconds=inf)
     if as_json:
         print_json(asdict(estimate) | {"exact": estimate.exact})
     else:
-        print_lines(estimate_lines(estimate))
+        print_lines(estimate_lines(estimate, release.published.rows_per_person))
 
 
 @click.command()

@@ -55,6 +55,7 @@ def publish(
     from marginals.bundle.target import require_replaceable
     from marginals.release.steward_file import StewardFile, beside
     from marginals.wording.dropped_rows import dropped_lines
+    from marginals.wording.units_in_words import left_out_lines
 
     if sign is not None:
         from marginals.bundle.signature import secret_key
@@ -68,6 +69,8 @@ def publish(
         table = configured.read_table()
         if not as_json:
             for line in dropped_lines(table.rows, table.missing, table.missing_in):
+                click.echo(line, err=True)
+            for line in left_out_lines(table):
                 click.echo(line, err=True)
         try:
             release = marginals.publish(table, configured.policy, progress, configured.title, deadline)

@@ -46,11 +46,12 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
     from marginals.wording.terminal import assessment_lines
 
     configured = marginals.read_config(config)
-    assessed = marginals.assess(configured.read_table(), configured.policy, parse_levels(levels))
+    table = configured.read_table()
+    assessed = marginals.assess(table, configured.policy, parse_levels(levels))
     if as_json:
         print_json(assessed.as_json())
     else:
-        print_lines(assessment_lines(assessed.assessment))
+        print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
         print_findings(assessed.checks)
         if assessed.checks:
             print_lines(["Of each class only its size is shown: its values are those of people in the table."])
@@ -115,7 +116,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
         raise InputError(f'the method {method} needs privacy.diversity = "functional:tau,l"')
     table = configured.read_table()
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
-    k = configured.policy.requirements(table.sensitive).class_size or 1
+    k = configured.policy.requirements(table.sensitive, table.most_rows_of_a_person).class_size or 1
     recoded = recode(table, configured.policy.diversity, k=k)
     frame = recoded.frame()
     if out is not None:

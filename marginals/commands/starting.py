@@ -102,10 +102,15 @@ def init(table: Path, rare: int, target: Target, as_json: bool) -> None:
         config.refuse_to_replace(out)
     files = config.write(out)
     if as_json:
-        print_json({"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config.as_json()})
+        person = {} if config.person is None else {"person": config.person.column}
+        print_json(
+            {"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config.as_json(), **person}
+        )
         return
     for name, guess in config.guesses.items():
         click.echo(f"{guess.role.value:>16}  {name}: {guess.why}")
+    if config.person is not None:
+        click.echo(f"{config.person}. The first row of each counts; see person and one_row in the config.")
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         click.echo("No column looked sensitive; if one is, say so in the config.")
     click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")

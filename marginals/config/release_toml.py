@@ -40,7 +40,19 @@ _LONG_KEY = re.compile(
 """A key of more than a hundred parts, where keys can stand."""
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
-_DATA = ("path", "separator", "encoding", "decimal", "missing", "domain", "engine", "memory")
+_DATA = (
+    "path",
+    "separator",
+    "encoding",
+    "decimal",
+    "missing",
+    "domain",
+    "engine",
+    "memory",
+    "person",
+    "one_row",
+    "rows_per_person",
+)
 _ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes", "labels", "missing", "description", "values")
 _PRIVACY = ("k_link", "k_combinatorial", "diversity")
 _SEARCH = (
@@ -186,7 +198,10 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"the key data.domain must be {' or '.join(map(json.dumps, DOMAINS))}")
     if data.get("engine", "auto") not in ENGINES:
         raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
-    settings = {key: data[key] for key in ("domain", "engine", "separator", "encoding", "decimal") if key in data}
+    whose = ("person", "one_row", "rows_per_person")
+    settings = {
+        key: data[key] for key in ("domain", "engine", "separator", "encoding", "decimal", *whose) if key in data
+    }
     if "memory" in data:
         settings["memory"] = _bytes(data["memory"])
     return settings | {"origin": folder / data["path"], "missing": tuple(missing)}

@@ -18,6 +18,7 @@ from marginals.pages.pictures import TreePicture, colours, interaction_picture, 
 from marginals.tables.attribute import Role
 from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
 from marginals.wording.claims_in_words import ClaimInWords, in_words
+from marginals.wording.units_in_words import unit_in_words
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
@@ -117,6 +118,8 @@ def report_html(published: BundleContent) -> bytes:
         title=published.title,
         install=installing(),
         rows=published.collection.cube.total,
+        unit=unit_in_words(published.rows_per_person),
+        people=published.most_rows_of_a_person,
         attributes=attributes,
         marginals=_marginals(published),
         claims=claims,

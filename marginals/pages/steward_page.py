@@ -8,6 +8,7 @@ from marginals.release.steward import StewardReport, TableErrors
 from marginals.release.steward_file import MARK
 from marginals.wording.dropped_rows import dropped_warning
 from marginals.wording.level_names import margin_in_words, with_level_names
+from marginals.wording.units_in_words import unit_in_words
 from models.search.result import Step
 from models.tables.domain import Domain
 
@@ -47,6 +48,8 @@ def steward_html(report: StewardReport) -> bytes:
         mark=MARK,
         title=report.published.title,
         rows=report.published.collection.cube.total,
+        unit=unit_in_words(report.published.rows_per_person),
+        left_out=report.left_out,
         dropped=report.dropped,
         dropped_in=report.dropped_in,
         warning=dropped_warning(report.published.collection.cube.total, report.dropped, report.dropped_in),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checks.classes.assessment import Assessment, table_findings
+from checks.classes.assessment import Assessment
 from checks.classes.assessment import assess as assess_table
 from checks.finding import Finding, WorstClass
 from marginals.errors import InputError
@@ -49,9 +49,8 @@ def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None
             raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
     margin = dict.fromkeys(table.domain.attributes, 0) | chosen
     generalized = table.base_counts.rolled_up(margin)
-    requirements = policy.requirements(table.sensitive)
-    diversities = [requirements.diversity] if requirements.diversity is not None else []
-    findings = table_findings(generalized, table.sensitive, diversities, requirements.class_size)
+    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    findings = requirements.of_table(generalized)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
     checks = tuple(
         replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in findings

@@ -13,7 +13,6 @@ from itertools import islice, product
 from math import isfinite
 
 from checks.claims.requirements import Requirements
-from checks.classes.assessment import table_findings
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.finding import Finding
 from marginals.tables.table import Table
@@ -180,12 +179,10 @@ class RefusedMargin:
 def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[str]:
     """What a single table fails of the requirements, and by how much; empty where it satisfies them. No label is named."""
     sensitive = tuple(a for a in requirements.sensitive if a in table.margin)
-    diversities = [] if requirements.diversity is None else [requirements.diversity]
-    findings = table_findings(table, sensitive, diversities, requirements.class_size)
     public = {a: level for a, level in table.margin.items() if a not in sensitive}
     sizes = table.rolled_up(public).counts
     unmet = []
-    for finding in findings:
+    for finding in requirements.of_table(table):
         if finding.holds:
             continue
         if "k" in finding.parameters:
@@ -197,8 +194,9 @@ def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[s
 
 def _too_small(sizes: CountArray, requirements: Requirements) -> str:
     demands = {"k_link": requirements.k_link, "k_combinatorial": requirements.k_combinatorial}
-    k = requirements.class_size or 1
-    keys = " and ".join(f"{key} = {value}" for key, value in demands.items() if value == k)
+    k, people = requirements.class_size or 1, requirements.rows_per_person or 1
+    keys = " and ".join(f"{key} = {value}" for key, value in demands.items() if value == k // people)
+    keys += "" if people == 1 else f" of people with up to {people:,} rows each"
     if len(sizes) == 1:
         return f"{keys} demands {k:,} rows in every class, and there are {_rows(int(sizes[0]))} in all"
     small = int((sizes < k).sum())

@@ -25,8 +25,9 @@ _LEAST = {
 class Policy:
     """What a release must satisfy, and how it is searched for.
 
-    k_link, k_combinatorial: rows. diversity: for example "entropy:6" or "recursive:3,4". base: the anonymized table
-    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each
+    k_link, k_combinatorial: rows, or people where the table says how many rows a person has. diversity: for example
+    "entropy:6" or "recursive:3,4". base: the anonymized table that the collection must contain: "best" (the minimal one
+    closest to the data), "none", or a level for each
     attribute. start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
     or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
@@ -83,13 +84,15 @@ class Policy:
             raise InputError(f'diversity is text such as "entropy:6", not {self.diversity!r}')
         return parse_diversity(self.diversity)
 
-    def requirements(self, sensitive: tuple[str, ...]) -> Requirements:
+    def requirements(self, sensitive: tuple[str, ...], rows_per_person: int | None = None) -> Requirements:
         """What a collection must satisfy, for a table with these sensitive attributes.
+
+        rows_per_person: how many rows a person has at most, so that it is about people; None where it is about rows.
 
         >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
         10
         """
-        return Requirements(sensitive, self.k_link, self.k_combinatorial, self.criterion)
+        return Requirements(sensitive, self.k_link, self.k_combinatorial, self.criterion, rows_per_person)
 
 
 def _are_margins(given: object) -> bool:

@@ -54,7 +54,7 @@ def anonymize(
     return minimal_tables(
         table.cube,
         table.quasi_identifiers,
-        policy.requirements(table.sensitive),
+        policy.requirements(table.sensitive, table.most_rows_of_a_person),
         lambda done, nodes: progress("minimal tables", done, nodes),
         suppression,
     )
@@ -197,7 +197,7 @@ def publish(
     >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
-    requirements = policy.requirements(table.sensitive)
+    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
     if not requirements.claims:
         raise InputError(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial or "
@@ -231,7 +231,7 @@ def publish(
     if not bounded.cliques:
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
     marginals = releasable(Collection.of(cube, bounded.cliques), table.public)
-    published = BundleContent(marginals, table.roles, requirements.claims, title, deadline)
+    published = BundleContent(marginals, table.roles, requirements.claims, title, deadline, table.rows_per_person)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:

@@ -44,6 +44,7 @@ def steward_report(
         steward_html,
         cube.domain,
         {name: obstacles.of_attribute(name, search.cliques) for name in published.unpublished},
+        table.left_out,
     )
 
 

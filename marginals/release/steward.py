@@ -53,7 +53,7 @@ class StewardReport:
     were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. one_way, two_way:
     errors of the tables of one attribute, and of two. page: what makes its page. domain: of the table,
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
-    it may name a value of the table.
+    it may name a value of the table. left_out: rows beyond those that count of their person.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -77,6 +77,7 @@ class StewardReport:
     page: StewardPageMaker
     domain: Domain
     unpublished: Mapping[str, str]
+    left_out: int = 0
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"

@@ -38,6 +38,15 @@ class Column:
     @property
     def words(self) -> frozenset[str]:
         """The words of the name, without accents: of `person_id`, `personId` and `Person-ID` the same two."""
-        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).replace("ß", "ss")
-        plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
-        return frozenset(re.findall(r"[a-z]+", plain.lower()))
+        return words_of(self.name)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of the name of a column, without accents.
+
+    >>> sorted(words_of("personId"))
+    ['id', 'person']
+    """
+    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("ß", "ss")
+    plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
+    return frozenset(re.findall(r"[a-z]+", plain.lower()))

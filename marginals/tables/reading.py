@@ -45,7 +45,7 @@ class Reading:
         counts = rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
         dropped = int(rows.counts.sum() - counts.sum())
-        return Table(table, self.roles, dropped, public=self._public, missing_in=self._missing_in(rows))
+        return Table(table, self.roles, dropped, public=self._public, missing_in=where_some(self.lacking(rows)))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
         """The base codes of the rows that lack no value, over their domain, and which rows these are.
@@ -53,8 +53,7 @@ class Reading:
         Raises InputError where every row lacks one, or a value is none of the hierarchy's.
         """
         values = {column: self._texts(column, rows.values[column]) for column in self.attributes}
-        has_value = {column: _are_values(texts) for column, texts in values.items()}
-        complete = np.logical_and.reduce([has_value[column][rows.codes[column]] for column in self.attributes])
+        complete = self.complete(rows)
         if not complete.any():
             raise self._no_row()
         base_codes: dict[str, CodeArray] = {}
@@ -65,6 +64,21 @@ class Reading:
             hierarchies[column], recoding = self._recoding(column, values[column], occurring)
             base_codes[column] = recoding[codes]
         return Domain.of(hierarchies), base_codes, complete
+
+    def complete(self, rows: DistinctRows) -> BoolArray:
+        """Which rows lack no value, whatever columns they have: shape (rows,)."""
+        whole: BoolArray = np.logical_and.reduce(
+            [_are_values(self._texts(column, rows.values[column]))[codes] for column, codes in rows.codes.items()]
+        )
+        return whole
+
+    def lacking(self, rows: DistinctRows) -> dict[str, int]:
+        """How many rows lack a value of each column, whatever columns they have."""
+        lacking = {}
+        for column, codes in rows.codes.items():
+            has_value = _are_values(self._texts(column, rows.values[column]))
+            lacking[column] = int(rows.counts[~has_value[codes]].sum())
+        return lacking
 
     def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:
         """The table, its rows left in the engine but for what a release with classes of k rows can use.
@@ -100,7 +114,7 @@ class Reading:
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
-        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._public, _where_some(lacking))
+        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._public, where_some(lacking))
 
     @property
     def _public(self) -> frozenset[str]:
@@ -108,15 +122,9 @@ class Reading:
 
     def _texts(self, column: str, texts: Values) -> Values:
         """The values of a column, what stands for none as None, or as the value MISSING where that is counted."""
-        instead = MISSING if self.attributes[column].counts_missing else None
+        counts_missing = column in self.attributes and self.attributes[column].counts_missing
+        instead = MISSING if counts_missing else None
         return [instead if text is None or text in self.missing else text for text in texts]
-
-    def _missing_in(self, rows: DistinctRows) -> dict[str, int]:
-        lacking = {}
-        for column in self.attributes:
-            has_value = _are_values(self._texts(column, rows.values[column]))
-            lacking[column] = int(rows.counts[~has_value[rows.codes[column]]].sum())
-        return _where_some(lacking)
 
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
@@ -171,6 +179,6 @@ def _are_values(texts: Values) -> BoolArray:
     return np.array([text is not None for text in texts], dtype=bool)
 
 
-def _where_some(lacking: Mapping[str, int]) -> dict[str, int]:
+def where_some(lacking: Mapping[str, int]) -> dict[str, int]:
     """The columns that some row lacks a value in, those of most rows first."""
     return {column: rows for column, rows in sorted(lacking.items(), key=lambda item: -item[1]) if rows}

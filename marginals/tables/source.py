@@ -1,17 +1,20 @@
 """Where a table comes from and how it is read, in one value: what every function takes that reads one."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from marginals.errors import InputError
-from marginals.tables.attribute import COUNT, Attribute
+from marginals.tables.attribute import COUNT, Attribute, Role
 from marginals.tables.header import check_columns, check_header
+from marginals.tables.keys import possible_keys, repeating_keys
 from marginals.tables.numbers import DECIMAL_SIGNS
-from marginals.tables.reading import Reading
+from marginals.tables.people import PeopleReader, kept_of_each
+from marginals.tables.reading import Reading, where_some
 from marginals.tables.rows import Rows
 from marginals.tables.sources.choice import ENGINES, file_source, frame_source, machine_memory
 from marginals.tables.sources.csv_form import CsvForm
@@ -20,6 +23,7 @@ from marginals.tables.sources.files import Files, files_of, frame_of
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.tables.table import Table
+from marginals.tables.unit import RowsPerPerson, Unit
 
 DOMAINS = ("declared", "observed")
 """Which base values a domain holds: all those of the hierarchies, or those that occur."""
@@ -39,7 +43,7 @@ class TableSource:
     else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator:
     between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the
     mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into intervals, "."
-    or ",".
+    or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -60,6 +64,9 @@ class TableSource:
     separator: str = ","
     encoding: str = "auto"
     decimal: str = "."
+    person: str | None = None
+    one_row: str | None = None
+    rows_per_person: RowsPerPerson = None
 
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
@@ -79,6 +86,7 @@ class TableSource:
         _ = self.form
         if self.decimal not in DECIMAL_SIGNS:
             raise InputError(f"the decimal sign is {' or '.join(map(repr, DECIMAL_SIGNS))}, not {self.decimal!r}")
+        self.unit.check(self.used)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
         if COUNT in self.used:
@@ -90,6 +98,11 @@ class TableSource:
     def used(self) -> dict[str, Attribute]:
         """The attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted: rows, or people."""
+        return Unit(self.person, self.one_row, self.rows_per_person)
 
     @property
     def path(self) -> Path | None:
@@ -127,13 +140,30 @@ class TableSource:
         are generalized before they are counted. Raises InputError, naming the column and, where rows have an order, the
         number of the row (from 1), never the value.
         """
-        opened = self._opened()
+        keys = [] if self.unit.stated is not None else self._keys()
+        opened = self._opened(keys)
         reading = self._reading(opened)
         limit = self.memory_in_bytes // 2 // _BYTES_OF_CELL
         with engine_refusals(opened.name):
-            if isinstance(opened, Engine) and opened.estimate(list(self.used)) > limit:
-                return reading.counted_out_of_core(opened, limit, k)
-            return reading.counted(opened.distinct_rows(list(self.used)))
+            if self.person is not None:
+                reader = PeopleReader(self.unit, self.person, reading.complete, reading.lacking, limit)
+                people = reader.read(opened, list(self.used))
+                return replace(
+                    reading.counted(people.rows),
+                    missing=people.dropped,
+                    missing_in=where_some(people.lacking),
+                    rows_per_person=self.unit.stated,
+                    left_out=people.left_out,
+                )
+            table = self._counted(opened, reading, limit, k)
+            repeating = tuple(repeating_keys(opened, keys, self.missing))
+            return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
+
+    def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
+        """The table whose rows all count. limit: distinct rows that fit into memory."""
+        if isinstance(opened, Engine) and opened.estimate(list(self.used)) > limit:
+            return reading.counted_out_of_core(opened, limit, k)
+        return reading.counted(opened.distinct_rows(list(self.used)))
 
     def rows(self) -> Rows:
         """The rows, uncounted, in memory; read by pandas.
@@ -149,9 +179,20 @@ class TableSource:
             check_header(files, self.attributes, self.missing)
             opened = PandasFrame(frame_of(files), files.name)
         reading = self._reading(opened)
-        domain, codes, complete = reading.coded(opened.rows(list(self.used)))
+        every = opened.rows([*self.used, *self._people])
+        whole = np.ones(len(every), dtype=bool)
+        if self.person is not None:
+            whole = reading.complete(every)
+            counting = every.taken(whole.astype(np.int64))
+            whole[whole] = kept_of_each(counting, self.unit, self.person, opened.name) > 0
+            missing = len(every) - len(counting)
+            every = every.taken(whole.astype(np.int64))
+        domain, codes, complete = reading.coded(every)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
-        return Rows(domain, roles, codes, opened.frame[complete], int((~complete).sum()), frozenset(self.missing))
+        if self.person is None:
+            missing = int((~complete).sum())
+            whole = complete
+        return Rows(domain, roles, codes, opened.frame[whole], missing, frozenset(self.missing))
 
     def require_no_missing_values(self) -> None:
         """Raise InputError where an attribute counts missing values, which rows one by one do not know as values."""
@@ -162,18 +203,43 @@ class TableSource:
                 "computed, without those that lack a value: leave the key out for that"
             )
 
-    def _opened(self) -> Source:
-        """The source, which has each column that is described once."""
+    @property
+    def _people(self) -> list[str]:
+        """The column that says whose row it is, if one is named."""
+        return [] if self.person is None else [self.person]
+
+    def _keys(self) -> list[str]:
+        """The columns that may be keys of people, where nobody has said whose rows these are."""
+        if self.path is None:
+            return possible_keys(frame_source(self.origin).columns, self.attributes)
+        files = self.files()
+        return [key for key in possible_keys(files.columns, self.attributes) if _has(files, key)]
+
+    def _opened(self, keys: Sequence[str] = ()) -> Source:
+        """The source, which has each column that is described once. keys: columns that are looked at, too."""
+        described = {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
         if self.path is None:
             opened = frame_source(self.origin)
-            check_columns(opened, self.attributes)
+            check_columns(opened, described)
             return opened
         files = self.files()
-        check_header(files, self.attributes, self.missing)
-        return file_source(files, list(self.used), self.engine, self.memory_in_bytes // 2)
+        check_header(files, described, self.missing)
+        if self.unit.needs_order:  # engines read the rows of a file in any order
+            return files
+        columns = [*self.used, *self._people, *keys]
+        return file_source(files, list(dict.fromkeys(columns)), self.engine, self.memory_in_bytes // 2)
 
     def _reading(self, opened: Source) -> Reading:
         return Reading(opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal)
+
+
+def _has(files: Files, column: str) -> bool:
+    """Whether all files have a column, once and of one type."""
+    try:
+        files.check([column])
+    except InputError:
+        return False
+    return True
 
 
 def read_table(
@@ -187,6 +253,9 @@ def read_table(
     separator: str = ",",
     encoding: str = "auto",
     decimal: str = ".",
+    person: str | None = None,
+    one_row: str | None = None,
+    rows_per_person: RowsPerPerson = None,
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
@@ -199,6 +268,8 @@ def read_table(
     are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
     encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning says), or named, such as "cp1252".
     decimal: the sign before the fraction of numbers that are put into intervals, "." or ",".
+    person: the column that says whose row it is, where a person can have several; one_row: which of them counts, "first",
+    "last" or "random"; rows_per_person: instead, how many of them count at most; "any" says that claims count rows.
     Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
 
     Its parameters are as many as the settings of the section [data] of a config, so that a notebook names those that it
@@ -219,6 +290,9 @@ def read_table(
         separator=separator,
         encoding=encoding,
         decimal=decimal,
+        person=person,
+        one_row=one_row,
+        rows_per_person=rows_per_person,
     ).table(k)
 
 
@@ -230,10 +304,13 @@ def read_rows(
     separator: str = ",",
     encoding: str = "auto",
     decimal: str = ".",
+    person: str | None = None,
+    one_row: str | None = None,
+    rows_per_person: RowsPerPerson = None,
 ) -> Rows:
     """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
 
-    Arguments and errors as for `read_table`.
+    Arguments, which are as many parameters as there are settings, and errors as for `read_table`.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "diagnosis": ["flu", "", "gout"]})
@@ -249,6 +326,9 @@ def read_rows(
         separator=separator,
         encoding=encoding,
         decimal=decimal,
+        person=person,
+        one_row=one_row,
+        rows_per_person=rows_per_person,
     ).rows()
 
 

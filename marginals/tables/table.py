@@ -1,12 +1,15 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
+from marginals.tables.keys import RepeatingKey
 from marginals.tables.out_of_core import OutOfCoreCounts
+from marginals.tables.unit import RowsPerPerson
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -20,7 +23,9 @@ class Table:
     too large to hold; then out_of_core counts the rest. roles: of these attributes. missing: rows that were dropped
     because a used column had a missing value; missing_in: how many rows each such column dropped, most first; a row that
     lacks several values counts for each. public: the attributes whose hierarchies anybody may know; of the others a release
-    tells only the labels that its marginals count.
+    tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
+    number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
+    like keys of people and repeat, where nobody has said whose rows these are.
 
     >>> from marginals.example import table
     >>> table
@@ -35,10 +40,32 @@ class Table:
     out_of_core: OutOfCoreCounts | None = None
     public: frozenset[str] = frozenset()
     missing_in: Mapping[str, int] = field(default_factory=dict)
+    rows_per_person: RowsPerPerson = None
+    left_out: int = 0
+    repeating: tuple[RepeatingKey, ...] = ()
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
-        return f"Table({self.rows} rows, {len(self.counts)} distinct, {self.missing} dropped; {attributes})"
+        left_out = f", {self.left_out} left out" if self.left_out else ""
+        repeating = "".join(f"; {key}" for key in self.repeating)
+        counted = f"{self.rows} rows, {len(self.counts)} distinct, {self.missing} dropped{left_out}"
+        return f"Table({counted}; {attributes}{repeating})"
+
+    @property
+    def most_rows_of_a_person(self) -> int | None:
+        """How many rows a person has at most, so that claims are about people; None where they are about rows.
+
+        Raises InputError where nobody has said so and a column that looks like a key of people repeats.
+        """
+        if self.rows_per_person is None and self.repeating:
+            key = self.repeating[0].column
+            raise InputError(
+                f"{'; '.join(map(str, self.repeating))}. k rows may then be fewer than k people, so say in [data] whose "
+                f'rows these are: person = {json.dumps(key, ensure_ascii=False)} with one_row = "first", or with '
+                "rows_per_person = 5 to keep so many rows of each; rows_per_person = 1 if each row is a person of its own; "
+                'rows_per_person = "any" if claims shall count rows'
+            )
+        return self.rows_per_person if isinstance(self.rows_per_person, int) else None
 
     @property
     def rows(self) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from marginals.wording.attacks_in_words import certain_in_words, refusal_in_words, step_in_words, worst_in_words
+from marginals.wording.units_in_words import claimed_of
 
 if TYPE_CHECKING:
     from checks.attacks.refinement import Refinement
@@ -45,7 +46,9 @@ def _attribute_lines(attacked: "Attacked") -> Iterator[str]:
 
 
 def _threshold_line(threshold: "Threshold") -> str:
-    claim = f"{threshold.criterion} {threshold.k}"
+    claim = f"{threshold.criterion} {threshold.claimed}"
+    if threshold.rows_per_person is not None:
+        claim += f" {claimed_of(threshold.rows_per_person)}"
     if threshold.is_missed:
         return f"{claim}: the claim is not met"
     if threshold.smallest is None:

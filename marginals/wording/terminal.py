@@ -5,7 +5,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
+from marginals.tables.unit import RowsPerPerson
 from marginals.wording.level_names import margin_in_words
+from marginals.wording.units_in_words import claimed_of, rows_in_words, unit_in_words
 
 if TYPE_CHECKING:
     from checks.classes.assessment import Assessment, Reached
@@ -21,8 +23,10 @@ _TOO_LONG = ("margin", "margins", "counts", "distribution")
 
 def finding_lines(finding: Finding) -> Iterator[str]:
     """What was checked; then a note, where there is one, and the class nearest to failing."""
-    parameters = ", ".join(f"{name} = {value}" for name, value in finding.parameters.items())
-    yield f"{finding.criterion} {parameters}".rstrip()
+    stated = dict(finding.parameters)
+    of_whom = f", {claimed_of(stated.pop('rows_per_person'))}" if "rows_per_person" in stated else ""
+    parameters = ", ".join(f"{name} = {value}" for name, value in stated.items())
+    yield f"{finding.criterion} {parameters}".rstrip() + of_whom
     if finding.note:
         yield finding.note
     if finding.worst is not None:
@@ -37,9 +41,12 @@ def _plain(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def assessment_lines(assessment: "Assessment") -> Iterator[str]:
+def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
     """What one table reaches of each criterion, by sensitive attribute, and its homogeneous classes."""
-    yield f"{assessment.rows} rows in {assessment.classes} classes, the smallest of {assessment.k_anonymity}."
+    counted = f"{assessment.rows} {'people' if rows_per_person == 1 else 'rows'}"
+    yield f"{counted} in {assessment.classes} classes, the smallest of {assessment.k_anonymity}."
+    if rows_per_person != 1:
+        yield from filter(None, [unit_in_words(rows_per_person)])
     for attribute, reached in assessment.diversity.items():
         yield f"{attribute}: {reached.distinct} distinct, simple {reached.simple:.3g}, entropy {reached.entropy:.3g}"
         yield from _recursive_lines(reached)
@@ -73,7 +80,9 @@ def single_table_lines(result: "LatticeResult") -> Iterator[str]:
 
 def publication_lines(release: "Release") -> Iterator[str]:
     """What a release that was just written publishes, and what it leaves out."""
-    yield f"Published {len(release.margins)} marginals of {release.rows} rows in {release.path}:"
+    rows_per_person = release.published.rows_per_person
+    counted = f"{release.rows} rows" if rows_per_person is None else rows_in_words(release.rows, rows_per_person)
+    yield f"Published {len(release.margins)} marginals of {counted} in {release.path}:"
     yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
     if (information := release.published.information) is not None:
         yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
@@ -105,14 +114,15 @@ def search_line(search: "SearchResult") -> str:
     return f"{searched}; none that the policy allows is better by more than {search.gap:.3f} nats."
 
 
-def estimate_lines(estimate: "Estimate") -> Iterator[str]:
-    """A number of rows as the maximum-entropy model estimates it, and its bounds."""
+def estimate_lines(estimate: "Estimate", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
+    """A number of rows as the maximum-entropy model estimates it, or of people, and its bounds."""
+    counted = "people" if rows_per_person == 1 else "rows"
     if estimate.exact:
-        yield f"{estimate.lower} rows, exactly: the published marginals leave no other number."
+        yield f"{estimate.lower} {counted}, exactly: the published marginals leave no other number."
         return
     best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
     if estimate.expected is None:
         yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
     else:
-        yield f"about {estimate.expected:.6g} rows expected (maximum entropy; not published as such)"
+        yield f"about {estimate.expected:.6g} {counted} expected (maximum entropy; not published as such)"
     yield f"between {estimate.lower} and {estimate.upper} for certain; {best}"

@@ -63,7 +63,7 @@ class CommonRefinement:
         """The findings; what the whole leaves undecided fails where a few attributes prove that it does."""
         for finding in findings:
             if finding.criterion == KCombinatorial.criterion and finding.verdict is Verdict.UNDECIDED:
-                small = self._small_cell(finding.parameters["k"])
+                small = self._small_cell(finding.parameters["k"] * finding.parameters.get("rows_per_person", 1))
                 if small is not None:
                     yield replace(finding, verdict=Verdict.FAILS, worst=small, note="")
                     continue
@@ -200,7 +200,7 @@ def _about(claim: Claim, names: Mapping[str, str]) -> Claim:
     if claim.about is None or claim.about not in names:
         return claim
     renamed = type(claim).from_json({**claim.as_json(), "sensitive": names[claim.about]})
-    return claim if renamed is None else renamed
+    return claim if renamed is None else renamed.counting(claim.rows_per_person)
 
 
 def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Collection) -> Support:

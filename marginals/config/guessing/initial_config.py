@@ -28,9 +28,11 @@ from marginals.files.output import keep_apart, refuse_to_replace
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.column import Column
 from marginals.tables.header import refuse_record
+from marginals.tables.keys import RepeatingKey, possible_keys, repeating_keys
 from marginals.tables.source import read_table
 from marginals.tables.sources.csv_form import AUTO, CsvForm
 from marginals.tables.sources.files import files_of, frame_of, likely_form
+from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.table import Table
 from models.tables.hierarchy import Hierarchy
 
@@ -46,11 +48,15 @@ _DIVERSITIES = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10
 
 @dataclass(frozen=True)
 class InitialConfig:
-    """A config as text, the hierarchy files it names by their paths beside it, and the guesses it was made from."""
+    """A config as text, the hierarchy files it names by their paths beside it, and the guesses it was made from.
+
+    person: the column that was taken to say whose row it is, since it looks like a key and repeats.
+    """
 
     text: str
     hierarchies: Mapping[str, bytes]
     guesses: Mapping[str, Guess]
+    person: RepeatingKey | None = None
 
     def files(self, path: Path) -> dict[Path, bytes]:
         """All files for a config at `path`, which comes last."""
@@ -104,22 +110,46 @@ def initial_config(source: Path, beside: Path, rare: int = RARE) -> InitialConfi
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
     refuse_record(files, files.columns, _MISSING)
     frame = frame_of(files)
-    read = [_column(frame, name) for name in map(str, frame.columns)]
+    names = list(map(str, frame.columns))
+    by_name = _keys(frame, {}, _MISSING)
+    person = by_name[0] if by_name else None
+    read = [_column(_of_each(frame, name, person), name) for name in names]
     missing = [token for token in _MISSING if token in _MISSING[:2] or any(token in column.values for column in read)]
     columns = [_without(column, missing) for column in read]
-    guesses = settled({column.name: guess(column, rare) for column in columns}, _MOST_QUASI_IDENTIFIERS)
-    guesses, table = _readable(frame, guesses, missing, source.name, columns)
+    guesses = {column.name: guess(column, rare) for column in columns}
+    guesses |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in by_name}
+    if person is None:  # the values of an identifier tell it where its name does not
+        person = next(iter(_keys(frame, guesses, missing)), None)
+    guesses, table = _readable(frame, settled(guesses, _MOST_QUASI_IDENTIFIERS), missing, source.name, columns, person)
     written = _hierarchy_files(guesses)
     parts = [
         _HEAD.format(name=_comment(source.name)),
         _data(source, beside, form, missing, table, len(frame)),
+        *([] if person is None else [_whose(person)]),
         _ROLES,
         *(_section(name, guessed, written[name][0] if name in written else None) for name, guessed in guesses.items()),
         _privacy(table),
         _base(table),
         _SEARCH,
     ]
-    return InitialConfig("\n".join(parts), dict(written.values()), guesses)
+    return InitialConfig("\n".join(parts), dict(written.values()), guesses, person)
+
+
+def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Sequence[str]) -> list[RepeatingKey]:
+    """The columns that look like keys of people and repeat, the one with most values first. guesses: those made so far."""
+    identifiers = {name: _attribute(guessed) for name, guessed in guesses.items() if guessed.role is Role.IDENTIFIER}
+    keys = repeating_keys(PandasFrame(frame), possible_keys(list(map(str, frame.columns)), identifiers), missing)
+    return sorted(keys, key=lambda key: -key.values)
+
+
+def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey | None) -> pd.DataFrame:
+    """The rows, without those that repeat a value of a person, so that what is counted is people."""
+    if person is None or name == person.column:
+        return frame
+    try:
+        return frame[~frame.duplicated([person.column, name])]
+    except TypeError:  # lists and the like
+        return frame
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:
@@ -146,9 +176,14 @@ def _attribute(guessed: Guess) -> Attribute:
 
 
 def _readable(
-    frame: pd.DataFrame, guesses: dict[str, Guess], missing: Sequence[str], name: str, columns: Sequence[Column]
+    frame: pd.DataFrame,
+    guesses: dict[str, Guess],
+    missing: Sequence[str],
+    name: str,
+    columns: Sequence[Column],
+    person: RepeatingKey | None,
 ) -> tuple[dict[str, Guess], Table]:
-    """The guesses with which most rows of the table can be read, and the table so read.
+    """The guesses with which most rows of the table can be read, and the table so read, of the first row of each person.
 
     While fewer than half the rows have a value in every column that is used, the emptiest such column is left out.
     """
@@ -156,17 +191,23 @@ def _readable(
     while used := [column for column, guessed in guesses.items() if guessed.role.is_used]:
         emptiest = max(used, key=lambda column: gaps[column])
         try:
-            table = read_table(frame, {column: _attribute(guessed) for column, guessed in guesses.items()}, missing)
+            attributes = {column: _attribute(guessed) for column, guessed in guesses.items()}
+            table = read_table(frame, attributes, missing, **_unit(person))
         except InputError:
             if not gaps[emptiest]:
                 raise
         else:
-            if 2 * table.rows >= len(frame) or not gaps[emptiest]:
+            if 2 * (table.rows + table.left_out) >= len(frame) or not gaps[emptiest]:
                 return guesses, table
         why = "too many rows lack a value in one column or another, most often in this one"
         guesses = guesses | {emptiest: Guess(Role.IGNORED, why)}
     reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
     raise InputError(f"no column of {name} can be published as it is ({reasons})")
+
+
+def _unit(person: RepeatingKey | None) -> dict[str, Any]:
+    """How it is said of whom the rows are; of people, where nothing repeats."""
+    return {"rows_per_person": 1} if person is None else {"person": person.column, "one_row": "first"}
 
 
 def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
@@ -194,7 +235,7 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: Sequence[str], tab
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {_quoted(form.encoding)}\n"
-    kept = f"{table.rows} of {rows} rows have a value in every column"
+    kept = f"{table.rows + table.left_out} of {rows} rows have a value in every column"
     return (
         f"[data]\npath = {_quoted(path)}\n{separator_line}"
         f"# Rows with one of these in a used column are left out; {kept}\n# that is used below.\n"
@@ -202,6 +243,19 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: Sequence[str], tab
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
         'domain = "declared"\n'
     )
+
+
+def _whose(person: RepeatingKey) -> str:
+    lines = [
+        f"# {_comment(person.column)} {person.why}. So one row",
+        "# of each is counted, and what is promised is promised of people. It is the first in the order of the table, of",
+        '# those that are not left out; or "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows',
+        "# of each. Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
+        '# rows_per_person = "any" that promises shall count rows.',
+        f"person = {_quoted(person.column)}",
+        'one_row = "first"',
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _from(folder: Path, file: Path) -> str:

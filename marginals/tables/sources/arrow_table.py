@@ -26,6 +26,16 @@ def distinct_rows_of(counted: "pa.Table", columns: Sequence[str], name: str) -> 
     )
 
 
+def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
+    """All rows of some columns of a table in order, alike ones not put together. name: what messages call the table."""
+    coded = {column: _coded(table.column(column), f"column {column!r} of {name}") for column in columns}
+    return DistinctRows(
+        {column: texts for column, (_, texts) in coded.items()},
+        {column: codes for column, (codes, _) in coded.items()},
+        np.ones(table.num_rows, dtype=np.int64),
+    )
+
+
 def counted(table: "pa.Table", columns: Sequence[str], name: str) -> "pa.Table":
     """A table of the distinct rows of some columns, with a column `COUNT`."""
     import pyarrow as pa

@@ -1,6 +1,6 @@
 """What a source gives: its distinct rows with counts, every value as text; and how the text of a value is."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
@@ -72,6 +72,17 @@ class DistinctRows:
         """Number of distinct rows."""
         return len(self.counts)
 
+    def taken(self, counts: CountArray) -> "DistinctRows":
+        """The same rows in the same order, so many of each; those of which there are none are left out. Shape (rows,)."""
+        kept = counts > 0
+        return DistinctRows(self.values, {c: codes[kept] for c, codes in self.codes.items()}, counts[kept])
+
+    def without(self, column: str) -> "DistinctRows":
+        """The distinct rows of the other columns."""
+        values, codes = dict(self.values), dict(self.codes)
+        del values[column], codes[column]
+        return DistinctRows.of(values, codes, self.counts)
+
 
 def merged(parts: Iterable[DistinctRows]) -> DistinctRows:
     """The distinct rows of several parts of one table. Only two are held at a time. Raises ValueError without a part."""
@@ -86,6 +97,12 @@ def merged(parts: Iterable[DistinctRows]) -> DistinctRows:
 
 
 def _merged(first: DistinctRows, second: DistinctRows) -> DistinctRows:
+    whole = concatenated(first, second)
+    return DistinctRows.of(whole.values, whole.codes, whole.counts)
+
+
+def concatenated(first: DistinctRows, second: DistinctRows) -> DistinctRows:
+    """The rows of one part and then those of another; alike ones are not put together."""
     values: dict[str, Values] = {}
     codes: dict[str, CodeArray] = {}
     for column, own in first.values.items():
@@ -97,7 +114,7 @@ def _merged(first: DistinctRows, second: DistinctRows) -> DistinctRows:
                 for part in (first, second)
             ]
         )
-    return DistinctRows.of(values, codes, np.concatenate([first.counts, second.counts]))
+    return DistinctRows(values, codes, np.concatenate([first.counts, second.counts]))
 
 
 class Source(Protocol):
@@ -119,11 +136,33 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class InOrder(Source, Protocol):
+    """A source whose rows have an order, the same each time."""
+
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns in parts, both in order, alike ones not put together."""
+
+
+@runtime_checkable
+class Divisible(Source, Protocol):
+    """A source that can give the rows of some people after those of others."""
+
+    def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
+        """The distinct rows of a column and others in parts, equal values of the column in one part.
+
+        most: rows that fit into memory, beyond which a source makes parts if it can.
+        """
+
+
+@runtime_checkable
 class Engine(Source, Protocol):
     """A source that counts where the rows are, so that tables larger than memory can be read."""
 
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
         """All values of each column, in an order that stays, and how many rows have each."""
+
+    def occurrences(self, column: str, missing: Collection[str]) -> tuple[int, int]:
+        """How many different values a column has, and how many rows have one; `missing` and null are none."""
 
     def estimate(self, columns: Sequence[str]) -> int:
         """About how many distinct rows some columns have."""

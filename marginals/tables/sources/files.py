@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from marginals.errors import InputError
-from marginals.tables.sources.arrow_table import counted, decoded, distinct_rows_of, texts_of
+from marginals.tables.sources.arrow_table import counted, decoded, distinct_rows_of, rows_of, texts_of
 from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.compressed import PARQUET, reading, require_files
 from marginals.tables.sources.csv_form import COMMAS, SEPARATORS, CsvForm, likely_encoding
@@ -150,6 +150,13 @@ class CsvFiles:
             for chunk in _chunks(path, self.form)
         )
 
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns, a piece of a file at a time."""
+        self.check(columns)
+        for path in self.paths:
+            for chunk in _chunks(path, self.form):
+                yield PandasFrame(chunk, path.name).rows(columns)
+
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value, and the file where there are several."""
         return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path, self.form)))
@@ -192,6 +199,13 @@ class ParquetFiles:
         """The distinct rows of some columns."""
         self.check(columns)
         return merged(part for path in self.paths for part in self._parts(path, columns))
+
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns, a batch at a time."""
+        self.check(columns)
+        for path in self.paths:
+            for batch in _batches(path, columns):
+                yield rows_of(batch, columns, path.name)
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value, and the file where there are several."""

@@ -1,6 +1,7 @@
 """Frames of other libraries, through narwhals: polars and Arrow in memory; Spark, Ibis and others where the rows are."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from marginals.errors import InputError, TooLittleMemoryError
-from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, texts_of
+from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, rows_of, texts_of
 from marginals.tables.sources.arrow_table import counted as counted_table
 from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values
+from marginals.tables.sources.lookup_table import beside
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.unnamed_files import on_disk
 from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
@@ -42,6 +44,10 @@ class EagerFrame:
         """The distinct rows of some columns."""
         table = self.frame.select(list(columns)).to_arrow()
         return distinct_rows_of(counted_table(table, columns, self.name), columns, self.name)
+
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns, in one part."""
+        yield rows_of(self.frame.select(list(columns)).to_arrow(), columns, self.name)
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value."""
@@ -86,12 +92,39 @@ class LazyFrame:
         values = {column: texts for column, (texts, _) in distinct.items()}
         return DistinctRows.of(values, {column: codes[column] for column in columns}, counts)
 
+    def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
+        """The distinct rows of a column and others, in parts without a value of the column in common.
+
+        Only DuckDB and Spark tell which rows are in a part; any other engine gives all at once.
+        """
+        chosen = [column, *columns]
+        rows = self._renamed(chosen)
+        for part in _parts_of_values(rows, -(-self._rows() // max(most, 1))):
+            table = _collected(_counted(part), self.name)
+            yield distinct_rows_of(table.rename_columns([*chosen, COUNT]), chosen, self.name)
+
+    def _rows(self) -> int:
+        import narwhals as nw
+
+        return int(_collected(self.frame.select(nw.len().alias(COUNT)), self.name).column(COUNT)[0].as_py())
+
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
         """All values of each column, in an order that stays, and how many rows have each."""
         return {
             column: (texts_of(table.column(0), f"column {column!r} of {self.name}"), _numbers(table, COUNT))
             for column, table in ((column, self._distinct(column)) for column in columns)
         }
+
+    def occurrences(self, column: str, missing: AnyCollection[str]) -> tuple[int, int]:
+        """How many different values a column has, and how many rows have one; `missing` and null are none."""
+        import narwhals as nw
+
+        rows = self._renamed([column])
+        rows = rows.filter(~nw.col("v0").is_null() & ~nw.col("v0").cast(nw.String).is_in(list(missing)))
+        parts = self._counted_parts(rows, _counted_by_count)
+        sizes = np.concatenate([_numbers(part, "size") for part in parts])
+        values = np.concatenate([_numbers(part, COUNT) for part in parts])
+        return int(values.sum()), int((sizes * values).sum())
 
     def estimate(self, columns: Sequence[str]) -> int:
         """About how many distinct rows some columns have."""
@@ -228,9 +261,7 @@ class LazyFrame:
 
         values = self._distinct(column).column("v0").combine_chunks().take(pa.array(places))
         numbers = pa.array(summands.astype(np.int64))
-        mapping: nw.LazyFrame[Any] = _beside(
-            self.frame, column, pa.table({f"v{number}": values, f"c{number}": numbers})
-        )
+        mapping: nw.LazyFrame[Any] = beside(self.frame, column, pa.table({f"v{number}": values, f"c{number}": numbers}))
         return mapping
 
 
@@ -297,6 +328,21 @@ def _parts_of(rows: "nw.LazyFrame[Any]", parts: int) -> "Iterator[nw.LazyFrame[A
         yield nw.from_native(native.filter(f"hash({columns}) % {parts} = {part}"))
 
 
+def _parts_of_values(rows: "nw.LazyFrame[Any]", parts: int) -> "Iterator[nw.LazyFrame[Any]]":
+    """The rows in so many parts where the engine can tell them, equal values of the first column in the same."""
+    import narwhals as nw
+
+    native: Any = rows.to_native()
+    if parts <= 1 or not (rows.implementation.is_duckdb() or rows.implementation.is_pyspark()):
+        yield rows
+        return
+    for part in range(parts):
+        if rows.implementation.is_duckdb():
+            yield nw.from_native(native.filter(f"hash(v0) % {parts} = {part}"))
+        else:
+            yield nw.from_native(native.filter(f"pmod(xxhash64(v0), {parts}) = {part}"))
+
+
 def _concatenated(parts: "Sequence[pa.Table]") -> "pa.Table":
     import pyarrow as pa
 
@@ -327,38 +373,3 @@ def _estimated(rows: "nw.LazyFrame[Any]") -> int:
         return int(native.agg(functions.approx_count_distinct(functions.xxhash64(*columns))).first()[0])
     table = rows.unique().select(nw.len().alias(COUNT)).collect(backend="pyarrow").to_native()
     return int(table.column(COUNT)[0].as_py())
-
-
-def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> "nw.LazyFrame[Any]":
-    """A table of values of a column of a frame, and of summands, where the rows of the frame are."""
-    import narwhals as nw
-
-    if frame.implementation.is_duckdb():
-        relation = frame.to_native()
-        value_type = relation.types[relation.columns.index(column)]
-        query = _as_sql(table, "VARCHAR" if str(value_type).startswith("ENUM") else str(value_type))
-        there: Any = nw.from_native(relation.query("anonymized_marginals_rows", query))
-    else:
-        session = frame.to_native().sparkSession if frame.implementation.is_pyspark() else None
-        there = nw.from_native(table).lazy(backend=frame.implementation, session=session)
-    return cast("nw.LazyFrame[Any]", there)
-
-
-def _as_sql(table: "pa.Table", value_type: str) -> str:
-    """Two columns as a DuckDB query without a source, so that it belongs to whatever connection the rows do."""
-    import pyarrow as pa
-
-    texts = table.column(0).cast(pa.string()).to_pylist()
-    summands = table.column(1).to_pylist()
-    value, summand = table.column_names
-    listed = f"SELECT unnest({_list_as_sql(texts)})::{value_type} AS {value}"
-    return f"{listed}, unnest({_list_as_sql(list(map(str, summands)))}::BIGINT[]) AS {summand}"
-
-
-def _list_as_sql(texts: list[str]) -> str:
-    """A list of texts for DuckDB: one text to split where possible, which it parses many times as fast."""
-    separator = next((mark for mark in "\x1f\x1e\x1d\x1c" if not any(mark in text for text in texts)), None)
-    if separator is None or not texts:
-        return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]::VARCHAR[]"
-    joined = separator.join(texts).replace("'", "''")
-    return f"string_split('{joined}', '{separator}')"

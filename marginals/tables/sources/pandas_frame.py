@@ -1,7 +1,7 @@
 """Tables in memory as pandas holds them."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,10 @@ class PandasFrame:
         values = {column: texts for column, (_, texts) in coded.items()}
         codes = {column: codes for column, (codes, _) in coded.items()}
         return DistinctRows(values, codes, np.ones(len(self.frame), dtype=np.int64))
+
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns, in one part."""
+        yield self.rows(columns)
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value."""

@@ -4,7 +4,7 @@ What such a file says in words, the description of a column and the label of eac
 is published by its codes, and a config says what they mean.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -108,6 +108,11 @@ class ProgramFile:
         """The distinct rows of some columns."""
         self.check(columns)
         return PandasFrame(self.frame, self.name).distinct_rows(columns)
+
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns, in one part."""
+        self.check(columns)
+        return PandasFrame(self.frame, self.name).rows_in_order(columns)
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value."""

@@ -1,0 +1,99 @@
+"""Columns that look like the key of a person and repeat: k rows may then be fewer than k people."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from marginals.errors import InputError, TooLittleMemoryError
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.column import words_of
+from marginals.tables.sources.distinct_rows import Engine, Source
+
+_KEYS = """
+    id ids idno idnr idnum uid guid uuid pid ptid patid patno patnr patientid subjid usubjid subjectid personid caseid
+    userid memberid clientid customerid mrn ssn nhs nino passport
+    personennummer patientennummer versichertennummer kundennummer personnummer bsn
+"""
+"""Words in the names of columns that number somebody or something."""
+
+_PEOPLE = """
+    patient person subject subj participant respondent proband client customer member beneficiary insuree insured
+    policyholder user student pupil employee worker donor inmate defendant applicant borrower
+    patientin kunde versicherter schueler mitarbeiter paciente persona paziente
+"""
+"""Words for people, which name a key where there are many of them."""
+
+_OTHERS = """
+    hospital clinic ward site center centre doctor physician provider practice region county country state district
+    municipality city town zip postal postcode school class classroom teacher store shop product item order invoice
+    transaction visit event encounter episode claim row household hh family house building station device batch study trial
+    test question drug medication atc icd diagnosis type group category status code age sex gender race
+"""
+"""Words for what is no person, though it may be numbered."""
+
+_NAMES = """
+    name names firstname lastname forename surname address street phone telephone mobile fax birthday birth dob date comment
+    comments note notes text vorname nachname adresse strasse telefon nom prenom rue nombre apellido calle
+"""
+"""Words for what names or describes people, and can be that of several."""
+
+_MANY = 10
+"""Different values of a column that is called after people."""
+
+
+@dataclass(frozen=True)
+class RepeatingKey:
+    """A column that looks like a key and repeats. values: different ones. rows: those that have one."""
+
+    column: str
+    values: int
+    rows: int
+
+    @property
+    def why(self) -> str:
+        """What is noticed of it."""
+        return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows"
+
+    def __str__(self) -> str:
+        return f"{self.column!r} {self.why}"
+
+
+def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
+    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described.
+
+    >>> possible_keys(["patientId", "hospital_id", "age", "name"], {"name": Attribute("identifier")})
+    ['patientId']
+    """
+    identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
+    names = set(_NAMES.split()) | set(_OTHERS.split())
+    return [
+        column
+        for column in dict.fromkeys(columns)
+        if columns.count(column) == 1
+        and not words_of(column) & names
+        and (column in identifiers or words_of(column) & {*_KEYS.split(), *_PEOPLE.split()})
+    ]
+
+
+def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
+    """Those of some columns that repeat. missing: texts that stand for no value, beside null and NaN."""
+    for key in keys:
+        try:
+            values, rows = _occurrences(source, key, missing)
+        except TooLittleMemoryError:
+            raise
+        except InputError:  # lists and the like are no keys
+            continue
+        by_number = words_of(key) & set(_KEYS.split())
+        if (2 if by_number else _MANY) <= values < rows:
+            yield RepeatingKey(key, values, rows)
+
+
+def _occurrences(source: Source, column: str, missing: Collection[str]) -> tuple[int, int]:
+    """How many different values a column has, and how many rows have one."""
+    if isinstance(source, Engine):
+        return source.occurrences(column, missing)
+    rows = source.distinct_rows([column])
+    texts = rows.values[column]
+    counted = [(texts[code], n) for code, n in zip(rows.codes[column].tolist(), rows.counts.tolist())]
+    whole = [(text, n) for text, n in counted if text is not None and text not in missing]
+    return len({text for text, _ in whole}), sum(n for _, n in whole)

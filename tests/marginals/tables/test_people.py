@@ -1,0 +1,219 @@
+"""Whose rows these are: of each person one row counts, or a few, the same whatever reads the table in whatever order."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marginals import Attribute, InputError, Policy, Table, publish, read_rows, read_table
+from marginals.tables.people import PeopleReader
+from marginals.tables.reading import Reading
+from marginals.tables.sources.choice import file_source
+from marginals.tables.sources.files import files_of
+from marginals.tables.unit import Unit
+from table_readers import WAYS, handed_over
+
+pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
+
+ROLES = {"age": "quasi-identifier", "sex": "quasi-identifier", "cause": "sensitive"}
+WAYS_TO_COUNT: list[dict[str, Any]] = [
+    {"one_row": "first"},
+    {"one_row": "last"},
+    {"one_row": "random"},
+    {"rows_per_person": 2},
+    {"rows_per_person": 3},
+]
+SLOW = {"spark", "csv by spark"}
+NO_ORDER = {"polars lazy", "duckdb", "ibis", "spark"}
+
+
+def visits(rows: int = 400, people: int = 90, seed: int = 5) -> pd.DataFrame:
+    """Visits of people, some of nobody, some without a value; ids look like numbers and like texts with accents."""
+    rng = np.random.default_rng(seed)
+    names = np.array(["", *(f"p{i}é" if i % 2 else f"{i:03}" for i in range(people))])
+    who = np.minimum(rng.integers(0, people + 5, rows), people)
+    return pd.DataFrame(
+        {
+            "patient": names[who],
+            "age": np.array(["20-39", "40-59", "60+", ""])[np.minimum((who + rng.integers(0, 2, rows)) % 7 // 2, 3)],
+            "sex": np.array(["f", "m"])[who % 2],
+            "cause": rng.choice(["flu", "gout", "?", "cough"], rows, p=[0.5, 0.2, 0.1, 0.2]),
+        }
+    )
+
+
+def cells(table: Table) -> Counter[tuple[str, ...]]:
+    return Counter(dict(table.counts.cells()))
+
+
+def whole_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[~frame.isin(["", "?"]).any(axis=1)]
+
+
+def counted(frame: pd.DataFrame) -> Counter[tuple[str, ...]]:
+    return Counter(frame[list(ROLES)].itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_the_first_or_last_row_that_lacks_no_value_counts(keep: str) -> None:
+    frame = visits()
+    whole = whole_rows(frame)
+    expected = whole.drop_duplicates("patient", keep=keep)  # type: ignore[call-overload]
+    table = read_table(frame, ROLES, ["", "?"], person="patient", one_row=keep)
+    assert cells(table) == counted(expected)
+    assert (table.missing, table.left_out) == (len(frame) - len(whole), len(whole) - len(expected))
+    assert table.rows_per_person == 1
+    lacking = frame.isin(["", "?"]).sum()
+    assert table.missing_in == {name: int(n) for name, n in lacking.sort_values(ascending=False).items() if n}
+
+
+@pytest.mark.parametrize("unit", WAYS_TO_COUNT[2:], ids=str)
+def test_of_what_is_drawn_nobody_has_more_rows_than_count_and_all_rows_are_those_of_the_table(
+    unit: dict[str, Any],
+) -> None:
+    frame = visits()
+    rows = read_rows(frame, ROLES, ["", "?"], person="patient", **unit)
+    most = unit.get("rows_per_person", 1)
+    having = whole_rows(frame)["patient"].value_counts()
+    assert rows.frame["patient"].value_counts().to_dict() == having.clip(upper=most).to_dict()
+    assert counted(rows.frame) == cells(read_table(frame, ROLES, ["", "?"], person="patient", **unit))
+    assert rows.frame.index.isin(whole_rows(frame).index).all()
+    assert rows.missing == len(frame) - len(whole_rows(frame))
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(st.lists(st.tuples(*(st.sampled_from("abc") for _ in range(4))), min_size=1, max_size=12), st.randoms())
+def test_what_is_drawn_does_not_depend_on_the_order_of_rows_or_columns(
+    rows: list[tuple[str, ...]], random: Any
+) -> None:
+    frame = pd.DataFrame(rows, columns=["patient", *ROLES])
+    shuffled = frame.sample(frac=1, random_state=random.randrange(2**31)).sample(
+        frac=1, axis=1, random_state=random.randrange(2**31)
+    )
+    for unit in WAYS_TO_COUNT[2:]:
+        one, other = (read_table(each, ROLES, person="patient", **unit) for each in (frame, shuffled))
+        assert cells(one) == cells(other)
+        assert (one.left_out, one.rows) == (other.left_out, other.rows)
+
+
+def test_what_is_drawn_is_drawn_evenly_a_row_that_occurs_twice_twice_as_often() -> None:
+    people = 6_000
+    frame = pd.DataFrame({"patient": np.repeat(np.arange(people), 4), "cause": ["a", "b", "b", "c"] * people})
+    table = read_table(frame, {"cause": "quasi-identifier"}, person="patient", one_row="random")
+    drawn = np.array([cells(table)[value,] for value in "abc"]) / people
+    np.testing.assert_allclose(drawn, [0.25, 0.5, 0.25], atol=4 * np.sqrt(0.25 / people))
+    three = read_table(frame, {"cause": "quasi-identifier"}, person="patient", rows_per_person=3)
+    left_out = 1 - np.array([cells(three)[value,] for value in "abc"]) / (people * np.array([1, 2, 1]))
+    np.testing.assert_allclose(left_out, 0.25, atol=4 * np.sqrt(0.25 / people))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", WAYS_TO_COUNT, ids=str)
+@pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.slow] if w in SLOW else []) for w in WAYS])
+def test_every_way_to_hand_a_table_over_counts_the_same_rows(way: str, unit: dict[str, Any], tmp_path: Path) -> None:
+    frame = visits()
+    expected = read_table(frame, ROLES, ["", "?"], person="patient", **unit)
+    source, engine = handed_over(frame, way, tmp_path)
+    if way in NO_ORDER and unit.get("one_row") in ("first", "last"):
+        with pytest.raises(InputError, match=r'have no order, so nothing tells which .* take one_row = "random"'):
+            read_table(source, ROLES, ["", "?"], engine=engine, person="patient", **unit)
+        return
+    table = read_table(source, ROLES, ["", "?"], engine=engine, person="patient", **unit)
+    assert cells(table) == cells(expected)
+    assert (table.missing, table.left_out) == (expected.missing, expected.left_out)
+    assert table.domain.hierarchy("age").labels == expected.domain.hierarchy("age").labels
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.slow] if w in SLOW else []) for w in WAYS])
+def test_every_way_to_hand_a_table_over_notices_a_key_that_repeats(way: str, tmp_path: Path) -> None:
+    frame = visits()
+    source, engine = handed_over(frame, way, tmp_path)
+    (key,) = read_table(source, ROLES, ["", "?"], engine=engine).repeating
+    named = frame["patient"][frame["patient"] != ""]
+    assert str(key) == f"'patient' looks like a key and repeats: {named.nunique()} values in {len(named)} rows"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [60, 150])
+def test_people_who_do_not_fit_into_memory_together_are_read_some_after_the_others(most: int, tmp_path: Path) -> None:
+    frame, unit = visits(), Unit("patient", rows_per_person=2)
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    opened = file_source(files_of(tmp_path / "visits.csv"), [*ROLES, "patient"], "duckdb", 1 << 28)
+    used = {name: Attribute(role) for name, role in ROLES.items()}
+    reading = Reading(opened, used, {"", "?"}, observed=False)
+    people = PeopleReader(unit, "patient", reading.complete, reading.lacking, most).read(opened, list(ROLES))
+    expected = read_table(frame, ROLES, ["", "?"], person="patient", rows_per_person=2)
+    assert cells(reading.counted(people.rows)) == cells(expected)
+    assert (people.left_out, people.dropped) == (expected.left_out, expected.missing)
+
+
+def test_a_person_alone_must_have_one_row() -> None:
+    frame = visits()
+    with pytest.raises(
+        InputError, match="'patient' have several rows, so k rows may be fewer than k people; say one_row"
+    ):
+        read_table(frame, ROLES, ["", "?"], person="patient")
+    single = whole_rows(frame).drop_duplicates("patient")
+    table = read_table(single, ROLES, person="patient")
+    assert (table.rows_per_person, table.left_out, table.rows) == (1, 0, len(single))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"one_row": "first"}, "one_row needs person"),
+        ({"person": "patient", "one_row": "median"}, "one_row is 'first', 'last', 'random', not 'median'"),
+        ({"person": "patient", "one_row": "first", "rows_per_person": 2}, "do not go together"),
+        ({"person": "patient", "rows_per_person": "any"}, "leave out person"),
+        ({"rows_per_person": 0}, "rows_per_person is a whole number"),
+        ({"rows_per_person": True}, "rows_per_person is a whole number"),
+        ({"rows_per_person": "some"}, "rows_per_person is a whole number"),
+        ({"person": ""}, "person is the name of the column"),
+        ({"person": "sex"}, "who somebody is cannot be published"),
+        ({"person": "pateint"}, "has no column 'pateint'"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(visits(), ROLES, **settings)
+
+
+@pytest.mark.parametrize(
+    ("column", "role", "is_key"),
+    [
+        ("patient", None, True),
+        ("PatientID", None, True),
+        ("subjid", "ignored", True),
+        ("record", "identifier", True),
+        ("record", None, False),
+        ("name", "identifier", False),
+        ("hospital_id", None, False),
+        ("income", None, False),
+    ],
+)
+def test_a_key_is_known_by_its_name_or_its_role(column: str, role: str | None, is_key: bool) -> None:
+    frame = visits().rename(columns={"patient": column})
+    table = read_table(frame, ROLES | ({column: role} if role else {}), ["", "?"])
+    assert [key.column for key in table.repeating] == ([column] if is_key else [])
+
+
+@pytest.mark.parametrize("values", [["f", "m"] * 50, list(range(100)), [[1], [2]] * 50])
+def test_a_few_values_or_each_once_or_lists_are_no_key_that_repeats(values: list[Any]) -> None:
+    frame = pd.DataFrame({"student": values, "sex": ["f", "m"] * 50})
+    assert read_table(frame, {"sex": "quasi-identifier"}).repeating == ()
+
+
+def test_nothing_is_published_of_people_before_it_is_said_whose_rows_these_are() -> None:
+    frame, policy = visits(), Policy(k_link=3, base="none")
+    with pytest.raises(InputError, match=r"'patient' looks like a key and repeats: .* person = .patient. with one_row"):
+        publish(read_table(frame, ROLES, ["", "?"]), policy)
+    for rows_per_person in (1, 4, "any"):
+        release = publish(read_table(frame, ROLES, ["", "?"], rows_per_person=rows_per_person), policy)
+        assert release.published.rows_per_person == rows_per_person
