@@ -145,6 +145,8 @@ def risk(**options: Any) -> None:
         print_json(report.as_json())
         return
     click.echo(str(report))
+    if configured.source.unit.stated not in (None, 1):
+        click.echo("A person can have several of these rows: the risk is that of a row.")
     if rows_file is not None:
         click.echo(
             f"Wrote {len(report.table.utility)} rows to {rows_file.path}. Their risk is above; "

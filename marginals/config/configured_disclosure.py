@@ -15,6 +15,7 @@ from marginals.risk.attackers import Attackers, Linkage
 from marginals.risk.people_table import PeopleTable
 from marginals.risk.wider_hierarchies import with_values_of
 from marginals.tables.attribute import Role
+from marginals.tables.keys import unit_refusal
 from marginals.tables.rows import Rows
 from marginals.tables.sources.files import read_frame
 
@@ -23,7 +24,8 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     """The risk that a config describes: its table under its rules, with some attributes at levels throughout.
 
     Raises InputError for files, columns or conditions that cannot be used, DomainMismatchError or DisclosureRuleError
-    for attributes and levels that do not exist.
+    for attributes and levels that do not exist, and InputError where a column looks like a key of people and repeats,
+    and nobody has said whose rows these are.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import attributes, frame
@@ -38,6 +40,8 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     0.167
     """
     rows, section = config.read_rows(), config.risk
+    if rows.repeating:
+        raise unit_refusal(rows.repeating)
     attackers = _attackers(config, rows)
     rows = with_values_of(config.source.attributes, rows, attackers.tables)
     harm = section.harm

@@ -29,8 +29,16 @@ def disclosing_engine(source: TableSource) -> str:
     if source.engine == "spark":
         raise InputError('rules are executed by DuckDB or pandas; set data.engine to "duckdb", "pandas" or "auto"')
     files = source.files()
+    if source.person is not None and source.engine == "duckdb":
+        raise InputError(
+            'DuckDB executes rules on all rows, not on those that count of a person; set data.engine to "pandas" or "auto"'
+        )
     if source.engine == "auto":
-        return "duckdb" if find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files) else "pandas"
+        return (
+            "duckdb"
+            if source.person is None and find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)
+            else "pandas"
+        )
     return source.engine
 
 

@@ -1,5 +1,6 @@
 """Columns that look like the key of a person and repeat: k rows may then be fewer than k people."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,8 +10,8 @@ from marginals.tables.column import words_of
 from marginals.tables.sources.distinct_rows import Engine, Source
 
 _KEYS = """
-    id ids idno idnr idnum uid guid uuid pid ptid patid patno patnr patientid subjid usubjid subjectid personid caseid
-    userid memberid clientid customerid mrn ssn nhs nino passport
+    id ids nr idcode idno idnr idnum uid guid uuid pid ptid patid patno patnr patientid subjid usubjid subjectid personid
+    caseid userid memberid clientid customerid mrn ssn nhs nino passport
     personennummer patientennummer versichertennummer kundennummer personnummer bsn
 """
 """Words in the names of columns that number somebody or something."""
@@ -26,9 +27,14 @@ _OTHERS = """
     hospital clinic ward site center centre doctor physician provider practice region county country state district
     municipality city town zip postal postcode school class classroom teacher store shop product item order invoice
     transaction visit event encounter episode claim row household hh family house building station device batch study trial
-    test question drug medication atc icd diagnosis type group category status code age sex gender race
+    test question drug medication atc icd diagnosis type group category status code age sex gender race choice party
 """
 """Words for what is no person, though it may be numbered."""
+
+_NO_IDS = (
+    "hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said"
+)
+"""Words that end as names of keys do."""
 
 _NAMES = """
     name names firstname lastname forename surname address street phone telephone mobile fax birthday birth dob date comment
@@ -57,6 +63,16 @@ class RepeatingKey:
         return f"{self.column!r} {self.why}"
 
 
+def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
+    """The sentence for a table of which nobody has said whose rows these are. repeating: its keys, one at least."""
+    person = json.dumps(repeating[0].column, ensure_ascii=False)
+    return InputError(
+        f"{'; '.join(map(str, repeating))}. k rows may then be fewer than k people, so say in [data] whose rows these are: "
+        f'person = {person} with one_row = "first", or with rows_per_person = 5 to keep so many rows of each; '
+        'rows_per_person = 1 if each row is a person of its own; rows_per_person = "any" if claims shall count rows'
+    )
+
+
 def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
     """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described.
 
@@ -64,14 +80,21 @@ def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -
     ['patientId']
     """
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
-    names = set(_NAMES.split()) | set(_OTHERS.split())
+    others = set(_NAMES.split()) | set(_OTHERS.split())
     return [
         column
         for column in dict.fromkeys(columns)
         if columns.count(column) == 1
-        and not words_of(column) & names
-        and (column in identifiers or words_of(column) & {*_KEYS.split(), *_PEOPLE.split()})
+        and not words_of(column) & others
+        and (column in identifiers or _is_number_of_somebody(column) or words_of(column) & set(_PEOPLE.split()))
     ]
+
+
+def _is_number_of_somebody(column: str) -> bool:
+    """Whether a column is called like a number of people: `id`, `patient_id`, `respid`, and not `familyid` or `paid`."""
+    words = words_of(column)
+    ends = {word.removesuffix("id") for word in words if word.endswith("id") and word not in _NO_IDS.split()}
+    return bool(words & set(_KEYS.split()) or ends - set(_OTHERS.split()) - {""})
 
 
 def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
@@ -83,8 +106,7 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
             raise
         except InputError:  # lists and the like are no keys
             continue
-        by_number = words_of(key) & set(_KEYS.split())
-        if (2 if by_number else _MANY) <= values < rows:
+        if (2 if words_of(key) & set(_KEYS.split()) else _MANY) <= values < rows:
             yield RepeatingKey(key, values, rows)
 
 

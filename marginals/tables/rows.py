@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from marginals.tables.attribute import Role
+from marginals.tables.keys import RepeatingKey
 from models.arrays import CodeArray
 from models.tables.domain import Domain
 
@@ -15,7 +16,8 @@ class Rows:
     """The rows of a table one by one, those with a missing value left out.
 
     codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
-    read. missing: rows left out. no_value: texts that stand for no value, beside null and NaN.
+    read. missing: rows left out. no_value: texts that stand for no value, beside null and NaN. repeating:
+    columns that look like keys of people and repeat, where nobody has said whose rows these are.
 
     >>> from marginals.example import attributes, frame
     >>> from marginals.tables.source import read_rows
@@ -30,6 +32,7 @@ class Rows:
     frame: pd.DataFrame
     missing: int = 0
     no_value: frozenset[str] = frozenset({""})
+    repeating: tuple[RepeatingKey, ...] = ()
 
     def __len__(self) -> int:
         """Number of rows."""

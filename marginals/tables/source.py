@@ -192,7 +192,9 @@ class TableSource:
         if self.person is None:
             missing = int((~complete).sum())
             whole = complete
-        return Rows(domain, roles, codes, opened.frame[whole], missing, frozenset(self.missing))
+        keys = [] if self.unit.stated is not None else possible_keys(opened.columns, self.attributes)
+        repeating = tuple(repeating_keys(opened, keys, self.missing))
+        return Rows(domain, roles, codes, opened.frame[whole], missing, frozenset(self.missing), repeating)
 
     def require_no_missing_values(self) -> None:
         """Raise InputError where an attribute counts missing values, which rows one by one do not know as values."""

@@ -1,13 +1,12 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
-from marginals.tables.keys import RepeatingKey
+from marginals.tables.keys import RepeatingKey, unit_refusal
 from marginals.tables.out_of_core import OutOfCoreCounts
 from marginals.tables.unit import RowsPerPerson
 from models.tables.contingency_table import ContingencyTable
@@ -58,13 +57,7 @@ class Table:
         Raises InputError where nobody has said so and a column that looks like a key of people repeats.
         """
         if self.rows_per_person is None and self.repeating:
-            key = self.repeating[0].column
-            raise InputError(
-                f"{'; '.join(map(str, self.repeating))}. k rows may then be fewer than k people, so say in [data] whose "
-                f'rows these are: person = {json.dumps(key, ensure_ascii=False)} with one_row = "first", or with '
-                "rows_per_person = 5 to keep so many rows of each; rows_per_person = 1 if each row is a person of its own; "
-                'rows_per_person = "any" if claims shall count rows'
-            )
+            raise unit_refusal(self.repeating)
         return self.rows_per_person if isinstance(self.rows_per_person, int) else None
 
     @property

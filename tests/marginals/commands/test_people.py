@@ -1,0 +1,95 @@
+"""From a table of visits to a release of people, as somebody new does it: init, publish, verify."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from marginals.commands.main import main
+
+NOTICED = "'patient_id' looks like a key and repeats: 300 values in 1,000 rows"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The first config for a table of visits."""
+    rng = np.random.default_rng(0)
+    who = np.concatenate([np.arange(300), rng.integers(0, 300, 700)])
+    rng.shuffle(who)
+    frame = pd.DataFrame({"patient_id": who, "age": 20 + who % 40, "sex": np.where(who % 3 == 0, "f", "m")})
+    frame["diagnosis"] = rng.choice(list("abcdef"), 1000)
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    result = run("init", tmp_path / "visits.csv", "--out", tmp_path / "release.toml")
+    assert result.exit_code == 0
+    assert NOTICED in result.stdout
+    return tmp_path / "release.toml"
+
+
+def changed(config: Path, **lines: str) -> Path:
+    """The config with other lines for some keys, without those whose line is empty."""
+    text = config.read_text()
+    for key, line in lines.items():
+        text = "\n".join(line if own.startswith(f"{key} =") else own for own in text.splitlines())
+    config.write_text(text)
+    return config
+
+
+def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_path: Path) -> None:
+    data = tomllib.loads(config.read_text())["data"]
+    assert (data["person"], data["one_row"]) == ("patient_id", "first")
+    published = run("publish", config, "--out", tmp_path / "out")
+    assert published.exit_code == 0
+    assert "Left out 700 more rows, since one row of each person counts." in published.stderr
+    assert "marginals of 300 people in" in published.stdout
+    verified = run("verify", tmp_path / "out")
+    assert verified.exit_code == 0
+    assert "k-link k = 5, of people" in verified.stdout
+    assert "people" in run("query", tmp_path / "out", "sex=f").stdout
+    assert "of people" in run("attack", tmp_path / "out").stdout
+
+
+@pytest.mark.parametrize("command", ["publish", "assess", "anonymize", "risk"])
+def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
+    command: str, config: Path, tmp_path: Path
+) -> None:
+    changed(config, person="", one_row="")
+    out = ["--out", tmp_path / "out"] if command == "publish" else []
+    result = run(command, config, *out)
+    assert result.exit_code == 2
+    assert NOTICED in result.stderr
+    assert 'person = "patient_id" with one_row = "first"' in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_promised_of_people_is_refused_in_one_sentence(config: Path, tmp_path: Path) -> None:
+    changed(config, one_row="rows_per_person = 3", diversity='diversity = "entropy:2"')
+    result = run("publish", config, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "the diversity entropy:2 cannot be promised of people of up to 3 rows each" in result.stderr
+
+
+def test_events_are_published_as_rows_and_verify_says_so(config: Path, tmp_path: Path) -> None:
+    changed(config, person='rows_per_person = "any"', one_row="")
+    assert run("publish", config, "--out", tmp_path / "out").exit_code == 0
+    answer = json.loads(run("verify", tmp_path / "out", "--json").stdout)
+    assert answer["ok"]
+    assert "its claims count rows; k rows may be fewer than k people" in answer["warnings"][0]
+
+
+def test_rules_are_executed_on_the_rows_that_count(config: Path, tmp_path: Path) -> None:
+    with config.open("a") as file:
+        file.write('\n[[risk.rules]]\nattribute = "age"\n')
+    assert run("disclose", config, "--out", tmp_path / "rows.csv").exit_code == 0
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == 300
+    changed(config, domain='domain = "declared"\nengine = "duckdb"')
+    refused = run("disclose", config, "--out", tmp_path / "more.csv")
+    assert refused.exit_code == 2
+    assert "DuckDB executes rules on all rows, not on those that count of a person" in refused.stderr
