@@ -20,6 +20,7 @@ from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.regular_file import bounded_content, open_regular
 from marginals.tables.attribute import LABELS, MISSING_AS, Attribute, Role
+from marginals.tables.dates import UNITS, check_units
 from marginals.tables.numbers import DECIMAL_SIGNS
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
@@ -53,7 +54,18 @@ _DATA = (
     "one_row",
     "rows_per_person",
 )
-_ATTRIBUTE = ("role", "hierarchy", "intervals", "start", "prefixes", "labels", "missing", "description", "values")
+_ATTRIBUTE = (
+    "role",
+    "hierarchy",
+    "intervals",
+    "start",
+    "prefixes",
+    "dates",
+    "labels",
+    "missing",
+    "description",
+    "values",
+)
 _PRIVACY = ("k_link", "k_combinatorial", "diversity")
 _SEARCH = (
     "strategy",
@@ -246,6 +258,9 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
         raise InputError(f"the key {where}.role is missing")
     if not _is_whole_numbers(section.get("prefixes", [])):
         raise InputError(f"the key {where}.prefixes must be a list of whole numbers")
+    dates = section.get("dates", [])
+    if not isinstance(dates, list) or not all(isinstance(unit, str) for unit in dates):
+        raise InputError(f"the key {where}.dates must be a list of {', '.join(UNITS)}")
     if not _is_numbers(section.get("intervals", [])):
         raise InputError(f"the key {where}.intervals must be a list of numbers")
     key = "intervals"
@@ -253,6 +268,8 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
         check_widths([Decimal(str(width)) for width in section.get(key, [])])
         key = "prefixes"
         check_lengths(section.get(key, []))
+        key = "dates"
+        check_units(dates)
     except HierarchyError as error:
         raise InputError(f"{where}.{key}: {error}") from None
     if not _is_numbers([section.get("start", 0)]):

@@ -16,7 +16,7 @@ from models.tables.hierarchy import SUPPRESSED
 def with_values_of(attributes: Mapping[str, Attribute], rows: Rows, others: Sequence[PeopleTable]) -> Rows:
     """The rows over hierarchies that hold the values of other tables too, where hierarchies are made from values.
 
-    A flat hierarchy takes any value of theirs; intervals and prefixes take those that are of their kind.
+    A flat hierarchy takes any value of theirs; intervals, dates and prefixes take those that are of their kind.
     """
     domain, hierarchies = rows.domain, dict(rows.domain.items())
     for name, hierarchy in hierarchies.items():
@@ -41,6 +41,6 @@ def with_values_of(attributes: Mapping[str, Attribute], rows: Rows, others: Sequ
 
 def _is_base_value(attribute: Attribute, value: str) -> bool:
     """Whether a text that no level of the hierarchy has can be a base value of the attribute."""
-    if attribute.intervals:
+    if attribute.intervals or attribute.dates:
         return attribute.base_value(value) == value
     return not attribute.prefixes or SUPPRESSED not in value

@@ -9,7 +9,9 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.printable import LONGEST_WORDS, is_words
+from marginals.tables.dates import check_units, date_hierarchy, date_text
 from marginals.tables.numbers import number_in, number_text
+from marginals.tables.value_order import in_order
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, check_lengths, check_widths
 
@@ -51,7 +53,8 @@ class Attribute:
     hierarchy: given in full. intervals: growing widths of bins for numbers, counted from `start`: of whole numbers where
     all widths and the start are whole, in bins such as 20-24; where one of them is a float or Decimal, of numbers with
     decimals, in bins such as 18.5-<25, which holds 18.5 and not 25. A float means the number that it is written as.
-    prefixes: falling lengths that strings are cut to. labels: "public" where everybody may know the whole hierarchy, which
+    prefixes: falling lengths that strings are cut to. dates: growing units that dates and times are cut to, of "day",
+    "week", "month", "quarter", "year" and "decade". labels: "public" where everybody may know the whole hierarchy, which
     was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
     of a row without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`.
     description: what the column is, for readers. values: what readers are told that its values mean, by value.
@@ -75,6 +78,7 @@ class Attribute:
     missing: str = "drop"
     description: str = ""
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
+    dates: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -87,6 +91,7 @@ class Attribute:
         missing: str = "drop",
         description: str = "",
         values: Mapping[str, str] | None = None,
+        dates: Iterable[str] = (),
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         try:
@@ -105,13 +110,14 @@ class Attribute:
         object.__setattr__(self, "values", dict(values or {}))
         object.__setattr__(self, "intervals", tuple(widths))
         object.__setattr__(self, "prefixes", tuple(prefixes))
-        for name, check in (("intervals", check_widths), ("prefixes", check_lengths)):
+        object.__setattr__(self, "dates", tuple(dates))
+        for name, check in (("intervals", check_widths), ("prefixes", check_lengths), ("dates", check_units)):
             try:
                 check(getattr(self, name))
             except HierarchyError as error:
                 raise InputError(f"{name}: {error}") from None
-        if (hierarchy is not None) + bool(self.intervals) + bool(self.prefixes) > 1:
-            raise InputError("an attribute takes one of hierarchy, intervals and prefixes, not several")
+        if (hierarchy is not None) + bool(self.intervals) + bool(self.prefixes) + bool(self.dates) > 1:
+            raise InputError("an attribute takes one of hierarchy, intervals, prefixes and dates, not several")
         if labels not in LABELS:
             raise InputError(f"labels is {' or '.join(map(repr, LABELS))}, not {labels!r}")
         if self.has_public_labels and hierarchy is None:
@@ -144,7 +150,8 @@ class Attribute:
         return isinstance(self.start, Decimal)
 
     def base_value(self, text: str, decimal: str = ".") -> str | None:
-        """The base value that a text in the table stands for, None for one that intervals cannot hold.
+        """The base value that a text in the table stands for, None for one that its intervals or dates
+        cannot hold.
 
         decimal: the sign before the fraction of a number in the table.
 
@@ -152,7 +159,11 @@ class Attribute:
         >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
         ('163', None, '163.0')
         """
-        if not self.intervals or (self.counts_missing and text == MISSING):
+        if self.counts_missing and text == MISSING:
+            return text
+        if self.dates:
+            return date_text(text)
+        if not self.intervals:
             return text
         number = number_in(text, decimal)
         if number is None or not (self.has_decimals or number == number.to_integral_value()):
@@ -182,6 +193,8 @@ class Attribute:
             return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0])
         if self.intervals:
             return Hierarchy.from_intervals(ordered, tuple(map(int, self.intervals)), int(self.start))
+        if self.dates:
+            return date_hierarchy(ordered, self.dates)
         if self.prefixes:
             # Of codes of several lengths, a prefix may leave the short ones as they are, but not all.
             if ordered and all(len(value) <= self.prefixes[0] for value in ordered):
@@ -194,7 +207,7 @@ class Attribute:
             return Hierarchy.from_rows(sorted(hierarchy.rows(), key=lambda row: tuple(reversed(row))))
         if not ordered:
             raise HierarchyError("it has no values")
-        return Hierarchy.flat(ordered)
+        return Hierarchy.flat(in_order(ordered))
 
 
 def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[Decimal, ...]:

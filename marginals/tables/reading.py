@@ -137,7 +137,7 @@ class Reading:
         for text in values:
             value = attribute.base_value(text, self.decimal)
             if value is None:
-                raise InputError(f"{where}: {self._place(column, text)} {self._no_number(attribute, text)}")
+                raise InputError(f"{where}: {self._place(column, text)} {self._no_base_value(attribute, text)}")
             base_values.append(value)
         try:
             hierarchy = attribute.hierarchy_of(set(base_values))
@@ -156,8 +156,10 @@ class Reading:
         recoding[occurring] = codes
         return hierarchy, recoding
 
-    def _no_number(self, attribute: Attribute, text: str) -> str:
-        """Why a text is none of the numbers that intervals need, without quoting it."""
+    def _no_base_value(self, attribute: Attribute, text: str) -> str:
+        """Why a text is none of the numbers or dates that are needed, without quoting it."""
+        if attribute.dates:
+            return "is no date such as 2023-11-12, 2023-11-12 14:30 or 12.11.2023, which dates need"
         if not attribute.has_decimals:
             if number_in(text, self.decimal) is not None:
                 return (

@@ -23,7 +23,9 @@ _CALENDAR = {
     "weeks": re.compile(r"\d{4}-W\d{2}"),
     "months": re.compile(r"\d{4}-(?:0[1-9]|1[0-2])"),
     "quarters": re.compile(r"\d{4}-Q[1-4]"),
+    "decades": re.compile(r"\d{3}0s"),
 }
+_YEAR = re.compile(r"\d{4}")
 _OLDEST = 130
 """Numbers beyond it are no years of a person's age, whatever the column is called."""
 
@@ -39,6 +41,8 @@ def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     'bands of 5'
     >>> level_name("bmi", Hierarchy.from_decimal_intervals([Decimal(20)], [Decimal("2.5"), Decimal(5)]), 2)
     'bands of 5'
+    >>> [level_name("seen", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), level) for level in (0, 1, 2)]
+    ['months', 'years', 'decades']
     >>> level_name("postcode", Hierarchy.from_prefixes(["14850", "13063"], [3]), 1)
     'first 3 characters'
     """
@@ -100,6 +104,8 @@ def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
     for unit, form in _CALENDAR.items():
         if all(map(form.fullmatch, labels)):
             return unit
+    if level and all(map(_YEAR.fullmatch, labels)) and _form(attribute, hierarchy, level - 1) in _CALENDAR:
+        return "years"
     if all(map(_WHOLE.fullmatch, labels)) and not level:
         return "single years" if _is_age(attribute, map(Decimal, labels)) else None
     if band := _band_name(attribute, labels):
