@@ -1,6 +1,7 @@
-"""The order of values that are texts: numbers, bands of numbers, dates and times in theirs, all others as texts.
+"""The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
 
-Which order it is depends on all values together, and only on values that are published whenever their order is.
+Whole numbers without levels stay in the order of texts, so that releases of tables with them stay the same, byte for byte:
+ties between collections are broken by the order of values. Which order it is depends on all values together, and only on values that are published whenever their order is.
 """
 
 import re
@@ -26,11 +27,16 @@ def in_order(values: Iterable[str]) -> list[str]:
     (['9.5', '10.5'], ['28.11.2023', '01.02.2024'], ['10 a', '9 b'])
     """
     texts = sorted(values)
+    if all(map(_WHOLE.fullmatch, texts)):
+        return texts
     for kind in _KINDS:
         places = kind(texts)
         if places is not None:
             return [text for _, text in sorted(zip(places, texts))]
     return texts
+
+
+_WHOLE = re.compile(r"-?[0-9]+")
 
 
 def _of_numbers(texts: Sequence[str]) -> list[Place] | None:

@@ -13,7 +13,8 @@ from marginals.tables.value_order import in_order
 ORDERS = {
     "decimals": ["-1.5", "0", "9.5", "10.25"],
     "decimal commas": ["-1,5", "9,5", "10,25"],
-    "whole numbers": ["1", "2", "10", "18"],
+    "whole numbers, as they always were": ["1", "10", "18", "2"],
+    "whole numbers and others": ["1", "2", "10.0", "18"],
     "bands": ["0-4", "5-9", "10-14", "100-104"],
     "open bands": ["<5", "5-17", "18-64", "65+"],
     "thousands": ["<30k", "30k-50k", "50k-100k", "100k-1m", ">=1m"],
