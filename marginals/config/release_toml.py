@@ -20,13 +20,13 @@ from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.regular_file import bounded_content, open_regular
 from marginals.tables.attribute import LABELS, MISSING_AS, Attribute, Role
-from marginals.tables.dates import UNITS, check_units
-from marginals.tables.numbers import DECIMAL_SIGNS
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
 from marginals.tables.sources.csv_form import SEPARATORS, is_encoding
 from marginals.tables.table import Table
+from marginals.tables.values.dates import UNITS, check_units
+from marginals.tables.values.numbers import DECIMAL_SIGNS
 from models.errors import HierarchyError, MarginalsError
 from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
 

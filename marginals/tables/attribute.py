@@ -9,9 +9,9 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.printable import LONGEST_WORDS, is_words
-from marginals.tables.dates import check_units, date_hierarchy, date_text
-from marginals.tables.numbers import number_in, number_text
-from marginals.tables.value_order import in_order
+from marginals.tables.values.dates import check_units, date_hierarchy, date_text
+from marginals.tables.values.numbers import number_in, number_text
+from marginals.tables.values.order import in_order
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, check_lengths, check_widths
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
-from marginals.tables.numbers import number_in
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import Table
+from marginals.tables.values.numbers import number_in
 from models.arrays import BoolArray, CodeArray
 from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable

@@ -12,7 +12,6 @@ from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Role
 from marginals.tables.header import check_columns, check_header
 from marginals.tables.keys import possible_keys, repeating_keys
-from marginals.tables.numbers import DECIMAL_SIGNS
 from marginals.tables.people import PeopleReader, kept_of_each
 from marginals.tables.reading import Reading, where_some
 from marginals.tables.rows import Rows
@@ -24,6 +23,7 @@ from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.tables.table import Table
 from marginals.tables.unit import RowsPerPerson, Unit
+from marginals.tables.values.numbers import DECIMAL_SIGNS
 
 DOMAINS = ("declared", "observed")
 """Which base values a domain holds: all those of the hierarchies, or those that occur."""

@@ -1,6 +1,7 @@
 """Dates and times: spelled in several ways, cut to units that nest, alike by every engine."""
 
 from datetime import date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from marginals import Attribute, Policy, publish, read_config, read_table
 from marginals.errors import InputError
-from marginals.tables.dates import UNITS, date_hierarchy, date_text
+from marginals.tables.values.dates import UNITS, date_hierarchy, date_text
 from models.errors import HierarchyError
 from table_readers import WAYS, handed_over
 
@@ -39,11 +40,12 @@ def test_what_is_no_date(text: str) -> None:
     assert date_text(text) is None
 
 
-def days_of(label: str) -> set[date]:
+@cache
+def days_of(label: str) -> frozenset[date]:
     """The days that a label stands for, as a reader takes it."""
     if "W" in label:
         monday = date.fromisocalendar(int(label[:4]), int(label[-2:]), 1)
-        return {monday + timedelta(n) for n in range(7)}
+        return frozenset(monday + timedelta(n) for n in range(7))
     if label.endswith("s"):
         years, months = range(int(label[:4]), int(label[:4]) + 10), range(1, 13)
     elif "Q" in label:
@@ -53,11 +55,11 @@ def days_of(label: str) -> set[date]:
     elif len(label) == 7:
         years, months = range(int(label[:4]), int(label[:4]) + 1), range(int(label[-2:]), int(label[-2:]) + 1)
     else:
-        return {date.fromisoformat(label)}
+        return frozenset([date.fromisoformat(label)])
     begin = date(years[0], months[0], 1)
     end = date(years[-1], months[-1], 28)
     line = (begin + timedelta(n) for n in range((end - begin).days + 5))
-    return {day for day in line if day.year in years and day.month in months}
+    return frozenset(day for day in line if day.year in years and day.month in months)
 
 
 @given(

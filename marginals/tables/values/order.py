@@ -1,7 +1,8 @@
 """The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
 
 Whole numbers without levels stay in the order of texts, so that releases of tables with them stay the same, byte for byte:
-ties between collections are broken by the order of values. Which order it is depends on all values together, and only on values that are published whenever their order is.
+ties between collections are broken by the order of values. Which order it is depends on all values together, and only on
+values that are published whenever their order is.
 """
 
 import re
@@ -10,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TypeAlias
 
-from marginals.tables.numbers import number_in
+from marginals.tables.values.numbers import number_in
 
 Place: TypeAlias = tuple[Decimal, ...]
 """Of a value among others of its kind."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from marginals import Attribute, Policy, publish, read_config, read_rows, read_table
 from marginals.errors import InputError
-from marginals.tables.numbers import number_in, number_text
+from marginals.tables.values.numbers import number_in, number_text
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2

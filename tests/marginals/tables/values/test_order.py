@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginals import read_table
-from marginals.tables.value_order import in_order
+from marginals.tables.values.order import in_order
 
 ORDERS = {
     "decimals": ["-1.5", "0", "9.5", "10.25"],
