@@ -11,6 +11,7 @@ from math import floor, log
 import numpy as np
 
 from marginals.config.guessing.calendar_guess import begin_with_year, calendar_rows, end_with_year
+from marginals.config.guessing.code_prefixes import likely_prefixes
 from marginals.config.guessing.rarity import RARE
 from marginals.tables.attribute import COUNT, Role
 from marginals.tables.column import Column
@@ -134,7 +135,7 @@ def _quasi_identifier(column: Column, rare: int) -> Guess:
         return Guess(Role.QUASI_IDENTIFIER, why, hierarchy=rows)
     if distinct > 20 and _lengths(column) and distinct <= _MOST_PREFIXED:
         length = len(column.values[0])
-        prefixes = tuple(dict.fromkeys(max(1, round(length * share)) for share in (2 / 3, 1 / 3)))
+        prefixes = likely_prefixes(column.values, column.counts, rare)
         return Guess(Role.QUASI_IDENTIFIER, f"all values are codes of {length} characters", prefixes=prefixes)
     if distinct > _MOST_CATEGORIES:
         return Guess(
