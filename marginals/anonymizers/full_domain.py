@@ -1,11 +1,23 @@
-"""The full-domain table that keeps the most information among those that satisfy a (tau, l) requirement."""
+"""Full-domain tables as they are published, and the one that keeps the most information under a (tau, l) requirement."""
+
+from collections.abc import Mapping
 
 from checks.claims.requirements import Requirements
 from checks.diversity.functional import Functional
-from marginals.anonymizers.lattice import minimal_tables
+from marginals.anonymizers.lattice import cells_as_shown, minimal_tables
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import NothingPublishableError
 from marginals.tables.table import Table
+
+
+def published_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> LocalRecoding:
+    """The table with each quasi-identifier at one level, the sensitive values as they are.
+
+    Rows of classes that fail the requirements are suppressed: all their quasi-identifiers are `*`.
+    """
+    mask = table.domain.mask({**levels, **dict.fromkeys(table.sensitive, 0)})
+    cells = cells_as_shown(table.cube, mask, requirements)
+    return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
 
 
 def best_full_domain(table: Table, requirement: Functional, *, k: int | None = None) -> LocalRecoding:

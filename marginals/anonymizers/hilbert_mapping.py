@@ -7,8 +7,8 @@ it. This is the local recoding that TZ09 and TZ11 compare SWEEP with; it never g
 
 import numpy as np
 
-from checks.diversity.functional import Functional
-from marginals.anonymizers.local_recoding import LocalRecoding, functional_requirement, occurrence_weights
+from checks.diversity.criterion import Diversity
+from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights, requirement_of
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
 from models.arrays import CodeArray, IndexArray
@@ -18,23 +18,28 @@ from models.tables.hilbert_curve import hilbert_order
 from models.tables.taxonomy import Taxonomy
 
 
-def hilbert(table: Table, requirement: Functional | str, *, k: int = 1) -> LocalRecoding:
-    """The mapping for the smallest l whose table satisfies a (tau, l) requirement, tried from 2 on as TZ09 IV.C does.
+def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int = 1) -> LocalRecoding:
+    """The mapping for the smallest l whose table satisfies a requirement, tried from 2 on as TZ09 IV.C does.
 
-    requirement: for example "functional:0.5,2". k: each class has at least so many rows.
-    Raises InputError unless the table has one sensitive attribute, NothingPublishableError when no l leads there.
+    requirement: for example "functional:0.5,2"; None for k alone: then each k neighbours on the curve are a class, whatever
+    their sensitive values. k: each class has at least so many rows. Raises InputError where something is required of
+    another number of sensitive attributes than one, NothingPublishableError when no l leads there.
 
     >>> from marginals.example import table
     >>> hilbert(table, "functional:0.5,2")
     LocalRecoding(48 rows in 10 classes)
     """
-    requirement = functional_requirement(requirement)
+    criterion = requirement_of(table, requirement)
+    if criterion is None:
+        cells = _hilbert_order(table)
+        _require_rows(len(cells), k)
+        return _published(table, cells, _joined(np.arange(len(cells)), k))
     _, values = _ordered_rows(table)
     for l in range(2, eligible_l(values) + 1):
         recoded = hilbert_groups(table, l, k=k)
-        if recoded.satisfies(requirement):
+        if recoded.satisfies(criterion):
             return recoded
-    raise NothingPublishableError(f"the 1-D mapping reaches {requirement} for no l")
+    raise NothingPublishableError(f"the 1-D mapping reaches {criterion} for no l")
 
 
 def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
@@ -47,9 +52,17 @@ def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
     cells, values = _ordered_rows(table)
     if l < 1 or l > eligible_l(values):
         raise NothingPublishableError(f"no grouping is simple {l}-diverse: a sensitive value has too many rows")
-    if len(values) < k:
-        raise NothingPublishableError(f"the table has fewer rows than the {k} that each class must have")
-    group_of = _joined(spread_groups(values, l), -(-k // l))
+    _require_rows(len(values), k)
+    return _published(table, cells, _joined(spread_groups(values, l), -(-k // l)))
+
+
+def _require_rows(rows: int, k: int) -> None:
+    if rows < k:
+        raise NothingPublishableError(f"the table has {rows:,} rows, fewer than the {k:,} that each class must have")
+
+
+def _published(table: Table, cells: IndexArray, group_of: IndexArray) -> LocalRecoding:
+    """The rows of some cells, each group under the nearest values that cover it."""
     order = np.argsort(group_of, kind="stable")
     starts = np.flatnonzero(np.diff(group_of[order], prepend=-1))
     sizes = np.diff(starts, append=len(order))
@@ -102,12 +115,18 @@ def _joined(group_of: IndexArray, number: int) -> IndexArray:
 
 
 def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:
-    """For each row of a table, in Hilbert order, its cell and its sensitive value.
+    """For each row of a table, in Hilbert order, its cell and its sensitive value."""
+    if len(table.sensitive) != 1:
+        raise InputError(f"the 1-D mapping needs one sensitive attribute, and the table has {len(table.sensitive)}")
+    cells = _hilbert_order(table)
+    return cells, table.base_counts.column(table.sensitive[0], 0)[cells]
+
+
+def _hilbert_order(table: Table) -> IndexArray:
+    """For each row of a table, in Hilbert order, its cell.
 
     The base values of every quasi-identifier are spread over an axis of the same length, so that all weigh alike.
     """
-    if len(table.sensitive) != 1:
-        raise InputError(f"the 1-D mapping needs one sensitive attribute, and the table has {len(table.sensitive)}")
     hierarchies = {attribute: table.domain.hierarchy(attribute) for attribute in table.quasi_identifiers}
     longest = max((hierarchy.size(0) for hierarchy in hierarchies.values()), default=1)
     side = 1 << (longest - 1).bit_length()
@@ -115,8 +134,7 @@ def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:
     for axis, (attribute, hierarchy) in enumerate(hierarchies.items()):
         points[:, axis] = (_ranks(hierarchy) * side // hierarchy.size(0))[table.base_counts.column(attribute, 0)]
     order = hilbert_order(points)
-    cells = np.repeat(order, table.base_counts.counts[order])
-    return cells, table.base_counts.column(table.sensitive[0], 0)[cells]
+    return np.repeat(order, table.base_counts.counts[order])
 
 
 def _ranks(hierarchy: Hierarchy) -> IndexArray:

@@ -125,11 +125,7 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
         )
         metric = suppressed + classification_metric(counts.counts[~fails])
     if suppressed:
-        nodes = nodes_of(table)
-        rows = fails[table.positions_in(classes)]
-        for attribute in levels:
-            nodes[rows, cube.domain.index(attribute)] = Taxonomy(cube.domain.hierarchy(attribute)).root
-        recoded = GeneralizedCells.from_rows(cube.domain, nodes, table.counts)
+        recoded = cells_as_shown(cube, mask, requirements)
         kl_divergence = recoded.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
         utility = recoded.information_utility
     else:
@@ -147,6 +143,18 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
         information_utility=utility,
         kl_divergence=kl_divergence,
     )
+
+
+def cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> GeneralizedCells:
+    """The cells of a table as it is published: rows of classes that fail have `*` in every quasi-identifier."""
+    table = cube.table(mask)
+    public = nonsensitive_part(cube.domain, mask, requirements.sensitive)
+    nodes = nodes_of(table)
+    rows = failing_classes(cube, mask, requirements)[table.positions_in(cube.table(public))]
+    for axis, (attribute, hierarchy) in enumerate(cube.domain.items()):
+        if attribute not in requirements.sensitive:
+            nodes[rows, axis] = Taxonomy(hierarchy).root
+    return GeneralizedCells.from_rows(cube.domain, nodes, table.counts)
 
 
 def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from checks.diversity.criterion import satisfies
+from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.functional import Functional, Induction
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
@@ -30,15 +30,24 @@ Weights = Mapping[str, Sequence[Fraction | int]]
 """For sensitive attributes the weights of their base values: what an adversary may know of their frequency."""
 
 
-def functional_requirement(requirement: Functional | str) -> Functional:
-    """The requirement that local recoding works with, also from a text. Raises InputError for any other diversity.
+def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
+    """What is required of the sensitive values of a table that is recoded locally, also from a text.
 
-    >>> str(functional_requirement("functional:0.5,2"))
+    Raises InputError for a table without a sensitive attribute, and for one with several and another diversity than
+    "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6).
+
+    >>> from marginals.example import table
+    >>> str(requirement_of(table, "functional:0.5,2"))
     'functional:0.5,2'
     """
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
-    if not isinstance(criterion, Functional):
-        raise InputError(f'local recoding needs a diversity "functional:tau,l", not "{criterion}"')
+    if criterion is not None and not table.sensitive:
+        raise InputError("a diversity needs an attribute whose role is sensitive")
+    if criterion is not None and not isinstance(criterion, Functional) and len(table.sensitive) > 1:
+        raise InputError(
+            f"local recoding of a table with {len(table.sensitive)} sensitive attributes needs a diversity "
+            f'"functional:tau,l", or none, not "{criterion}"'
+        )
     return criterion
 
 
@@ -149,10 +158,19 @@ class LocalRecoding:
         """The frequency of each base value that each class induces: shape (classes, base values) (TZ09 Def. 2)."""
         return self.requirement_on(sensitive, requirement).frequencies(self.class_counts(sensitive))
 
-    def satisfies(self, requirement: Functional) -> bool:
-        """Whether every class is (tau, l)-diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly."""
+    def satisfies(self, requirement: Diversity) -> bool:
+        """Whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly.
+
+        Of sensitive values that are generalized only (tau, l)-diversity knows what they say.
+        """
         return all(
-            bool(satisfies(self.requirement_on(a, requirement), self.class_counts(a)).all()) for a in self.sensitive
+            bool(
+                satisfies(
+                    self.requirement_on(a, requirement) if isinstance(requirement, Functional) else requirement,
+                    self.class_counts(a),
+                ).all()
+            )
+            for a in self.sensitive
         )
 
     @property

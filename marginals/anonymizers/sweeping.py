@@ -6,9 +6,11 @@ as a whole is not diverse, or what is left at the end, sensitive values are gene
 can be met that the set of sensitive values allows at all.
 
 With several sensitive attributes a class must be diverse in each of them by itself (TZ11 section 4.6).
+
+With another criterion, or k alone, classes are swept on as wholes, and sensitive values stay as they are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -16,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.functional import Functional, Induction
 from marginals.anonymizers.class_thinning import InducedBound
-from marginals.anonymizers.local_recoding import LocalRecoding, Weights, functional_requirement, occurrence_weights
+from marginals.anonymizers.local_recoding import LocalRecoding, Weights, occurrence_weights, requirement_of
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
@@ -105,7 +108,7 @@ _Closed = tuple[Mapping[str, int], _Rows]
 
 def sweep(
     table: Table,
-    requirement: Functional | str,
+    requirement: Diversity | str | None = None,
     importance: Sequence[str] | None = None,
     weights: Weights | None = None,
     *,
@@ -113,34 +116,39 @@ def sweep(
 ) -> LocalRecoding:
     """The table that SWEEP publishes; it satisfies the requirement in each sensitive attribute.
 
-    requirement: (tau, l)-diversity, for example "functional:0.5,2".
+    requirement: (tau, l)-diversity, for example "functional:0.5,2". With another diversity, or with k alone, a class keeps
+    all its rows where it passes, and none where it does not; sensitive values are never generalized then.
     importance: the quasi-identifiers, the most important first, by default in the table's order; among classes of equal
     information those that are finer in it come first. weights: by default those of `occurrence_weights`. k: each class
     has at least so many rows; the paper asks for no more than diversity.
-    Raises InputError for a table without a sensitive attribute or for another list of quasi-identifiers, and
-    NothingPublishableError when the table has fewer rows than k, or when generalizing sensitive values does not lead to
-    the requirement.
+    Raises InputError where there is no sensitive attribute that the requirement could be about, or several and it is not
+    functional, and for another list of quasi-identifiers; NothingPublishableError when the table has fewer rows than k,
+    or when generalizing sensitive values does not lead to the requirement.
 
     >>> from marginals.example import table
     >>> sweep(table, "functional:0.5,2", k=4)
     LocalRecoding(48 rows in 9 classes)
     """
-    requirement = functional_requirement(requirement)
+    criterion = requirement_of(table, requirement)
     axes = table.quasi_identifiers if importance is None else tuple(importance)
     if sorted(axes) != sorted(table.quasi_identifiers):
         raise InputError(f"importance must name each quasi-identifier once: {', '.join(table.quasi_identifiers)}")
-    if not table.sensitive:
-        raise InputError("SWEEP needs an attribute whose role is sensitive")
-    if requirement.induction is not None:
+    if isinstance(criterion, Functional) and criterion.induction is not None:
         raise InputError("SWEEP finds out itself what generalized values induce; give the requirement without it")
     if table.rows < k:
-        raise NothingPublishableError(f"the table has fewer rows than the {k} that each class must have")
+        raise NothingPublishableError(
+            f"the table has {table.rows:,} rows, fewer than the {k:,} that each class must have"
+        )
     known = occurrence_weights(table) if weights is None else weights
-    secrets = [
-        _Secret(axis, Taxonomy(table.domain.hierarchy(attribute)), known.get(attribute), requirement)
-        for axis, attribute in enumerate(table.sensitive)
-    ]
-    closed = [(_nodes(table, kept, levels), kept.counts) for levels, kept in _swept(table, axes, secrets, k)]
+    if isinstance(criterion, Functional):
+        secrets = [
+            _Secret(axis, Taxonomy(table.domain.hierarchy(attribute)), known.get(attribute), criterion)
+            for axis, attribute in enumerate(table.sensitive)
+        ]
+        swept = _swept(table, axes, secrets, k)
+    else:
+        swept = _swept_whole(table, axes, criterion, k)
+    closed = [(_nodes(table, kept, levels), kept.counts) for levels, kept in swept]
     nodes, counts = (np.concatenate(part) for part in zip(*closed))
     cells = GeneralizedCells.from_rows(table.domain, nodes, counts)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive, known)
@@ -165,17 +173,9 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
 
 def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret], k: int) -> list[_Closed]:
     """TZ09 Fig. 4, with at least k rows in a class."""
-    base = np.stack([table.base_counts.column(attribute, 0) for attribute in table.sensitive], axis=1).astype(np.intp)
-    rows = _diversified(_Rows(np.arange(len(table.base_counts)), base, table.base_counts.counts), secrets)
+    rows = _diversified(_all_rows(table), secrets)
     measures = [secret.measure(nodes, table.rows) for secret, nodes in zip(secrets, rows.nodes.T)]
-    heights = {attribute: table.domain.hierarchy(attribute).height for attribute in axes}
-    columns = {(a, level): table.base_counts.column(a, level) for a in axes for level in range(heights[a] + 1)}
-
-    def classes(levels: Mapping[str, int], of: _Rows) -> IndexArray:
-        shown = [columns[item][of.cells] for item in levels.items()]
-        sizes = [table.domain.hierarchy(attribute).size(level) for attribute, level in levels.items()]
-        return np.asarray(pd.factorize(pack(shown, sizes, len(of.cells))[0])[0], dtype=np.intp)
-
+    classes = _classes_of(table, axes)
     *order, last = (dict(zip(axes, levels)) for levels in class_order(table, axes))
     closed: list[_Closed] = []
     for levels in order:
@@ -186,12 +186,76 @@ def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret], k: int
         if not len(rows.cells):
             return closed
     while rows.counts.sum() < k:
-        reopened, latest = closed.pop()
-        opened = classes(reopened, latest) == 0
-        rows = rows.and_also(latest.some(np.where(opened, latest.counts, 0)))
-        if not opened.all():
-            closed.append((reopened, latest.some(np.where(opened, 0, latest.counts))))
+        rows = _with_a_class_back(rows, closed, classes)
     return [*closed, (last, _diversified(rows, secrets))]
+
+
+def _swept_whole(table: Table, axes: Sequence[str], diversity: Diversity | None, k: int) -> list[_Closed]:
+    """The same for any criterion on the values as they are, or none: a class keeps all its rows, or none of them.
+
+    Where the rows that are left at the end are no class that passes, classes that were closed last come back to them.
+    """
+    rows, classes = _all_rows(table), _classes_of(table, axes)
+    values = table.domain.hierarchy(table.sensitive[0]).size(0) if diversity is not None else 0
+
+    def passing(of: _Rows, class_of: IndexArray) -> BoolArray:
+        sizes = np.bincount(class_of, of.counts)
+        passes: BoolArray = sizes >= k
+        if diversity is not None and passes.any():
+            large = passes[class_of]
+            place = np.cumsum(passes) - 1
+            slots = place[class_of[large]] * values + of.nodes[large, 0]
+            held = np.bincount(slots, of.counts[large], minlength=int(passes.sum()) * values)
+            passes[passes] = satisfies(diversity, held.reshape(-1, values).astype(np.int64))
+        return passes
+
+    *order, last = (dict(zip(axes, levels)) for levels in class_order(table, axes))
+    closed: list[_Closed] = []
+    for levels in order:
+        class_of = classes(levels, rows)
+        kept = np.where(passing(rows, class_of)[class_of], rows.counts, 0)
+        if kept.any():
+            closed.append((levels, rows.some(kept)))
+            rows = rows.some(rows.counts - kept)
+        if not len(rows.cells):
+            return closed
+    while not passing(rows, np.zeros(len(rows.cells), dtype=np.intp)).all():
+        if not closed:
+            raise NothingPublishableError(f"all {table.rows:,} rows together do not satisfy {diversity}")
+        rows = _with_a_class_back(rows, closed, classes)
+    return [*closed, (last, rows)]
+
+
+def _all_rows(table: Table) -> _Rows:
+    """The rows of a table with their sensitive values as they are."""
+    columns = [table.base_counts.column(attribute, 0) for attribute in table.sensitive]
+    nodes = np.stack(columns, axis=1) if columns else np.empty((len(table.base_counts), 0))
+    return _Rows(np.arange(len(table.base_counts)), nodes.astype(np.intp), table.base_counts.counts)
+
+
+_Classes = Callable[[Mapping[str, int], _Rows], IndexArray]
+"""For rows at some levels of the quasi-identifiers the number of the class of each group: shape (groups,)."""
+
+
+def _classes_of(table: Table, axes: Sequence[str]) -> _Classes:
+    heights = {attribute: table.domain.hierarchy(attribute).height for attribute in axes}
+    columns = {(a, level): table.base_counts.column(a, level) for a in axes for level in range(heights[a] + 1)}
+
+    def classes(levels: Mapping[str, int], of: _Rows) -> IndexArray:
+        shown = [columns[item][of.cells] for item in levels.items()]
+        sizes = [table.domain.hierarchy(attribute).size(level) for attribute, level in levels.items()]
+        return np.asarray(pd.factorize(pack(shown, sizes, len(of.cells))[0])[0], dtype=np.intp)
+
+    return classes
+
+
+def _with_a_class_back(rows: _Rows, closed: list[_Closed], classes: _Classes) -> _Rows:
+    """The rows with those of one of the classes that were closed last, which is taken from the closed ones."""
+    reopened, latest = closed.pop()
+    opened = classes(reopened, latest) == 0
+    if not opened.all():
+        closed.append((reopened, latest.some(np.where(opened, 0, latest.counts))))
+    return rows.and_also(latest.some(np.where(opened, latest.counts, 0)))
 
 
 def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:

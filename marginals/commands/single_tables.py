@@ -1,7 +1,8 @@
 """Commands about one table: what it gives away, and how it could be published as a single table."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +23,7 @@ from marginals.commands.verifying import FAILED
 from marginals.errors import InputError, NothingPublishableError
 
 if TYPE_CHECKING:
+    from checks.claims.requirements import Requirements
     from marginals.config.release_toml import Config
     from marginals.files.output import OutputFile
 
@@ -75,62 +77,118 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
     help="Largest share of rows that may be suppressed: shown with '*' in every quasi-identifier, together one class that "
     "satisfies the policy too (lattice only).",
 )
-@output("--out", help="CSV file for the table (sweep and hilbert only).")
+@output("--out", help="CSV file for one generalized table: the best, or that of --levels.")
+@click.option(
+    "--levels",
+    metavar=LEVELS_METAVAR,
+    help="The table at these levels, instead of the best; other attributes stay as is (lattice only).",
+)
+@click.option("--all", "every", is_flag=True, help="List all minimal tables, not the ten best alone.")
 @stops_after
 @JSON
-def anonymize(config: Path, method: str, suppression: float, target: Target, as_json: bool) -> None:
-    """List all minimal single tables that satisfy the policy.
+def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
+    """List the best single tables that satisfy the policy, and write one.
 
     A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
-    demanded of it as k-anonymity. The methods sweep and hilbert generalize each class in its own way; they need a
-    diversity "functional:tau,l".
+    demanded of it as k-anonymity. The ten best minimal tables are listed, by KL divergence to the data. --out writes the
+    best, or the one at --levels: a line for each combination of values, with its number of rows. The methods sweep and
+    hilbert generalize each class in its own way.
 
     \b
     Examples:
       marginals anonymize release.toml
-      marginals anonymize functional.toml --method sweep --out table.csv
+      marginals anonymize release.toml --out table.csv
+      marginals anonymize release.toml --levels age=2,postcode=3 --suppression 0.01 --out table.csv
+      marginals anonymize release.toml --method sweep --out table.csv
     """
-    from marginals.wording.terminal import single_table_lines
-
-    if method != "lattice":
-        if suppression:
-            raise InputError("--suppression goes with the method lattice only")
-        configured = marginals.read_config(config)
-        _recode_locally(configured, method, target.opened(configured.reads), as_json)
-        return
-    if target.path is not None:
-        raise InputError("--out goes with the methods sweep and hilbert; to publish, use the command publish")
-    with ProgressBars(not as_json) as progress:
-        configured = marginals.read_config(config)
-        result = marginals.anonymize(configured.read_table(), configured.policy, progress, suppression)
-    if as_json:
-        print_json({"nodes": result.nodes, "minimal": [table.as_json() for table in result.minimal]})
+    asked = _Asked(**chosen)
+    configured = marginals.read_config(config)
+    out = target.opened(configured.reads)
+    if asked.method == "lattice":
+        _generalize(configured, asked, out, as_json)
     else:
-        print_lines(single_table_lines(result))
-    if not result.minimal:
-        raise NothingPublishableError("no single table satisfies the policy, not even one with everything suppressed")
+        _recode_locally(configured, asked.method, out, as_json)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What single table is asked for. Raises InputError for options that do not go together."""
+
+    method: str
+    suppression: float
+    levels: str | None
+    every: bool
+
+    def __post_init__(self) -> None:
+        given = {"--suppression": self.suppression, "--levels": self.levels is not None, "--all": self.every}
+        for option, is_given in given.items():
+            if is_given and self.method != "lattice":
+                raise InputError(f"{option} goes with the method lattice only")
+
+
+_BEST = 10
+"""Minimal tables that are listed where nobody asks for all."""
+
+
+def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
+    """Look for the minimal tables, or at one, and write the best, or that one."""
+    from marginals.anonymizers.full_domain import published_table
+    from marginals.anonymizers.lattice import LatticeResult
+    from marginals.publishing.obstacles import no_single_table
+    from marginals.publishing.single_tables import chosen_table
+    from marginals.wording.terminal import single_table_lines, written_table_lines
+
+    with ProgressBars(not as_json) as progress:
+        table, policy = configured.read_table(), configured.policy
+        requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+        _require_demands(requirements, out)
+        if asked.levels is None:
+            result = marginals.anonymize(table, policy, progress, asked.suppression)
+        else:
+            chosen = chosen_table(table, policy, parse_levels(asked.levels), asked.suppression)
+            result = LatticeResult(1, 1, (chosen,))
+    best = result.best()
+    if best is None:
+        raise NothingPublishableError(no_single_table(table, requirements))
+    answer = {"nodes": result.nodes, "minimal": [one.as_json() for one in result.minimal]}
+    most = None if asked.every else _BEST if out is None else 1
+    lines = list(single_table_lines(result, table.domain, most))
+    if out is not None:
+        recoded = published_table(table, best.levels, requirements)
+        out.write(csv_bytes(recoded.frame()))
+        answer |= {"out": str(out.path), "written": best.as_json()}
+        lines += written_table_lines(str(out.path), recoded, requirements.class_diversity, best.suppressed)
+    if as_json:
+        print_json(answer)
+    else:
+        print_lines(lines)
+
+
+def _require_demands(requirements: "Requirements", out: "OutputFile | None") -> None:
+    if out is not None and not requirements.claims:
+        raise InputError(
+            "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial or diversity "
+            "under [privacy]"
+        )
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
-    if configured.policy.diversity is None:
-        raise InputError(f'the method {method} needs privacy.diversity = "functional:tau,l"')
+    from marginals.wording.terminal import written_table_lines
+
     table = configured.read_table()
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
-    k = configured.policy.requirements(table.sensitive, table.most_rows_of_a_person).class_size or 1
-    recoded = recode(table, configured.policy.diversity, k=k)
-    frame = recoded.frame()
+    requirements = configured.policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    _require_demands(requirements, out)
+    recoded = recode(table, requirements.class_diversity, k=requirements.class_size or 1)
     if out is not None:
-        out.write(csv_bytes(frame))
+        out.write(csv_bytes(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)
     if as_json:
         print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
         return
     click.echo(
-        f"{method}: {len(recoded)} classes of {recoded.average_class_size:.1f} rows on average, "
+        f"{method}: {len(recoded):,} classes of {recoded.average_class_size:.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
     )
     if out is not None:
-        click.echo(
-            f"Wrote {len(frame)} rows to {out.path}, made in classes of {k} rows or more that satisfy "
-            f"{configured.policy.criterion}; no other privacy of them was checked."
-        )
+        print_lines(written_table_lines(str(out.path), recoded, requirements.class_diversity))

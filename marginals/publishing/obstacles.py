@@ -15,6 +15,7 @@ from math import isfinite
 from checks.claims.requirements import Requirements
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.finding import Finding
+from marginals.errors import NothingPublishableError
 from marginals.tables.table import Table
 from marginals.wording.level_names import level_name, margin_in_words
 from models.arrays import CountArray
@@ -139,6 +140,13 @@ class Obstacles:
         smallest = self._smallest(classes) if len(classes) and classes.counts.min() < self.k else ""
         return RefusedMargin(f"{'; '.join(unmet) or refusal.reason}; {instead}", smallest)
 
+    def refusal(self, mask: Mask, name: str, fixed: Container[str] = ()) -> NothingPublishableError:
+        """The error for a margin that is refused by itself. name: what demands it, with its levels."""
+        refused = self.of_margin(mask, fixed)
+        if refused is None:
+            return NothingPublishableError(f"{name} cannot be published")
+        return NothingPublishableError(f"{name} cannot be published: {refused.reason}", refused.smallest)
+
     def _coarser(self, mask: Mask, fixed: Container[str]) -> Iterator[Mask]:
         """Coarser margins, those first that keep all attributes, and of these those with the fewest steps up."""
         domain = self.table.domain
@@ -174,6 +182,18 @@ class RefusedMargin:
 
     reason: str
     smallest: str
+
+
+def suppressed(table: Table) -> ContingencyTable:
+    """The table with every quasi-identifier at `*`."""
+    return table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
+
+
+def no_single_table(table: Table, requirements: Requirements) -> str:
+    """That no single table satisfies the requirements, and what all its rows together fail of them, by how much."""
+    unmet = unmet_demands(suppressed(table), requirements)
+    told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
+    return told + (f" ({'; '.join(unmet)})" if unmet else "")
 
 
 def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[str]:

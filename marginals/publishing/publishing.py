@@ -1,7 +1,7 @@
 """Publishing: from a table and a policy to the release that keeps the most of the data."""
 
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -10,7 +10,7 @@ from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_ta
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.errors import InputError, NothingPublishableError
 from marginals.pages.release_page import report_html
-from marginals.publishing.obstacles import Obstacles, as_written, unmet_demands
+from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import Policy
 from marginals.publishing.releasable import releasable
 from marginals.publishing.stewarding import steward_report
@@ -22,7 +22,6 @@ from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
-from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain, Mask
 
 _FOR_THE_BOUND = 0.5
@@ -80,30 +79,14 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
         if not table_satisfies(table.cube, base.mask, requirements):
             constraint = PrivacyConstraint(table.cube, requirements)
             name = f"the base table {as_written(levels)}"
-            raise _refused(Obstacles(table, requirements, constraint), base.mask, name, table.sensitive)
+            raise Obstacles(table, requirements, constraint).refusal(base.mask, name, table.sensitive)
         return _Base(base, None)
     minimal = anonymize(table, policy, progress).minimal
     if not minimal:
-        unmet = unmet_demands(_suppressed(table), requirements)
         raise NothingPublishableError(
-            "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
-            + (f" ({'; '.join(unmet)})" if unmet else "")
-            + '; weaken it, or look for a release without a base table (base "none")'
+            f'{no_single_table(table, requirements)}; weaken it, or look for a release without a base table (base "none")'
         )
     return _Base(minimal[0], minimal[0])
-
-
-def _suppressed(table: Table) -> ContingencyTable:
-    """The table with every quasi-identifier at `*`."""
-    return table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
-
-
-def _refused(obstacles: Obstacles, mask: Mask, name: str, fixed: Container[str] = ()) -> NothingPublishableError:
-    """The error for a margin that is refused by itself. name: what demands it, with its levels."""
-    refused = obstacles.of_margin(mask, fixed=fixed)
-    if refused is None:
-        return NothingPublishableError(f"{name} cannot be published")
-    return NothingPublishableError(f"{name} cannot be published: {refused.reason}", refused.smallest)
 
 
 def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Base) -> Problem:
@@ -126,7 +109,7 @@ def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Ba
         for margin in policy.must_publish:
             mask = domain.mask(margin)
             if constraint([mask], 0):
-                raise _refused(obstacles, mask, f"must_publish {as_written(margin)}")
+                raise obstacles.refusal(mask, f"must_publish {as_written(margin)}")
         what = "what must be published" if policy.must_publish else "the base table"
         together = ", though each margin by itself can" if len(kept) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
@@ -164,7 +147,7 @@ _NAMED = 3
 def _why_nothing(obstacles: Obstacles) -> str:
     """What all rows together fail of the policy, or else what the first attributes do."""
     table = obstacles.table
-    if unmet := unmet_demands(_suppressed(table), obstacles.requirements):
+    if unmet := unmet_demands(suppressed(table), obstacles.requirements):
         return "; ".join(unmet)
     names = table.domain.attributes
     reasons = [f"{name}: {obstacles.of_attribute(name, (), naming=False)}" for name in names[:_NAMED]]

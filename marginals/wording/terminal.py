@@ -11,11 +11,14 @@ from marginals.wording.units_in_words import claimed_of, rows_in_words, unit_in_
 
 if TYPE_CHECKING:
     from checks.classes.assessment import Assessment, Reached
+    from checks.diversity.criterion import Diversity
     from marginals.anonymizers.lattice import LatticeResult
+    from marginals.anonymizers.local_recoding import LocalRecoding
     from marginals.release.estimates import Estimate
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
     from models.search import SearchResult
+    from models.tables.domain import Domain
 
 _TOO_LONG = ("margin", "margins", "counts", "distribution")
 """Keys of a worst class that only JSON and the report show; its levels can be seen in its labels."""
@@ -65,17 +68,46 @@ def _recursive_lines(reached: "Reached") -> Iterator[str]:
         yield f"  recursive {others}: no c will do"
 
 
-def single_table_lines(result: "LatticeResult") -> Iterator[str]:
-    """All minimal single tables with their measures of utility."""
-    yield f"{len(result.minimal)} minimal tables among {result.nodes}, best first:"
-    for table in result.minimal:
-        levels = ", ".join(f"{attribute} {level}" for attribute, level in table.levels.items())
-        suppressed = f", {table.suppressed} rows suppressed, one class more" if table.suppressed else ""
+def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | None = None) -> Iterator[str]:
+    """Minimal single tables with their measures of utility, the best first. most: so many of them; None for all."""
+    listed = result.minimal[:most]
+    if result.nodes > 1:
+        yield f"{len(result.minimal):,} minimal tables among {result.nodes:,}, {'the best:' if most == 1 else 'best first:'}"
+    for table in listed:
+        levels = ",".join(f"{attribute}={level}" for attribute, level in table.levels.items())
+        shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
+        yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
         yield (
-            f"  levels {levels or '(none)'}: KL divergence {table.kl_divergence:.4f}, {table.classes} classes of "
-            f"{table.average_class_size:.1f} rows on average, height {table.height}, discernibility {table.discernibility}"
-            f"{suppressed}"
+            f"    KL divergence {table.kl_divergence:.4f}, {table.classes:,} classes of "
+            f"{table.average_class_size:.1f} rows on average, height {table.height}, discernibility {table.discernibility:,}"
         )
+        if table.suppressed:
+            yield f"    {suppressed_rows(table.suppressed)}"
+        yield f"    --levels {levels}"
+    if len(listed) < len(result.minimal) and most != 1:
+        yield f"And {len(result.minimal) - len(listed):,} more: --all lists them, --json too."
+
+
+def written_table_lines(
+    path: str, recoded: "LocalRecoding", diversity: "Diversity | None", suppressed: int = 0
+) -> Iterator[str]:
+    """What a single table holds that was just written, and what is known of its privacy. diversity: that it satisfies."""
+    smallest = int(recoded.sizes.min()) if len(recoded) else 0
+    yield (
+        f"Wrote {recoded.rows:,} rows to {path}, in {len(recoded.cells):,} lines: combinations of values with their count. "
+        f"The smallest of its {len(recoded):,} classes has {smallest:,} rows."
+    )
+    if suppressed:
+        yield f"{suppressed_rows(suppressed)}."
+    if diversity is not None:
+        yield f"Every class satisfies {diversity}; no other privacy of it was checked."
+    elif recoded.sensitive:
+        yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(recoded.sensitive)}."
+
+
+def suppressed_rows(rows: int) -> str:
+    """What is said of the rows of a table that are suppressed."""
+    return f"{rows:,} rows suppressed: they have * in every quasi-identifier, and are one class together"
 
 
 def publication_lines(release: "Release") -> Iterator[str]:

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.diversity.criterion import satisfies
 from checks.diversity.functional import Functional
+from checks.diversity.registry import parse_diversity
 from marginals.anonymizers.full_domain import best_full_domain
 from marginals.anonymizers.hilbert_mapping import hilbert
 from marginals.anonymizers.local_recoding import LocalRecoding
@@ -276,3 +278,35 @@ def test_every_row_of_adult_is_in_one_class_that_covers_it(adult: Table) -> None
     swept = sweep(adult, Functional(Fraction("0.12"), 10))
     assert swept.rows == adult.rows
     assert rows_that_fit(adult.counts, swept.cells) == adult.rows
+
+
+@given(tables(), st.sampled_from([None, "distinct:2", "entropy:1.5", "recursive:2,2", "simple:2"]), st.integers(1, 12))
+def test_other_criteria_and_k_alone_hold_in_every_class(table: Table, diversity: str | None, k: int) -> None:
+    """By the classes of the published cells themselves; SWEEP refuses only where all rows together fail."""
+    criterion = None if diversity is None else parse_diversity(diversity)
+    (sensitive,) = table.sensitive
+    whole = np.bincount(table.counts.column(sensitive, 0), table.counts.counts).astype(np.int64)[None]
+    possible = table.rows >= k and (criterion is None or bool(satisfies(criterion, whole).all()))
+    for recode in (sweep, hilbert):
+        try:
+            recoded = recode(table, diversity, k=k)
+        except NothingPublishableError:
+            assert not possible or (recode is hilbert and criterion is not None)
+            continue
+        assert possible
+        assert rows_that_fit(table.counts, recoded.cells) == recoded.rows == table.rows
+        for number in range(len(recoded)):
+            held = recoded.distribution(number, sensitive)
+            assert sum(held.values()) >= k
+            assert criterion is None or satisfies(criterion, np.array([list(held.values())])).all()
+
+
+@given(tables(sensitive_count=2), st.integers(1, 12))
+def test_k_alone_needs_no_single_sensitive_attribute(table: Table, k: int) -> None:
+    for recode in (sweep, hilbert):
+        with pytest.raises(InputError, match="2 sensitive attributes"):
+            recode(table, "distinct:2")
+        if table.rows >= k:
+            recoded = recode(table, k=k)
+            assert recoded.sizes.min() >= k
+            assert rows_that_fit(table.counts, recoded.cells) == recoded.rows == table.rows

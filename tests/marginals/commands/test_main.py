@@ -118,9 +118,11 @@ def test_anonymize_recodes_locally(demo: Path, tmp_path: Path, method: str) -> N
     assert out.read_text().splitlines()[0].endswith(",count")
 
 
-def test_local_methods_need_a_functional_diversity(demo: Path) -> None:
-    for arguments in (("--method", "sweep"), ("--out", "x.csv"), ("--method", "hilbert", "--suppression", "0.1")):
-        assert run("anonymize", demo / "release.toml", *arguments).exit_code == 2
+@pytest.mark.parametrize("option", [("--suppression", "0.1"), ("--levels", "age=1"), ("--all",)])
+def test_options_about_minimal_tables_go_with_the_lattice_only(demo: Path, option: tuple[str, ...]) -> None:
+    result = run("anonymize", demo / "release.toml", "--method", "hilbert", *option)
+    assert result.exit_code == 2
+    assert f"{option[0]} goes with the method lattice only" in result.stderr
 
 
 @pytest.mark.slow

@@ -1,0 +1,155 @@
+"""`anonymize` writes one generalized table by every method; what it writes keeps the policy, counted on the file itself."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from marginals.commands.main import main
+from small_release import write_config
+
+QUASI = ["age", "sex", "town"]
+K_ALONE, DISTINCT, ENTROPY = (
+    "k_link = 5\n",
+    'k_link = 5\ndiversity = "distinct:2"\n',
+    'k_link = 5\ndiversity = "entropy:2"\n',
+)
+FUNCTIONAL = 'k_link = 5\ndiversity = "functional:0.8,2"\n'
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return write_config(tmp_path)
+
+
+def with_policy(config: Path, policy: str) -> Path:
+    text = config.read_text()
+    config.write_text(text[: text.index("k_link")] + policy)
+    return config
+
+
+def anonymized(config: Path, *options: object) -> Result:
+    return CliRunner().invoke(main, ["anonymize", str(config), *map(str, options)])
+
+
+def classes(out: Path) -> "dict[tuple[str, ...], dict[str, int]]":
+    """For each class of a written table its rows by sensitive value."""
+    frame = pd.read_csv(out, dtype={**dict.fromkeys([*QUASI, "disease"], str), "count": int}, keep_default_na=False)
+    counted: dict[tuple[str, ...], dict[str, int]] = {}
+    for *quasi, disease, count in frame[[*QUASI, "disease", "count"]].itertuples(index=False):
+        held = counted.setdefault(tuple(quasi), {})
+        assert disease not in held, "each combination has one line"
+        held[disease] = count
+    return counted
+
+
+@pytest.mark.parametrize("method", ["lattice", "sweep", "hilbert"])
+@pytest.mark.parametrize("policy", [K_ALONE, DISTINCT, ENTROPY, FUNCTIONAL])
+def test_every_method_writes_a_table_that_keeps_the_policy(
+    config: Path, tmp_path: Path, method: str, policy: str
+) -> None:
+    out = tmp_path / "table.csv"
+    result = anonymized(with_policy(config, policy), "--method", method, "--out", out)
+    assert result.exit_code == 0, result.output
+    written = classes(out)
+    people = pd.read_csv(tmp_path / "people.csv", dtype=str)
+    assert sum(sum(held.values()) for held in written.values()) == len(people)
+    assert min(sum(held.values()) for held in written.values()) >= 5
+    if policy is not K_ALONE:
+        assert min(map(len, written.values())) >= 2
+    if policy is FUNCTIONAL:
+        assert all(max(held.values()) <= 0.8 * sum(held.values()) for held in written.values())
+    assert f"Wrote 600 rows to {out}" in result.stdout
+    told = "Warning: no diversity is demanded of what is sensitive: disease." if policy is K_ALONE else "Every class"
+    assert told in result.stdout
+    counts = people["disease"].value_counts().to_dict()
+    totals: dict[str, int] = {}
+    for held in written.values():
+        for disease, count in held.items():
+            totals[disease] = totals.get(disease, 0) + count
+    assert totals == counts
+
+
+def test_suppressed_rows_are_counted_and_are_a_class_of_k_rows_themselves(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table.csv"
+    options = ["--levels", "age=0,town=0", "--suppression", "0.9", "--out", out]
+    result = anonymized(with_policy(config, DISTINCT), *options, "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    people = pd.read_csv(tmp_path / "people.csv")
+    band = people["age"]
+    groups = people.groupby([band, "sex", "town"])["disease"]
+    failing = int(groups.size()[(groups.size() < 5) | (groups.nunique() < 2)].sum())
+    assert answer["written"]["suppressed"] == failing > 0
+    assert answer["out"] == str(out)
+    written = classes(out)
+    suppressed = written.pop(("*", "*", "*"))
+    assert sum(suppressed.values()) == failing >= 5
+    assert len(suppressed) >= 2
+    assert len(written) == answer["written"]["classes"]
+    assert all(age.isdecimal() for age, _, _ in written)
+    said = anonymized(config, *options, "--force").stdout
+    assert f"{failing} rows suppressed: they have * in every quasi-identifier, and are one class together" in said
+
+
+def test_levels_that_do_not_satisfy_the_policy_are_refused_with_what_would(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table.csv"
+    with_policy(config, 'k_link = 40\ndiversity = "distinct:2"\n')
+    result = anonymized(config, "--levels", "age=0", "--out", out)
+    assert result.exit_code == 1
+    assert "the table at the levels { age = 0, sex = 0, town = 0 } cannot be published: k_link = 40: " in result.stderr
+    better = result.stderr.partition("it would pass as ")[2].partition("{ ")[2].partition(" }")[0].replace(" ", "")
+    assert anonymized(config, "--levels", better, "--out", out).exit_code == 0
+    assert min(sum(held.values()) for held in classes(out).values()) >= 40
+    out.unlink()
+    for suppression, said in ((0.01, "more than the 6 of suppression = 0.01"), (1e-9, "cannot be published: k_link")):
+        result = anonymized(config, "--levels", "age=0", "--suppression", suppression, "--out", out)
+        assert result.exit_code == 1
+        assert said in result.stderr
+        assert not out.exists()
+
+
+def test_rows_to_suppress_that_are_too_few_for_a_class_are_refused(config: Path, tmp_path: Path) -> None:
+    people = pd.DataFrame(
+        {"age": [20] * 50 + [30] * 50 + [40] * 3, "sex": "f", "town": "Ulm", "disease": ["flu"] * 103}
+    )
+    people.to_csv(tmp_path / "people.csv", index=False)
+    out = tmp_path / "table.csv"
+    result = anonymized(with_policy(config, K_ALONE), "--levels", "age=0", "--suppression", "0.1", "--out", out)
+    assert result.exit_code == 1
+    assert "suppresses 3 rows, which must be a class that satisfies the policy, and are none" in result.stderr
+    assert not out.exists()
+
+
+def test_ten_tables_are_listed_and_all_with_all(config: Path, tmp_path: Path) -> None:
+    names = [f"q{number:02}" for number in range(7)]
+    frame = pd.DataFrame({name: [(row >> place) % 2 for row in range(128)] for place, name in enumerate(names)})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    roles = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\n' for name in names)
+    config.write_text(f'[data]\npath = "people.csv"\n{roles}[privacy]\nk_link = 16\n')
+    listed = anonymized(config).stdout
+    assert listed.startswith("35 minimal tables among 128, best first:")
+    assert listed.count("--levels") == 10
+    assert listed.rstrip().endswith("And 25 more: --all lists them, --json too.")
+    every = anonymized(config, "--all").stdout
+    assert every.count("--levels") == 35
+    assert "more:" not in every
+    assert len(json.loads(anonymized(config, "--json").stdout)["minimal"]) == 35
+
+
+def test_no_table_is_written_without_privacy_or_where_none_satisfies_the_policy(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table.csv"
+    for method in ("lattice", "sweep", "hilbert"):
+        result = anonymized(with_policy(config, "k_link = 700\n"), "--method", method, "--out", out, "--json")
+        assert result.exit_code == 1
+        assert set(json.loads(result.stdout)) == {"error"}
+        assert "700 rows" in result.stderr or "the 700 that" in result.stderr
+        text = config.read_text()
+        config.write_text(text.replace("[privacy]\nk_link = 700\n", ""))
+        result = anonymized(config, "--method", method, "--out", out)
+        config.write_text(text)
+        assert result.exit_code == 2
+        assert "demands no privacy" in result.stderr
+        assert not out.exists()
