@@ -7,12 +7,14 @@ drawn the same way.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
 
+from marginals.wording.level_names import margin_in_words, shown_at
 from models.arrays import FloatArray
 from models.graphs.collection import Collection
 from models.tables.domain import Domain
@@ -184,7 +186,8 @@ def interaction_picture(collection: Collection) -> InteractionPicture:
         lines = tuple(Line(one.x, one.y, other.x, other.y) for one, other in ends)
         return InteractionPicture(height, capsules, lines, sentence or "No two attributes are published together.")
 
-    sentence = "; ".join(f"{a} at level {i} with {b} at level {j}" for a, i, b, j in pairs)
+    of = collection.domain.hierarchy
+    sentence = "; ".join(f"{shown_at(a, of(a), i)} with {shown_at(b, of(b), j)}" for a, i, b, j in pairs)
     graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(order)
     graph.add_edges_from((a, b) for a, _, b, _ in pairs)
@@ -301,7 +304,7 @@ def _crosses(one: Line, other: Line) -> bool:
 def tree_picture(collection: Collection) -> TreePicture:
     """The junction tree of a decomposable collection, from a centre of each connected part down."""
     tree = collection.junction_tree.graph()
-    colour = colours(collection.domain)
+    words = partial(margin_in_words, domain=collection.domain)
     boxes: list[Box] = []
     sentences: list[str] = []
     y = 4.0
@@ -314,15 +317,15 @@ def tree_picture(collection: Collection) -> TreePicture:
         parents = {child: parent for parent, child in nx.dfs_edges(inside, root, sort_neighbors=_sorted)}
         for margin in nx.dfs_preorder_nodes(inside, root, sort_neighbors=_sorted):
             parent = parents.get(margin)
-            separator = "" if parent is None else _words(inside.edges[parent, margin]["separator"])
+            separator = "" if parent is None else words(inside.edges[parent, margin]["separator"])
             y += 22 if parent is not None else 0
             x = 4 + step * depths[margin]
             above = None if parent is None else place[parent]
-            box = _box(margin, x, y, colour, separator, above)
+            box = _box(margin, x, y, collection.domain, separator, above)
             place[margin] = box
             boxes.append(box)
             y = box.y + box.height + 6
-            sentences.append(_words(margin) + (f", which shares {separator} with {_words(parent)}" if parent else ""))
+            sentences.append(words(margin) + (f", which shares {separator} with {words(parent)}" if parent else ""))
         y += 12
     return TreePicture(round(y, 1), tuple(boxes), "; ".join(sentences))
 
@@ -331,20 +334,16 @@ def _sorted(margins: Iterable[Margin]) -> list[Margin]:
     return sorted(margins, key=lambda margin: tuple(margin.items()))
 
 
-def _words(margin: Margin) -> str:
-    return ", ".join(f"{attribute} {level}" for attribute, level in margin.items())
-
-
-def _box(margin: Margin, x: float, y: float, colour: dict[str, int], separator: str, above: Box | None) -> Box:
-    room = WIDTH - x - 4
+def _box(margin: Margin, x: float, y: float, domain: Domain, separator: str, above: Box | None) -> Box:
+    room, colour = WIDTH - x - 4, colours(domain)
     chips: list[Chip] = []
     left, top, right = x + 8, y + 6, x + 8
     for attribute, level in margin.items():
-        name = shortened(attribute, room - 60)
-        width = text_width(f"{name} {level}") + 24
+        text = shortened(shown_at(attribute, domain.hierarchy(attribute), level), room - 36)
+        width = text_width(text) + 24
         if left + width > x + room - 4 and left > x + 8:
             left, top = x + 8, top + _LINE
-        chips.append(Chip(f"{name} {level}", colour[attribute], round(left, 1), round(top, 1), round(width, 1)))
+        chips.append(Chip(text, colour[attribute], round(left, 1), round(top, 1), round(width, 1)))
         left += width
         right = max(right, left)
     height = top + _LINE - y + 4
@@ -355,6 +354,6 @@ def _box(margin: Margin, x: float, y: float, colour: dict[str, int], separator: 
         round(min(right - x + 2, room), 1),
         round(height, 1),
         tuple(chips),
-        separator,
+        shortened(separator, room - 60),
         None if elbow is None else tuple(round(v, 1) for v in elbow),  # type: ignore[arg-type]
     )

@@ -14,10 +14,12 @@ from marginals.attacks.disclosure_measures import disclosure_measures
 from marginals.bundle.content import BundleContent
 from marginals.installing import installing
 from marginals.pages.page import page
+from marginals.pages.pairs import pairs_shown
 from marginals.pages.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
 from marginals.tables.attribute import Role
 from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
 from marginals.wording.claims_in_words import ClaimInWords, in_words
+from marginals.wording.level_names import beside_name, level_name
 from marginals.wording.units_in_words import unit_in_words
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
@@ -61,15 +63,18 @@ class Bar:
 class AttributeReport:
     """An attribute: how its values may be generalized, and how they are distributed at the finest published level.
 
-    level: that of the bars, None where nothing is published. left_out: values beyond those that fit on the page.
+    shown: the names of the published levels, finest first; empty for an attribute whose name says all. level: the name of
+    that of the bars, None where nothing is published; finest: of the finest published. left_out: values beyond those that
+    fit on the page.
     """
 
     name: str
     is_sensitive: bool
     colour: int
     steps: tuple[Step, ...]
-    finest: int | None
-    level: int | None
+    shown: tuple[str, ...]
+    finest: str | None
+    level: str | None
     bars: tuple[Bar, ...]
     left_out: int
     left_out_rows: int
@@ -92,9 +97,9 @@ class AttributeReport:
 
 @dataclass(frozen=True)
 class MarginalReport:
-    """A published table: its attributes with level and colour, its cells, and its smallest class."""
+    """A published table: its attributes with the name of the level and a colour, its cells, and its smallest class."""
 
-    shown: tuple[tuple[str, int, int], ...]
+    shown: tuple[tuple[str, str, int], ...]
     cells: int
     smallest: int | None
 
@@ -128,6 +133,7 @@ def report_html(published: BundleContent) -> bytes:
         not_attacked=attackers.left_out,
         overall=_overall(published),
         sensitive=published.sensitive,
+        pairs=pairs_shown(published.collection),
         information=_information(published),
         times=exp(min(published.information or 0.0, 700.0)),
         interaction=interaction_picture(published.collection),
@@ -152,15 +158,25 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Attrib
     sensitive, colour = published.roles[name] is Role.SENSITIVE, colours(published.domain)[name]
     if not levels:
         steps = _steps(hierarchy, 0, levels)
-        return AttributeReport(name, sensitive, colour, steps, None, None, (), 0, 0)
+        return AttributeReport(name, sensitive, colour, steps, (), None, None, (), 0, 0)
     table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
     level = _drawn_level(hierarchy, levels[0])
     steps = _steps(hierarchy, _telling_value(hierarchy, table), levels)
     bars = _bars(table, hierarchy, level)
     kept = bars if len(bars) <= _DRAWN else sorted(bars, key=lambda bar: -bar.rows)[:_LISTED]
     left_out_rows = table.total - sum(bar.rows for bar in kept)
+    names = [level_name(name, hierarchy, each) for each in levels]
     return AttributeReport(
-        name, sensitive, colour, steps, levels[0], level, tuple(kept), len(bars) - len(kept), left_out_rows
+        name,
+        sensitive,
+        colour,
+        steps,
+        tuple(beside_name(name, hierarchy, each) for each in levels),
+        names[0],
+        level_name(name, hierarchy, level),
+        tuple(kept),
+        len(bars) - len(kept),
+        left_out_rows,
     )
 
 
@@ -202,7 +218,9 @@ def _marginals(published: BundleContent) -> list[MarginalReport]:
     for table in published.collection.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
         smallest = int(table.rolled_up(public).counts.min()) if public and len(table) else None
-        columns = tuple((a, table.margin[a], colour[a]) for a in table.attributes)
+        columns = tuple(
+            (a, beside_name(a, published.domain.hierarchy(a), table.margin[a]), colour[a]) for a in table.attributes
+        )
         reports.append(MarginalReport(columns, len(table), smallest))
     return reports
 

@@ -69,6 +69,15 @@ def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     return f"{attribute} by its {name}" if name.startswith("first ") else f"{attribute} in {name}"
 
 
+def beside_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """The name of a level as it stands beside that of the attribute; empty where the attribute's own says all.
+
+    >>> beside_name("sex", Hierarchy.flat(["f", "m"]), 0)
+    ''
+    """
+    return "" if shown_at(attribute, hierarchy, level) == attribute else level_name(attribute, hierarchy, level)
+
+
 def margin_in_words(margin: Mapping[str, int], domain: Domain) -> str:
     """A margin, each attribute at its level: "age in 20-year bands, sex"; "the number of rows" for the empty one.
 

@@ -285,7 +285,7 @@ def test_many_values_are_drawn_coarser_or_the_most_frequent_only() -> None:
     )
     collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in ("year", "word")])
     text = " ".join(Page(report_html(BundleContent(collection, table.roles))).text)
-    assert "level 0 is published, and too fine to draw" in text
+    assert "are published, and too fine to draw" in text
     assert "other values" in text
     assert "No diversity is claimed" in text
 
