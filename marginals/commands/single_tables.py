@@ -98,8 +98,8 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     Examples:
       marginals anonymize release.toml
       marginals anonymize release.toml --out table.csv
-      marginals anonymize release.toml --levels age=2,postcode=3 --suppression 0.01 --out table.csv
-      marginals anonymize release.toml --method sweep --out table.csv
+      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.05 --out chosen.csv
+      marginals anonymize release.toml --method sweep --out swept.csv
     """
     asked = _Asked(**chosen)
     configured = marginals.read_config(config)
