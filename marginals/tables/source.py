@@ -31,6 +31,9 @@ DOMAINS = ("declared", "observed")
 _BYTES_OF_CELL = 128
 """Memory that a distinct row takes while it is counted: codes, key, count, and their sort."""
 
+_TEXTS_OF_PEOPLE = 4
+"""Times that a row takes more while it is chosen which of a person count: most have a person's text of their own."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableSource:
@@ -146,7 +149,9 @@ class TableSource:
         limit = self.memory_in_bytes // 2 // _BYTES_OF_CELL
         with engine_refusals(opened.name):
             if self.person is not None:
-                reader = PeopleReader(self.unit, self.person, reading.complete, reading.lacking, limit)
+                reader = PeopleReader(
+                    self.unit, self.person, reading.complete, reading.lacking, limit // _TEXTS_OF_PEOPLE
+                )
                 people = reader.read(opened, list(self.used))
                 return replace(
                     reading.counted(people.rows),

@@ -22,6 +22,7 @@ from marginals import (
     Table,
     anonymize,
     assess,
+    attack,
     open_release,
     publish,
     read_rows,
@@ -169,6 +170,7 @@ def test_releases_that_count_people_otherwise_are_not_judged_together(tmp_path: 
     together = verify(folder, with_release(other, rows_per_person=2))
     assert not together.ok
     assert any(check.criterion == "composition" and "rows_per_person" in check.note for check in together.checks)
+    assert "differ in rows_per_person" in attack(folder, other).note
 
 
 def test_tables_by_themselves_are_judged_of_people_too() -> None:
