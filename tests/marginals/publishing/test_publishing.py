@@ -348,7 +348,7 @@ def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older
     for folder in ("old", "new"):
         result = CliRunner().invoke(main, [*command, str(tmp_path / folder)])
         assert result.exit_code == 1
-        assert f"maxent-diversity (sensitive disease): {verdict.value}" in result.stderr
+        assert f"maxent-diversity (diversity distinct:2, sensitive disease): {verdict.value}" in result.stderr
         assert result.stdout == ""
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
