@@ -16,8 +16,8 @@ _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
 
 
 def begin_with_year(values: Sequence[str]) -> bool:
-    """Whether all values are dates such as 2023-11-12."""
-    return all(re.fullmatch(r"[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}", value) for value in values)
+    """Whether all values are dates such as 2023-11-12, with or without a time of the day."""
+    return all(re.fullmatch(r"[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}([ T][0-9:.]+Z?)?", value) for value in values)
 
 
 def end_with_year(values: Sequence[str]) -> bool:

@@ -5,77 +5,93 @@ Guesses err on the side of publishing less. What they say of a column names no v
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import floor, log
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 import numpy as np
 
+from marginals.config.guessing.bands import widths_of
 from marginals.config.guessing.calendar_guess import begin_with_year, calendar_rows, end_with_year
 from marginals.config.guessing.code_prefixes import likely_prefixes
 from marginals.config.guessing.rarity import RARE
+from marginals.config.guessing.vocabulary import (
+    AGES,
+    CATEGORIES,
+    CODES,
+    IDENTIFYING,
+    NUMBERING,
+    PLACES,
+    SENSITIVE,
+    sensitive_name,
+    sensitive_values,
+)
 from marginals.tables.attribute import COUNT, Role
-from marginals.tables.column import Column
+from marginals.tables.column import Column, words_of
 
 _MOST_CATEGORIES = 100
 _MOST_PREFIXED = 100_000
 _WIDEST_RANGE = 200_000
-_FARTHEST = 1e15
+_FEW_NUMBERS = 20
 _LONG_TEXT = 40
-_MOSTLY_MISSING = 0.3
+_MANY_MISSING = 0.05
 _ALMOST_UNIQUE = 0.9
+_FEWEST_KEYS = 30
 
-_IDENTIFYING = """
-    id uuid guid key ssn nino passport name firstname lastname forename surname email mail phone telephone mobile fax
-    address street iban account licence license username login user ip url mrn nhs
-    vorname nachname familienname adresse strasse telefon handy konto ausweis versichertennummer patientennummer
-    nom prenom rue telephone courriel nombre apellido apellidos direccion calle telefono correo dni nif
-    cognome indirizzo via codicefiscale naam voornaam achternaam adres straat
-"""
-_SENSITIVE = """
-    diagnosis diagnoses diagnose diagnosen diagnostic diagnostico diagnosi diagnostique disease krankheit erkrankung
-    maladie enfermedad malattia ziekte doenca illness condition disorder hiv aids icd medication medikament medikation
-    medicament medicacion medicamento farmaco drug therapy therapie terapia treatment behandlung traitement tratamiento
-    disability behinderung handicap discapacidad health gesundheit sante salud salute religion religione konfession
-    glaube faith orientation sexuality party partei parti partido partito vote conviction vorstrafe offence offense crime
-    union gewerkschaft syndicat sindicato salary gehalt lohn salaire salario stipendio sueldo income einkommen revenu
-    ingreso ingresos reddito inkomen wage wages earnings verdienst debt schulden dette deuda wealth vermogen patrimoine
-    credit kredit score grade
-"""
-"""Words, in some languages, in the names of columns that nobody should learn about a person, the most telling first."""
-_CODES = "zip zipcode postcode postal plz code icd nace isco naics soc"
+
+@dataclass(frozen=True)
+class Said:
+    """What a file says of a column in words: a description, and the label of each code."""
+
+    description: str = ""
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    hierarchy: rows `value, ..., *` of a file that is to be reviewed. likely_sensitive: the name says that nobody should
-    learn it, the lower the rank the more so; None where it does not.
+    hierarchy: rows `value, ..., *` of a file that is to be reviewed. likely_sensitive: that nobody should learn it, the lower
+    the rank the more so; None where nothing says so. missing: what becomes of rows without a value. said: what the file says.
     """
 
     role: Role
     why: str
-    intervals: tuple[int, ...] = ()
+    intervals: tuple[int, ...] | tuple[Decimal, ...] = ()
     prefixes: tuple[int, ...] = ()
     hierarchy: tuple[tuple[str, ...], ...] = ()
     likely_sensitive: int | None = None
+    missing: str = "drop"
+    said: Said = Said()
+
+    @property
+    def only_in_bands(self) -> bool:
+        """Whether its values are sensitive numbers, of which a release shows no more than the bands that they lie in."""
+        return self.role is Role.SENSITIVE and bool(self.intervals)
 
 
-def guess(column: Column, rare: int = RARE) -> Guess:
+def guess(column: Column, rare: int = RARE, said: Said = Said()) -> Guess:  # noqa: B008 - it is frozen
     """The guess on one column by itself. rare: values that fewer rows have are put together in a hierarchy."""
-    if reason := _not_publishable(column):
+    guessed = _of_values(column, rare, said)
+    if guessed.role.is_used and column.missing > _MANY_MISSING * (column.rows + column.missing):
+        share = 100 * column.missing / (column.rows + column.missing)
+        why = f"{guessed.why}; {share:.0f} percent of the rows lack a value, which would all be dropped"
+        guessed = replace(guessed, why=why, missing="as a value")
+    return replace(guessed, said=said)
+
+
+def _of_values(column: Column, rare: int, said: Said) -> Guess:
+    if reason := _not_publishable(column, rare):
         return Guess(Role.IGNORED, reason)
-    if reason := _named_identifier(column):
+    if reason := _identifies(column):
         return Guess(Role.IDENTIFIER, reason)
-    rank = next((rank for rank, word in enumerate(_SENSITIVE.split()) if word in column.words), None)
-    if rank is not None:
-        return _sensitive(column, rank)
+    if (sensitive := _sensitive(column, said)) is not None:
+        return sensitive
     if _almost_unique(column):
         return Guess(Role.IDENTIFIER, f"{len(column.values)} of {column.rows} values are different")
-    return _quasi_identifier(column, rare)
+    return _quasi_identifier(column, rare, said)
 
 
-def _not_publishable(column: Column) -> str:
+def _not_publishable(column: Column, rare: int) -> str:
     """Why a column cannot be published as it is, or nothing."""
     if column.name == COUNT:
         return "published tables call their counts so; rename it to publish it"
@@ -83,19 +99,40 @@ def _not_publishable(column: Column) -> str:
         return "it has no values that could be counted"
     if len(column.values) == 1:
         return "all its values are the same"
-    if column.missing > _MOSTLY_MISSING * (column.rows + column.missing):
-        return "too many of its values are missing; every row without one would be left out"
+    if column.missing > 2 * column.rows and column.rows < rare:
+        return f"fewer than {rare} rows have a value"
     if not all(value.isprintable() for value in column.values):
         return "some values hold line breaks or other characters that cannot be seen"
     return ""
 
 
-def _named_identifier(column: Column) -> str:
-    """Why the name of a column says that it identifies people, or nothing; names of few things do not."""
-    by_name = column.words & set(_IDENTIFYING.split())
-    if not by_name or 2 * len(column.values) <= column.rows:
+def _identifies(column: Column) -> str:
+    """Why a column identifies people, by its name or how often its values repeat, or nothing."""
+    distinct, rows = len(column.values), column.rows
+    if (by_name := column.words & IDENTIFYING) and 2 * distinct > rows:
+        return f"its name says {' '.join(sorted(by_name))}, and {distinct} of {rows} values are different"
+    if (by_name := column.words & PLACES) and 2 * distinct > rows:
+        return f"its name says {' '.join(sorted(by_name))}, which is where somebody is, to the decimal"
+    if sum(map(_is_mail, column.values)) > distinct / 2:
+        return "its values are addresses of mail"
+    if distinct < _FEWEST_KEYS or rows < 2 * distinct or not _are_numbers_of_things(column):
         return ""
-    return f"its name says {' '.join(sorted(by_name))}, and {len(column.values)} of {column.rows} values are different"
+    if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES:
+        return f"its name says {' '.join(sorted(by_name))}: it seems to number who the rows are about, {rows / distinct:.1f} rows each"
+    if column.counts.min() == column.counts.max():
+        return f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
+    return ""
+
+
+def _is_mail(value: str) -> bool:
+    return re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", value) is not None
+
+
+def _are_numbers_of_things(column: Column) -> bool:
+    """Whether all values are whole numbers, or codes with a digit."""
+    return _whole_numbers(column) is not None or all(
+        re.fullmatch(r"[A-Za-z0-9._/-]*[0-9][A-Za-z0-9._/-]*", value) for value in column.values
+    )
 
 
 def _almost_unique(column: Column) -> bool:
@@ -107,24 +144,48 @@ def _almost_unique(column: Column) -> bool:
     return column.rows >= 20 and len(column.values) > _ALMOST_UNIQUE * column.rows
 
 
-def _sensitive(column: Column, rank: int) -> Guess:
-    word = _SENSITIVE.split()[rank]
+def _sensitive(column: Column, said: Said) -> Guess | None:
+    """The guess on a column that nobody should learn, by its name, its description or its values; None for any other."""
+    meanings = [said.values[value] for value in column.values if value in said.values]
+    by_name = sensitive_name(column.words)
+    if by_name is not None:
+        rank, why = by_name[0], f"its name says {by_name[1]}"
+    elif (by_words := sensitive_name(words_of(said.description))) is not None:
+        rank, why = by_words[0], f"its description says {by_words[1]}"
+    elif (kind := sensitive_values(column, meanings)) is not None:
+        rank, why = len(SENSITIVE), f"its values look like {kind}"
+    elif _are_diagnoses(column):
+        why = "its values look like codes of diagnoses (ICD)"
+        return Guess(Role.SENSITIVE, why, prefixes=(3, 1), likely_sensitive=len(SENSITIVE))
+    else:
+        return None
+    if (numbers := _numbers(column)) is not None and len(numbers) > _FEW_NUMBERS:
+        widths = widths_of(numbers, column.counts, False)
+        if not widths:
+            return Guess(Role.IGNORED, f"{why}, which nobody should learn, but its numbers lie too close for intervals")
+        why = f"{why}; of {len(numbers)} different numbers only intervals are published"
+        return Guess(Role.SENSITIVE, why, intervals=widths, likely_sensitive=rank + len(SENSITIVE) + 1)
     if len(column.values) > _MOST_CATEGORIES:
         why = (
-            f"its name says {word}, which nobody should learn, but it has {len(column.values)} different values; "
+            f"{why}, which nobody should learn, but it has {len(column.values)} different values; "
             "group them in the table first"
         )
         return Guess(Role.IGNORED, why)
-    return Guess(Role.SENSITIVE, f"its name says {word}", likely_sensitive=rank)
+    return Guess(Role.SENSITIVE, why, likely_sensitive=rank)
 
 
-def _quasi_identifier(column: Column, rare: int) -> Guess:
+def _are_diagnoses(column: Column) -> bool:
+    code = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?")
+    letters = {value[0] for value in column.values}
+    return len(letters) >= 5 and all(code.fullmatch(value) for value in column.values)
+
+
+def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
     distinct = len(column.values)
-    by_code = bool(column.words & set(_CODES.split()))
-    if (whole := _whole_numbers(column)) is not None and not (by_code and _lengths(column)):
-        return _of_numbers(column, whole)
-    if _decimals(column) and distinct > 20:
-        return Guess(Role.IGNORED, _how_to_round(column))
+    numbers = _numbers(column)
+    labelled = 2 * sum(value in said.values for value in column.values) > distinct
+    if numbers is not None and not labelled and not (_are_codes_by_name(column) and _whole_numbers(column) is not None):
+        return _of_numbers(column, numbers, rare)
     if begin_with_year(column.values):
         return Guess(Role.QUASI_IDENTIFIER, "dates, cut to months, then years", prefixes=(7, 4))
     if end_with_year(column.values):
@@ -141,65 +202,50 @@ def _quasi_identifier(column: Column, rare: int) -> Guess:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
         )
-    if any(len(value) > _LONG_TEXT for value in column.values):
+    if any(len(value) > _LONG_TEXT for value in column.values) and 10 * distinct > column.rows:
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
-    return _of_categories(column, rare)
+    named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
+    named = named or ("numbers that stand for names, as its name says" if numbers else "categories")
+    return _of_categories(column, rare, named)
 
 
-def _of_numbers(column: Column, numbers: list[int]) -> Guess:
+def _are_codes_by_name(column: Column) -> bool:
+    """Whether the name says that its numbers are names: codes of one length, or of few things."""
+    if column.words & CODES and _lengths(column):
+        return True
+    numbering = any(word.endswith(("num", "code", "nr")) for word in column.words)
+    return (numbering and _lengths(column)) or bool(column.words & CATEGORIES and len(column.values) > 2)
+
+
+def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
     distinct, span = len(numbers), max(numbers) - min(numbers)
+    are_whole = all(number == number.to_integral_value() for number in numbers)
     if distinct == 2:
         return Guess(Role.QUASI_IDENTIFIER, "it has 2 values, published as they are or not at all")
-    if span > _WIDEST_RANGE:
+    if distinct <= _FEW_NUMBERS and not are_whole:
+        return _of_categories(column, rare, "different numbers")
+    if are_whole and span > _WIDEST_RANGE:
         return Guess(Role.IGNORED, "its numbers lie too far apart; round them, to thousands for example")
-    # Where most rows are decides, not how far a few of them stray.
-    order = np.argsort(numbers)
-    below = np.cumsum(column.counts[order]) / column.rows
-    low, high = (numbers[int(order[min(int(np.searchsorted(below, q)), distinct - 1)])] for q in (0.05, 0.95))
-    widths = tuple(width for width in _widths(max(high - low, span // 20)) if 2 * width <= span + 1)
+    are_ages = bool(column.words & AGES) and span >= 10 and 0 <= min(numbers) and max(numbers) < 130
+    widths = widths_of(numbers, column.counts, are_ages)
+    kind = "whole numbers" if are_whole else "numbers with decimals"
     if not widths:
-        return Guess(Role.QUASI_IDENTIFIER, "few whole numbers, published as they are or not at all")
-    return Guess(Role.QUASI_IDENTIFIER, f"{distinct} different whole numbers", intervals=widths)
+        return Guess(Role.QUASI_IDENTIFIER, f"few {kind}, published as they are or not at all")
+    why = f"ages, in {len(widths)} bands" if are_ages else f"{distinct} different {kind}"
+    return Guess(Role.QUASI_IDENTIFIER, why, intervals=widths)
 
 
-def _how_to_round(column: Column) -> str:
-    """What to do with numbers that have decimals, and the intervals that would fit then."""
-    within = [max(-_FARTHEST, min(_FARTHEST, float(value))) for value in column.values]
-    rounded = _of_numbers(column, list(map(floor, within)))
-    how = "its numbers have decimals, and intervals take whole numbers; in the table, round each down (INT or FLOOR)"
-    if rounded.role is Role.IGNORED:
-        return f"{how} to thousands or more, for they lie far apart"
-    if not rounded.intervals:
-        return f"{how} after multiplying it by 100 or so, for they lie close together, and run init again"
-    return f'{how}, then set role = "quasi-identifier" and intervals = {list(rounded.intervals)}'
-
-
-def _widths(span: int) -> tuple[int, ...]:
-    """Three widths of intervals, each twice the one before; the first is a round number, about a thirteenth of the span.
-
-    So the widest still makes two to five intervals of it.
-
-    >>> _widths(80), _widths(20), _widths(2500)
-    ((5, 10, 20), (2, 4, 8), (200, 400, 800))
-    """
-    power, wished = 1, max(span / 13, 2.0)
-    while wished > 10 * power:
-        power *= 10
-    first = power * min((1, 2, 5, 10), key=lambda digit: abs(log(digit * power / wished)))
-    return first, 2 * first, 4 * first
-
-
-def _of_categories(column: Column, rare: int) -> Guess:
+def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess:
     distinct, uncommon = len(column.values), int((column.counts < rare).sum())
     if not uncommon or distinct <= 2:
-        why = f"{distinct} categories, published as they are or not at all"
+        why = f"{distinct} {kind}, published as they are or not at all"
         return Guess(Role.QUASI_IDENTIFIER, why)
     # The rare ones go together, and with them the next ones until their group is rare no more.
     order = np.argsort(column.counts, kind="stable")
     needed = int(np.searchsorted(np.cumsum(column.counts[order]), rare)) + 1
     together = {column.values[i] for i in order[: max(uncommon, needed)].tolist()}
     if len(together) == distinct:
-        return Guess(Role.QUASI_IDENTIFIER, f"{distinct} categories, all rare, published as they are or not at all")
+        return Guess(Role.QUASI_IDENTIFIER, f"{distinct} {kind}, all rare, published as they are or not at all")
     other = "Other values"
     while other in column.values:
         other = f"({other})"
@@ -208,21 +254,27 @@ def _of_categories(column: Column, rare: int) -> Guess:
         ((value, other if value in together else value, "*") for value in column.values),
         key=lambda row: (row[1], row[0]),
     )
-    why = f"{distinct} categories; those that fewer than {rare} rows have go together in the file, which names them all"
+    why = f"{distinct} {kind}; those that fewer than {rare} rows have go together in the file, which names them all"
     return Guess(Role.QUASI_IDENTIFIER, why, hierarchy=tuple(rows))
 
 
-def _whole_numbers(column: Column) -> list[int] | None:
-    """The values as whole numbers, where all are spelled as numbers are."""
-    if not all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", value) for value in column.values):
-        return None
-    return [int(value) for value in column.values]
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,30})?")
+
+
+def _numbers(column: Column) -> list[Decimal] | None:
+    """The values as numbers, where all are spelled as numbers are."""
+    return [Decimal(value) for value in column.values] if all(map(_NUMBER.fullmatch, column.values)) else None
+
+
+def _whole_numbers(column: Column) -> list[Decimal] | None:
+    """The values as numbers, where all are whole, such as 5 or 5.0."""
+    numbers = _numbers(column)
+    return numbers if numbers and all(number == number.to_integral_value() for number in numbers) else None
 
 
 def _decimals(column: Column) -> bool:
     """Whether all values are numbers and some not whole."""
-    number = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-    return _whole_numbers(column) is None and all(number.fullmatch(value) for value in column.values)
+    return _numbers(column) is not None and _whole_numbers(column) is None
 
 
 def _lengths(column: Column) -> bool:

@@ -1,0 +1,120 @@
+"""Words that tell what a column is about: in its name, in its description, or among its values; in some languages."""
+
+from collections.abc import Collection, Iterable
+
+from marginals.tables.column import Column
+
+IDENTIFYING = frozenset(
+    """
+    id uuid guid key ssn nino passport name firstname lastname forename surname email mail phone telephone mobile fax
+    address street iban account licence license username login user ip url mrn nhs
+    vorname nachname familienname adresse strasse telefon handy konto ausweis versichertennummer patientennummer
+    nom prenom rue telephone courriel nombre apellido apellidos direccion calle telefono correo dni nif
+    cognome indirizzo via codicefiscale naam voornaam achternaam adres straat
+    """.split()
+)
+"""Names of columns that name or number people."""
+
+NUMBERING = frozenset(
+    """
+    id ids idno idnr idnum nr no num number uid guid uuid pid pidnum ptid patid patno patnr patientid subjid usubjid
+    personid caseid userid memberid clientid customerid mrn ssn nhs nino passport personennummer patientennummer
+    versichertennummer kundennummer personnummer patient person subject participant respondent proband client customer member
+    """.split()
+)
+"""Names of columns that number somebody, once or several times."""
+
+PLACES = frozenset("longitude latitude lon lng lat gps coordinates easting northing laengengrad breitengrad".split())
+"""Names of columns that say exactly where somebody is."""
+
+SENSITIVE = tuple(
+    """
+    diagnosis diagnoses diagnose diagnosen diagnostic diagnostico diagnosi diagnostique disease krankheit erkrankung
+    maladie enfermedad malattia ziekte doenca illness condition disorder hiv aids icd cause causes todesursache medication
+    medikament medikation medicament medicacion medicamento farmaco drug therapy therapie terapia treatment behandlung
+    traitement tratamiento severity stage disability behinderung handicap discapacidad health gesundheit sante salud salute
+    religion religione konfession glaube faith denomination orientation sexuality party partei parti partido partito pid
+    partyid political affiliation vote votes voted voting conviction convictions vorstrafe offence offense offences offenses
+    crime felony charge charges sentence arrest arrested arrests rearrest rearrested recidivism prison union gewerkschaft
+    syndicat sindicato salary salaries gehalt lohn salaire salario stipendio sueldo income incomes einkommen revenu ingreso
+    ingresos reddito inkomen wage wages earnings earning verdienst debt debts schulden dette deuda wealth vermogen patrimoine
+    credit kredit score scores grade grades
+    """.split()
+)
+"""Words in the names of columns that nobody should learn about a person, the most telling first."""
+
+_INCOMES = ("inc", "income", "incm", "earn", "wage", "salary")
+"""How abbreviated names of incomes end: `hhninc`, `faminc`, `lwage`."""
+
+CATEGORIES = frozenset(
+    """
+    state region county country district province department canton sector industry occupation class type group category
+    kind code party status race ethnicity language religion school center centre hospital ward site clinic bundesland
+    kreis gemeinde landkreis comune departement sector branche beruf
+    """.split()
+)
+"""Names of columns whose numbers are names, which have no order and no distance."""
+
+CODES = frozenset("zip zipcode postcode postal plz code codes icd nace isco naics soc".split())
+"""Names of columns whose values are codes that begin with what they have in common."""
+
+AGES = frozenset("age ages alter edad eta leeftijd idade alder years".split())
+"""Names of columns of ages in years."""
+
+_STEMS = {
+    "illnesses and causes of death": """
+        neoplas carcin tumor tumour cancer leukem leukaem lymphom melanom diabet asthm hypertens circulat respirat digest
+        nervous mental psychi schizo depress dement alzheim parkins epilep stroke infarct cardi coronar hepat tubercul pneumon
+        influenz measl infect injur fractur poison overdos malignan benign syphil gonorrh chlamyd homicid suicid death
+        shooting krebs herzinfarkt grippe
+        """,
+    "offences": "robber burglar theft larcen assault murder manslaughter rape arson fraud felon misdemean convict",
+    "religions": """
+        catholic protestant muslim islam jewish judais hindu buddh christian atheis lutheran orthodox sikh mormon baptist
+        methodist presbyt katholi evangeli
+        """,
+    "parties": "republican democrat liberal conservativ socialist communist labour",
+    "sexual orientations": "lesbian bisexual homosexual heterosexual",
+    "drugs": "alcohol cocain heroin opioid opiat cannabis",
+}
+"""How words begin that stand for what nobody should learn about a person."""
+
+_WHOLE = {"illnesses and causes of death": {"flu", "hiv", "aids", "heart", "lung"}, "sexual orientations": {"gay"}}
+"""Whole words of the same kinds."""
+
+_RATINGS = {"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"}
+
+
+def sensitive_name(words: Collection[str]) -> tuple[int, str] | None:
+    """The rank and the word by which a name says that nobody should learn what it names; None where none does."""
+    for rank, word in enumerate(SENSITIVE):
+        if word in words:
+            return rank, word
+    abbreviated = sorted(word for word in words if len(word) > 4 and word.endswith(_INCOMES))
+    return (SENSITIVE.index("income"), abbreviated[0]) if abbreviated else None
+
+
+def sensitive_values(column: Column, meanings: Collection[str] = ()) -> str | None:
+    """What the values of at least half the rows are, where nobody should learn it about a person; None for anything else.
+
+    meanings: what the values are labelled, where they are codes.
+    """
+    if len(column.values) < 2:
+        return None
+    texts = [value.lower() for value in (meanings or column.values)]
+    weights = [1] * len(texts) if meanings else column.counts.tolist()
+    if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:
+        return "ratings, as of health"
+    for kind, stems in _STEMS.items():
+        begins, whole = tuple(stems.split()), _WHOLE.get(kind, set())
+        if 2 * sum(weight for text, weight in zip(texts, weights) if _tells(text, begins, whole)) >= sum(weights):
+            return kind
+    return None
+
+
+def _tells(text: str, begins: tuple[str, ...], whole: Collection[str]) -> bool:
+    return any(word.startswith(begins) or word in whole for word in _words(text))
+
+
+def _words(text: str) -> Iterable[str]:
+    return "".join(c if c.isalpha() else " " for c in text).split()
