@@ -1,7 +1,7 @@
 """What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +9,7 @@ from checks.budget import FULL
 from checks.claims.claim import Claim
 from checks.finding import Finding
 from marginals.tables.attribute import Role
+from marginals.tables.codebook import Codebook
 from marginals.tables.unit import RowsPerPerson
 from models.deadline import NEVER, Deadline
 from models.graphs.collection import Collection
@@ -51,6 +52,7 @@ class BundleContent:
     collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people
     call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided. rows_per_person:
     at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
+    codebook: what its steward says of the attributes in words.
     """
 
     collection: Collection
@@ -59,6 +61,7 @@ class BundleContent:
     title: str = TITLE
     deadline: Deadline = NEVER
     rows_per_person: RowsPerPerson = None
+    codebook: Codebook = field(default_factory=Codebook)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", tuple(claim.counting(self.most_rows_of_a_person) for claim in self.claims))

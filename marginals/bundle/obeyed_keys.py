@@ -204,7 +204,7 @@ def _unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"release.{key}" for key in release if key not in known)
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
     for name, described in release["attributes"].items():
-        yield from _others(f"release.attributes.{name}", described, ("role",))
+        yield from _others(f"release.attributes.{name}", described, ("role", "description", "values"))
     for number, claim in enumerate(release.get("privacy", [])):
         claimed = ("criterion", "k", "diversity", "sensitive")
         yield from _others(f"release.privacy[{number}]", claim, claimed)

@@ -19,8 +19,9 @@ from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_
 from marginals.bundle.obeyed_keys import check_obeyed, check_schema
 from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError
-from marginals.printable import printable
+from marginals.printable import LONGEST_WORDS, is_words, printable
 from marginals.tables.attribute import COUNT, Role
+from marginals.tables.codebook import Codebook
 from marginals.tables.plain_csv import Labels, NotPlainError, plain_rows
 from marginals.tables.unit import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
@@ -69,8 +70,9 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     _agree(tables, descriptor.release)
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
     claims = _claims(descriptor.release, roles)
+    words = _codebook(descriptor.release, domain)
     rows_per_person = _rows_per_person(descriptor.release)
-    return BundleContent(collection, roles, claims, _title(descriptor.package), deadline, rows_per_person)
+    return BundleContent(collection, roles, claims, _title(descriptor.package), deadline, rows_per_person, words)
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -106,6 +108,34 @@ def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
             raise BundleError(DESCRIPTOR, f"release.attributes.{name}.role must be quasi-identifier or sensitive")
         roles[name] = Role(role)
     return roles
+
+
+def _codebook(release: Mapping[str, Any], domain: Domain) -> Codebook:
+    """What the release says of its attributes in words. Raises BundleError for what is no words, or not of its labels."""
+    descriptions: dict[str, str] = {}
+    values: dict[str, dict[str, str]] = {}
+    for name in domain.attributes:
+        described, where = release["attributes"][name], f"release.attributes.{name}"
+        if "description" in described:
+            if not is_words(described["description"]):
+                raise BundleError(
+                    DESCRIPTOR, f"{where}.description must be a line of at most {LONGEST_WORDS} characters"
+                )
+            descriptions[name] = described["description"]
+        if "values" in described:
+            meanings = described["values"]
+            if not isinstance(meanings, dict) or not all(map(is_words, meanings.values())):
+                raise BundleError(
+                    DESCRIPTOR,
+                    f"{where}.values must say of labels what they mean, in at most {LONGEST_WORDS} characters",
+                )
+            values[name] = meanings
+    book = Codebook(descriptions, {name: meanings for name, meanings in values.items() if meanings})
+    if book != book.of_labels(domain):
+        raise BundleError(
+            DESCRIPTOR, "release.attributes says in values what a label means that the release does not have"
+        )
+    return book
 
 
 def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hierarchy]:

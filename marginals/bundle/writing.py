@@ -123,7 +123,10 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "format": FORMAT,
         "rows": content.collection.cube.total,
         **({} if content.rows_per_person is None else {"rows_per_person": content.rows_per_person}),
-        "attributes": {name: {"role": content.roles[name].value} for name in content.domain.attributes},
+        "attributes": {
+            name: {"role": content.roles[name].value} | content.codebook.as_json(name)
+            for name in content.domain.attributes
+        },
         "privacy": [claim.as_json() for claim in content.claims],
     }
     if content.information is not None:

@@ -36,7 +36,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release age=30-34 sex=Female
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
-    from marginals.wording.terminal import estimate_lines
+    from marginals.wording.terminal import codebook_lines, estimate_lines
 
     release = marginals.open_release(folder, deadline)
     estimate = release.count(conditions, seconds=inf)
@@ -44,6 +44,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         print_json(asdict(estimate) | {"exact": estimate.exact})
     else:
         print_lines(estimate_lines(estimate, release.published.rows_per_person))
+        print_lines(codebook_lines(release.published.codebook, conditions))
 
 
 @click.command()

@@ -4,7 +4,7 @@ It needs no network and no script, and the same release always gives the same by
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp
 
@@ -63,12 +63,14 @@ class Bar:
 class AttributeReport:
     """An attribute: how its values may be generalized, and how they are distributed at the finest published level.
 
+    description: in the steward's words.
     shown: the names of the published levels, finest first; empty for an attribute whose name says all. level: the name of
     that of the bars, None where nothing is published; finest: of the finest published. left_out: values beyond those that
     fit on the page.
     """
 
     name: str
+    description: str
     is_sensitive: bool
     colour: int
     steps: tuple[Step, ...]
@@ -154,20 +156,23 @@ def _attributes(published: BundleContent) -> list[AttributeReport]:
 
 
 def _attribute(published: BundleContent, name: str, levels: list[int]) -> AttributeReport:
-    hierarchy = published.domain.hierarchy(name)
+    hierarchy, words = published.domain.hierarchy(name), published.codebook
+    description = words.description(name)
     sensitive, colour = published.roles[name] is Role.SENSITIVE, colours(published.domain)[name]
     if not levels:
         steps = _steps(hierarchy, 0, levels)
-        return AttributeReport(name, sensitive, colour, steps, (), None, None, (), 0, 0)
+        return AttributeReport(name, description, sensitive, colour, steps, (), None, None, (), 0, 0)
     table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
     level = _drawn_level(hierarchy, levels[0])
     steps = _steps(hierarchy, _telling_value(hierarchy, table), levels)
-    bars = _bars(table, hierarchy, level)
+    steps = tuple(replace(step, example=words.in_words(name, step.example)) for step in steps)
+    bars = [replace(bar, label=words.in_words(name, bar.label)) for bar in _bars(table, hierarchy, level)]
     kept = bars if len(bars) <= _DRAWN else sorted(bars, key=lambda bar: -bar.rows)[:_LISTED]
     left_out_rows = table.total - sum(bar.rows for bar in kept)
     names = [level_name(name, hierarchy, each) for each in levels]
     return AttributeReport(
         name,
+        description,
         sensitive,
         colour,
         steps,

@@ -214,7 +214,10 @@ def publish(
     if not bounded.cliques:
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
     marginals = releasable(Collection.of(cube, bounded.cliques), table.public)
-    published = BundleContent(marginals, table.roles, requirements.claims, title, deadline, table.rows_per_person)
+    words = table.codebook.of_labels(marginals.domain)
+    published = BundleContent(
+        marginals, table.roles, requirements.claims, title, deadline, table.rows_per_person, words
+    )
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:

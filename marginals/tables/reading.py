@@ -8,6 +8,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
+from marginals.tables.codebook import Codebook
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import Table
@@ -45,7 +46,10 @@ class Reading:
         counts = rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
         dropped = int(rows.counts.sum() - counts.sum())
-        return Table(table, self.roles, dropped, public=self._public, missing_in=where_some(self.lacking(rows)))
+        words = Codebook.of(self.attributes)
+        return Table(
+            table, self.roles, dropped, public=self._public, missing_in=where_some(self.lacking(rows)), codebook=words
+        )
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
         """The base codes of the rows that lack no value, over their domain, and which rows these are.
@@ -114,7 +118,8 @@ class Reading:
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
-        return Table(table, self.roles, rows - out_of_core.total, out_of_core, self._public, where_some(lacking))
+        left_out, words = rows - out_of_core.total, Codebook.of(self.attributes)
+        return Table(table, self.roles, left_out, out_of_core, self._public, where_some(lacking), codebook=words)
 
     @property
     def _public(self) -> frozenset[str]:

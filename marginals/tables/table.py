@@ -6,6 +6,7 @@ from functools import cached_property
 
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
+from marginals.tables.codebook import Codebook
 from marginals.tables.keys import RepeatingKey, unit_refusal
 from marginals.tables.out_of_core import OutOfCoreCounts
 from marginals.tables.unit import RowsPerPerson
@@ -24,7 +25,8 @@ class Table:
     lacks several values counts for each. public: the attributes whose hierarchies anybody may know; of the others a release
     tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
-    like keys of people and repeat, where nobody has said whose rows these are.
+    like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
+    in words.
 
     >>> from marginals.example import table
     >>> table
@@ -42,6 +44,7 @@ class Table:
     rows_per_person: RowsPerPerson = None
     left_out: int = 0
     repeating: tuple[RepeatingKey, ...] = ()
+    codebook: Codebook = field(default_factory=Codebook)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

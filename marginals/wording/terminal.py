@@ -1,6 +1,7 @@
 """What a terminal shows of findings, tables and releases: lines of plain text."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from marginals.release.estimates import Estimate
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
+    from marginals.tables.codebook import Codebook
     from models.search import SearchResult
     from models.tables.domain import Domain
 
@@ -144,6 +146,21 @@ def search_line(search: "SearchResult") -> str:
     if search.gap is None:
         return f"{searched}."
     return f"{searched}; none that the policy allows is better by more than {search.gap:.3f} nats."
+
+
+def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:
+    """What the attributes that conditions name are, and what their values mean, where the steward says it.
+
+    >>> from marginals.tables.codebook import Codebook
+    >>> book = Codebook({"smokes": "in the last month"}, {"smokes": {"0": "no", "1": "yes"}})
+    >>> list(codebook_lines(book, ["smokes=1"]))
+    ['smokes: in the last month; 0 is no, 1 is yes']
+    """
+    asked = " ".join(conditions)
+    for name in dict.fromkeys([*codebook.descriptions, *codebook.values]):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked):
+            meanings = ", ".join(f"{label} is {meaning}" for label, meaning in codebook.values.get(name, {}).items())
+            yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
 def estimate_lines(estimate: "Estimate", rows_per_person: RowsPerPerson = None) -> Iterator[str]:

@@ -33,7 +33,9 @@ def widths_of(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool) ->
     order = np.argsort([float(number) for number in numbers])
     below = np.cumsum(counts[order]) / counts.sum()
     low, high = (numbers[int(order[min(int(np.searchsorted(below, q)), len(numbers) - 1)])] for q in (0.05, 0.95))
-    ladder = (Decimal(5), Decimal(10), Decimal(20)) if are_ages else _ladder(float(max(high - low, span / 20)), are_whole)
+    ladder = (
+        (Decimal(5), Decimal(10), Decimal(20)) if are_ages else _ladder(float(max(high - low, span / 20)), are_whole)
+    )
     fitting = [width for width in ladder if 2 * width <= span + (1 if are_whole else 0)]
     return tuple(map(int, fitting)) if are_whole else tuple(fitting)
 

@@ -46,12 +46,16 @@ class Said:
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
+_UNSAID = Said()
+
+
 @dataclass(frozen=True)
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    hierarchy: rows `value, ..., *` of a file that is to be reviewed. likely_sensitive: that nobody should learn it, the lower
-    the rank the more so; None where nothing says so. missing: what becomes of rows without a value. said: what the file says.
+    hierarchy: rows `value, ..., *` of a file that is to be reviewed. likely_sensitive: that nobody should learn it, the
+    lower the rank the more so; None where nothing says so. missing: what becomes of rows without a value. said: what the
+    file says.
     """
 
     role: Role
@@ -61,7 +65,7 @@ class Guess:
     hierarchy: tuple[tuple[str, ...], ...] = ()
     likely_sensitive: int | None = None
     missing: str = "drop"
-    said: Said = Said()
+    said: Said = _UNSAID
 
     @property
     def only_in_bands(self) -> bool:
@@ -69,7 +73,7 @@ class Guess:
         return self.role is Role.SENSITIVE and bool(self.intervals)
 
 
-def guess(column: Column, rare: int = RARE, said: Said = Said()) -> Guess:  # noqa: B008 - it is frozen
+def guess(column: Column, rare: int = RARE, said: Said = _UNSAID) -> Guess:
     """The guess on one column by itself. rare: values that fewer rows have are put together in a hierarchy."""
     guessed = _of_values(column, rare, said)
     if guessed.role.is_used and column.missing > _MANY_MISSING * (column.rows + column.missing):
@@ -118,9 +122,12 @@ def _identifies(column: Column) -> str:
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not _are_numbers_of_things(column):
         return ""
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES:
-        return f"its name says {' '.join(sorted(by_name))}: it seems to number who the rows are about, {rows / distinct:.1f} rows each"
+        each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
+        return f"its name says {' '.join(sorted(by_name))}: {each}"
     if column.counts.min() == column.counts.max():
-        return f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
+        return (
+            f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
+        )
     return ""
 
 
@@ -226,7 +233,7 @@ def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
         return _of_categories(column, rare, "different numbers")
     if are_whole and span > _WIDEST_RANGE:
         return Guess(Role.IGNORED, "its numbers lie too far apart; round them, to thousands for example")
-    are_ages = bool(column.words & AGES) and span >= 10 and 0 <= min(numbers) and max(numbers) < 130
+    are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130
     widths = widths_of(numbers, column.counts, are_ages)
     kind = "whole numbers" if are_whole else "numbers with decimals"
     if not widths:

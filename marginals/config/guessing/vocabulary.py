@@ -4,31 +4,35 @@ from collections.abc import Collection, Iterable
 
 from marginals.tables.column import Column
 
-IDENTIFYING = frozenset(
-    """
+
+def _list(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+IDENTIFYING = _set("""
     id uuid guid key ssn nino passport name firstname lastname forename surname email mail phone telephone mobile fax
     address street iban account licence license username login user ip url mrn nhs
     vorname nachname familienname adresse strasse telefon handy konto ausweis versichertennummer patientennummer
     nom prenom rue telephone courriel nombre apellido apellidos direccion calle telefono correo dni nif
     cognome indirizzo via codicefiscale naam voornaam achternaam adres straat
-    """.split()
-)
+    """)
 """Names of columns that name or number people."""
 
-NUMBERING = frozenset(
-    """
+NUMBERING = _set("""
     id ids idno idnr idnum nr no num number uid guid uuid pid pidnum ptid patid patno patnr patientid subjid usubjid
     personid caseid userid memberid clientid customerid mrn ssn nhs nino passport personennummer patientennummer
     versichertennummer kundennummer personnummer patient person subject participant respondent proband client customer member
-    """.split()
-)
+    """)
 """Names of columns that number somebody, once or several times."""
 
-PLACES = frozenset("longitude latitude lon lng lat gps coordinates easting northing laengengrad breitengrad".split())
+PLACES = _set("longitude latitude lon lng lat gps coordinates easting northing laengengrad breitengrad")
 """Names of columns that say exactly where somebody is."""
 
-SENSITIVE = tuple(
-    """
+SENSITIVE = _list("""
     diagnosis diagnoses diagnose diagnosen diagnostic diagnostico diagnosi diagnostique disease krankheit erkrankung
     maladie enfermedad malattia ziekte doenca illness condition disorder hiv aids icd cause causes todesursache medication
     medikament medikation medicament medicacion medicamento farmaco drug therapy therapie terapia treatment behandlung
@@ -39,33 +43,30 @@ SENSITIVE = tuple(
     syndicat sindicato salary salaries gehalt lohn salaire salario stipendio sueldo income incomes einkommen revenu ingreso
     ingresos reddito inkomen wage wages earnings earning verdienst debt debts schulden dette deuda wealth vermogen patrimoine
     credit kredit score scores grade grades
-    """.split()
-)
+    """)
 """Words in the names of columns that nobody should learn about a person, the most telling first."""
 
 _INCOMES = ("inc", "income", "incm", "earn", "wage", "salary")
 """How abbreviated names of incomes end: `hhninc`, `faminc`, `lwage`."""
 
-CATEGORIES = frozenset(
-    """
+CATEGORIES = _set("""
     state region county country district province department canton sector industry occupation class type group category
     kind code party status race ethnicity language religion school center centre hospital ward site clinic bundesland
     kreis gemeinde landkreis comune departement sector branche beruf
-    """.split()
-)
+    """)
 """Names of columns whose numbers are names, which have no order and no distance."""
 
-CODES = frozenset("zip zipcode postcode postal plz code codes icd nace isco naics soc".split())
+CODES = _set("zip zipcode postcode postal plz code codes icd nace isco naics soc")
 """Names of columns whose values are codes that begin with what they have in common."""
 
-AGES = frozenset("age ages alter edad eta leeftijd idade alder years".split())
+AGES = _set("age ages alter edad eta leeftijd idade alder years")
 """Names of columns of ages in years."""
 
 _STEMS = {
     "illnesses and causes of death": """
         neoplas carcin tumor tumour cancer leukem leukaem lymphom melanom diabet asthm hypertens circulat respirat digest
-        nervous mental psychi schizo depress dement alzheim parkins epilep stroke infarct cardi coronar hepat tubercul pneumon
-        influenz measl infect injur fractur poison overdos malignan benign syphil gonorrh chlamyd homicid suicid death
+        nervous mental psychi schizo depress dement alzheim parkins epilep stroke infarct cardi coronar hepat tubercul
+        pneumon influenz measl infect injur fractur poison overdos malignan benign syphil gonorrh chlamyd homicid suicid death
         shooting krebs herzinfarkt grippe
         """,
     "offences": "robber burglar theft larcen assault murder manslaughter rape arson fraud felon misdemean convict",
