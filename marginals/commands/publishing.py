@@ -14,6 +14,9 @@ from marginals.errors import NothingPublishableError
 from marginals.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from marginals.publishing.wanted import Wanted
     from marginals.release.release import Release
     from marginals.release.steward_file import StewardFile
     from models.deadline import Deadline
@@ -78,7 +81,7 @@ def publish(
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)
             raise
-    hand_over(written(release, out, page, sign), page, as_json)
+    hand_over(written(release, out, page, sign), page, as_json, configured.policy.analyses)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -127,13 +130,14 @@ def written(release: "Release", out: Path, page: "StewardFile", sign: Path | Non
         return release.write(out, sign=sign)
 
 
-def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
+def hand_over(release: "Release", page: "StewardFile", as_json: bool, wanted: "Sequence[Wanted]" = ()) -> None:
     """Print what a release that was written publishes and how private it is.
 
     What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
     """
     from marginals.bundle.format import REPORT
-    from marginals.wording.terminal import publication_lines, steward_lines
+    from marginals.publishing.wanted import wanted_together
+    from marginals.wording.terminal import publication_lines, steward_lines, wanted_lines
 
     verification, steward, folder = release.verify(), release.steward, release.path
     if steward is None or folder is None:
@@ -157,9 +161,11 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
                     "lower_bound": search.bound,
                 },
             }
+            | ({"wanted": list(wanted_together(wanted, release.margins))} if wanted else {})
         )
         return
     print_lines(publication_lines(release))
+    print_lines(wanted_lines(wanted_together(wanted, release.margins), release.domain))
     print_findings(verification.checks)
     print_lines(steward_lines(steward))
     click.echo(

@@ -76,6 +76,7 @@ _SEARCH = (
     "max_attributes",
     "must_publish",
     "must_not_publish",
+    "wanted",
     "time_limit",
 )
 

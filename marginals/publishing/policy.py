@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from checks.claims.requirements import Requirements
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
+from marginals.publishing.wanted import Wanted
 from models.search import STRATEGIES
 
 _LEAST = {
@@ -31,7 +33,8 @@ class Policy:
     attribute. start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
     or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
-    published one. must_not_publish: margins that no published one may reveal. time_limit: seconds.
+    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that
+    the release is for, a `Wanted` each; the search does not weigh them yet. time_limit: seconds.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -51,6 +54,7 @@ class Policy:
     max_attributes: int | None = None
     must_publish: Sequence[Mapping[str, int]] = ()
     must_not_publish: Sequence[Mapping[str, int]] = ()
+    wanted: Sequence[Wanted | Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -67,9 +71,17 @@ class Policy:
         for name in ("must_publish", "must_not_publish"):
             if not _are_margins(getattr(self, name)):
                 raise InputError(f"{name} is a list of margins such as {{ age = 1, sex = 0 }}")
+        if not isinstance(self.wanted, Sequence) or isinstance(self.wanted, str):
+            raise InputError("wanted is a list of analyses")
+        object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
         _ = self.criterion
+
+    @property
+    def analyses(self) -> tuple[Wanted, ...]:
+        """The analyses that the release is wanted for."""
+        return tuple(map(Wanted.of, self.wanted))
 
     @cached_property
     def criterion(self) -> Diversity | None:

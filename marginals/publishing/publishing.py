@@ -186,6 +186,13 @@ def publish(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial or "
             "diversity (in a config under [privacy]). k_link = 1 publishes without any"
         )
+    for analysis in policy.analyses:
+        for name in analysis.attributes:
+            if name not in table.domain.attributes:
+                known = ", ".join(table.domain.attributes)
+                raise InputError(
+                    f"wanted names {name!r}, which is no attribute that can be published; these are {known}"
+                )
     cube = table.cube
     deadline = within(seconds)
     searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)

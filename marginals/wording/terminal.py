@@ -127,6 +127,23 @@ def publication_lines(release: "Release") -> Iterator[str]:
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 
 
+def wanted_lines(wanted: Iterable[Mapping[str, Any]], domain: "Domain") -> Iterator[str]:
+    """Whether analyses that a release is wanted for have a table with all their attributes.
+
+    wanted: for each its attributes, and the margin that shows them together, or None.
+    """
+    missed = False
+    for analysis in wanted:
+        names = ", ".join(analysis["attributes"])
+        if analysis["margin"] is not None:
+            yield f"Wanted {names}: shown together, {margin_in_words(analysis['margin'], domain)}."
+        else:
+            missed = True
+            yield f"Wanted {names}: no published table shows them together, so what they say of each other is an estimate."
+    if missed:
+        yield "The search does not weigh wanted analyses yet; search.must_publish demands a table."
+
+
 def steward_lines(report: "StewardReport") -> Iterator[str]:
     """For the steward alone: how near a release comes to the data, beside what is coarser, and how it was searched."""
     yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."

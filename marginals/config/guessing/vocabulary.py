@@ -66,8 +66,8 @@ _STEMS = {
     "illnesses and causes of death": """
         neoplas carcin tumor tumour cancer leukem leukaem lymphom melanom diabet asthm hypertens circulat respirat digest
         nervous mental psychi schizo depress dement alzheim parkins epilep stroke infarct cardi coronar hepat tubercul
-        pneumon influenz measl infect injur fractur poison overdos malignan benign syphil gonorrh chlamyd homicid suicid death
-        shooting krebs herzinfarkt grippe
+        pneumon influenz measl infect injur fractur poison overdos malignan benign syphil gonorrh chlamyd homicid suicid
+        death shooting krebs herzinfarkt grippe
         """,
     "offences": "robber burglar theft larcen assault murder manslaughter rape arson fraud felon misdemean convict",
     "religions": """
