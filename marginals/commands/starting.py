@@ -71,6 +71,11 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     type=click.IntRange(1),
     help="Values with fewer rows than this are named only in hierarchy files, and grouped there.",
 )
+@click.option(
+    "--wanted",
+    metavar="NAME,NAME",
+    help="Columns that readers will look at together: they are kept, and written as an analysis that the release is for.",
+)
 @output(
     "--out",
     "-o",
@@ -80,7 +85,7 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
 )
 @stops_after
 @JSON
-def init(table: Path, rare: int, target: Target, as_json: bool) -> None:
+def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool) -> None:
     """Write a first config for a table, to be reviewed.
 
     TABLE is CSV or Parquet: a file, a folder, or a glob in quotes; or a file of SPSS, Stata, SAS or Excel. The command
@@ -91,12 +96,13 @@ def init(table: Path, rare: int, target: Target, as_json: bool) -> None:
     Examples:
       marginals init people.csv
       marginals init people.csv --out people.toml
+      marginals init people.csv --wanted diagnosis,age
     """
     from marginals.config.guessing.initial_config import initial_config
     from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
-    config = initial_config(table, out, rare)
+    config = initial_config(table, out, rare, [name.strip() for name in (wanted or "").split(",") if name.strip()])
     config.keep_apart(out, table)
     if not target.force:
         config.refuse_to_replace(out)
@@ -107,6 +113,8 @@ def init(table: Path, rare: int, target: Target, as_json: bool) -> None:
             {"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config.as_json(), **person}
         )
         return
+    for token, why in config.missing.why.items():
+        click.echo(f"{token} is taken for a missing value: {why}.")
     for name, guess in config.guesses.items():
         click.echo(f"{guess.role.value:>16}  {name}: {guess.why}")
     if config.person is not None:

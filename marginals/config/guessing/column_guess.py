@@ -22,6 +22,7 @@ from marginals.config.guessing.vocabulary import (
     NUMBERING,
     PLACES,
     SENSITIVE,
+    TIMES,
     sensitive_name,
     sensitive_values,
 )
@@ -124,7 +125,7 @@ def _identifies(column: Column) -> str:
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES:
         each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
         return f"its name says {' '.join(sorted(by_name))}: {each}"
-    if column.counts.min() == column.counts.max():
+    if column.counts.min() == column.counts.max() and not column.words & (AGES | TIMES):
         return (
             f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
         )
@@ -209,7 +210,7 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
         )
-    if any(len(value) > _LONG_TEXT for value in column.values) and 10 * distinct > column.rows:
+    if any(len(value) > _LONG_TEXT for value in column.values):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
     named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
     named = named or ("numbers that stand for names, as its name says" if numbers else "categories")
@@ -289,24 +290,3 @@ def _lengths(column: Column) -> bool:
     length = len(column.values[0])
     code = re.compile(r"[A-Za-z0-9./-]*[0-9][A-Za-z0-9./-]*")
     return length >= 3 and all(len(value) == length and code.fullmatch(value) for value in column.values)
-
-
-def settled(guesses: Mapping[str, Guess], most: int) -> dict[str, Guess]:
-    """The guesses on all columns together: one sensitive column, at most `most` quasi-identifiers.
-
-    What looks sensitive too is left out rather than published.
-    """
-    candidates = [name for name, guessed in guesses.items() if guessed.likely_sensitive is not None]
-    chosen = min(candidates, key=lambda name: guesses[name].likely_sensitive or 0, default=None)
-    result, public = {}, 0
-    for name, guessed in guesses.items():
-        if guessed.role is Role.SENSITIVE and name != chosen:
-            guessed = Guess(Role.IGNORED, f"{guessed.why}, but another column was taken as the sensitive one")
-        if guessed.role is Role.QUASI_IDENTIFIER:
-            public += 1
-            if public > most:
-                guessed = Guess(
-                    Role.IGNORED, f"{guessed.why}; left out, as {most} quasi-identifiers make long work already"
-                )
-        result[name] = guessed
-    return result

@@ -62,6 +62,11 @@ CODES = _set("zip zipcode postcode postal plz code codes icd nace isco naics soc
 AGES = _set("age ages alter edad eta leeftijd idade alder years")
 """Names of columns of ages in years."""
 
+TIMES = _set(
+    "week month day year quarter time date wave period round visit woche monat tag jahr welle semaine mois jour"
+)
+"""Names of columns that count time, of which balanced tables have as many rows each."""
+
 _STEMS = {
     "illnesses and causes of death": """
         neoplas carcin tumor tumour cancer leukem leukaem lymphom melanom diabet asthm hypertens circulat respirat digest
