@@ -33,6 +33,7 @@ _MOST_CATEGORIES = 100
 _MOST_PREFIXED = 100_000
 _WIDEST_RANGE = 200_000
 _FEW_NUMBERS = 20
+_FEWEST_IN_BANDS = 10
 _LONG_TEXT = 40
 _MANY_MISSING = 0.05
 _ALMOST_UNIQUE = 0.9
@@ -232,6 +233,10 @@ def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
         return Guess(Role.QUASI_IDENTIFIER, "it has 2 values, published as they are or not at all")
     if distinct <= _FEW_NUMBERS and not are_whole:
         return _of_categories(column, rare, "different numbers")
+    if distinct <= _FEWEST_IN_BANDS and column.counts.min() >= rare:
+        return Guess(
+            Role.QUASI_IDENTIFIER, f"{distinct} whole numbers, none of them rare, published as they are or not at all"
+        )
     if are_whole and span > _WIDEST_RANGE:
         return Guess(Role.IGNORED, "its numbers lie too far apart; round them, to thousands for example")
     are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130

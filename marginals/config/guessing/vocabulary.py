@@ -51,7 +51,7 @@ _INCOMES = ("inc", "income", "incm", "earn", "wage", "salary")
 
 CATEGORIES = _set("""
     state region county country district province department canton sector industry occupation class type group category
-    kind code party status race ethnicity language religion school center centre hospital ward site clinic bundesland
+    kind code party status race ethnicity language religion center centre hospital ward site clinic bundesland
     kreis gemeinde landkreis comune departement sector branche beruf
     """)
 """Names of columns whose numbers are names, which have no order and no distance."""

@@ -55,7 +55,7 @@ def test_each_kind_of_column_is_guessed() -> None:
         ("far", [str(v) for v in rng.integers(0, 10**9, 200)] * 2 + ["1"]),
         ("lines", ["a\nb", "c"] * 50),
         ("notes", [("a long story " * 5) + "ab"[i % 2] for i in range(50)]),
-        ("word", [f"w{v}x" * (1 + v % 2) for v in range(150)] * 2),
+        ("word", [f"w{v}x" * (1 + v % 2) for v in range(150)] * 2 + ["w0x"]),
     ):
         assert guess(column(name, values)).role is Role.IGNORED, name
 
@@ -330,3 +330,81 @@ def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> Non
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.output
     assert all(check["holds"] for check in json.loads(result.stdout)["checks"])
+
+
+def test_numbers_that_stand_for_nothing_are_recognized_and_said(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(
+        {
+            "age": [*rng.integers(20, 80, 380).astype(str), *["-9"] * 20],
+            "children": [*rng.integers(0, 7, 390).astype(str), *["99"] * 10],
+            "change": rng.integers(-12, 12, 400).astype(str),
+            "cause": [*["heart", "lung"] * 150, *["."] * 100],
+            "sex": ["f", "m"] * 200,
+        }
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    result = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml")
+    assert (
+        "99 is taken for a missing value: all other numbers of children are no more than half of it." in result.output
+    )
+    text = (tmp_path / "release.toml").read_text()
+    assert "# 99: all other numbers of children" in text
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert config.source.missing == ("", "?", ".", "99"), "-9 is a number like others of the column change"
+    assert config.source.attributes["cause"].missing == "as a value"
+    frame.drop(columns="change").to_csv(tmp_path / "t.csv", index=False)
+    assert run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml", "--force").exit_code == 0
+    assert marginals.read_config(tmp_path / "release.toml").source.missing == ("", "?", ".", "-9", "99")
+
+
+def test_what_is_dropped_is_what_tells_least_and_not_what_is_wanted(tmp_path: Path) -> None:
+    """Of sixteen columns four repeat what another says; they stand first."""
+    rng = np.random.default_rng(9)
+    columns = {f"c{n}": rng.choice(list("abcd"), 600) for n in range(12)}
+    copies = {f"copy{n}": np.where(columns[f"c{n}"] == "a", "y", "n") for n in range(4)}
+    pd.DataFrame({**copies, **columns}).to_csv(tmp_path / "t.csv", index=False)
+    config = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    left_out = {name: found.why for name, found in config.guesses.items() if found.role is Role.IGNORED}
+    assert set(left_out) == set(copies)
+    assert all(f"beside c{name[-1]} it tells 0.00 bits" in why for name, why in left_out.items())
+    kept = initial_config(tmp_path / "t.csv", tmp_path / "release.toml", wanted=["copy2", "c3"])
+    assert kept.guesses["copy2"].role.is_used
+    assert sum(found.role.is_used for found in kept.guesses.values()) == 12
+
+
+def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
+    simulate_census(np.random.default_rng(0), 1000).to_csv(tmp_path / "t.csv", index=False)
+    result = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml", "--wanted", "diagnosis, age,person_id")
+    assert result.exit_code == 0, result.output
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert [analysis.attributes for analysis in config.policy.analyses] == [("diagnosis", "age")]
+    assert "# Wanted, but left out above: person_id." in (tmp_path / "release.toml").read_text()
+    refused = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml", "--force", "--wanted", "diagnose")
+    assert refused.exit_code == 2
+    assert "t.csv has no column 'diagnose', which is wanted; did you mean" in refused.stderr
+
+
+def test_sensitive_numbers_are_published_in_bands_only(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"salary": rng.integers(20_000, 90_000, 800).astype(str), "sex": rng.choice(["f", "m"], 800)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml").exit_code == 0
+    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    shown = marginals.open_release(tmp_path / "out").domain.hierarchy("salary").labels[0]
+    assert all("-" in label for label in shown)
+    assert len(shown) < 30
+
+
+def test_what_is_rare_is_counted_on_the_rows_that_are_kept(tmp_path: Path) -> None:
+    """Of twelve people in Ely four lack an age, so eight are counted, who are fewer than ten."""
+    towns = ["Ulm"] * 244 + ["Bonn"] * 233 + [f"Village {n}" for n in range(11)] + ["Ely"] * 12
+    frame = pd.DataFrame({"town": towns, "age": ["20", "30", "40", "50"] * 125})
+    for gaps, together in ((0, 11), (4, 12)):
+        frame.loc[500 - gaps :, "age"] = ""
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        config = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+        assert config.guesses["age"].missing == "drop"
+        rows = config.guesses["town"].hierarchy
+        assert sum(row[1] == "Other values" for row in rows) == together
