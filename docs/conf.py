@@ -28,6 +28,7 @@ html_title = f"{project} {release}"
 html_show_copyright = False
 html_static_path = ["tables.css"]
 html_css_files = ["tables.css"]
+myst_heading_anchors = 3  # headings that pages link to
 smartquotes = False  # -- begins an option, and texts are quoted as they are typed
 
 default_role = "code"  # single backticks in docstrings

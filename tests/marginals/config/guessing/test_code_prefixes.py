@@ -40,6 +40,7 @@ def test_each_level_merges_some_codes_and_keeps_some_apart(codes: set[str], rows
 
 
 def test_init_takes_them() -> None:
-    column = Column("occupation", tuple(OCCUPATIONS), np.full(len(OCCUPATIONS), 20), 0)
+    counts = 20 + np.arange(len(OCCUPATIONS)) % 3  # a key whose values repeat has as many rows of each
+    column = Column("occupation", tuple(OCCUPATIONS), counts, 0)
     named = Column("isco code", column.values, column.counts, 0)
     assert guess(named).prefixes == (2, 1)
