@@ -1,6 +1,6 @@
 """Generalization hierarchies: how the values of one attribute merge, level by level, until all are `*`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -16,6 +16,7 @@ SUPPRESSED = "*"
 
 _MAX_GRID = 1_000_000
 """Integer ranges longer than this are not filled up with the integers that nobody has."""
+_MAX_INT64 = np.iinfo(np.int64).max
 MAX_LABELS = 4_000_000
 """Of all levels; of a million whole numbers four times as many, with half as many at each level as at the one below."""
 
@@ -165,16 +166,11 @@ class Hierarchy:
                 raise HierarchyError(f"value {position} is not a whole number, which intervals need") from None
         if not numbers:
             raise HierarchyError("intervals need at least one value")
-        outer = widths[-1]
-        low = (min(numbers) - start) // outer * outer + start
-        high = ((max(numbers) - start) // outer + 1) * outer + start
-        base = range(low, high) if high - low <= _MAX_GRID else sorted(set(numbers))
 
-        def interval(number: int, width: int) -> str:
-            lower = (number - start) // width * width + start
-            return f"{lower}-{lower + width - 1}" if width > 1 else str(lower)
+        def name(number: int, width: int) -> str:
+            return f"{number}-{number + width - 1}" if width > 1 else str(number)
 
-        return cls.from_rows((str(n), *(interval(n, width) for width in widths), SUPPRESSED) for n in base)
+        return cls._of_numbers(numbers, widths, start, str, name)
 
     @classmethod
     def from_decimal_intervals(
@@ -196,22 +192,44 @@ class Hierarchy:
             raise HierarchyError("intervals need at least one width and one value")
         decimals = max(0, *(-_exponent(number) for number in (*given, *widths, start)))
         unit = 10**decimals
-        whole = sorted(int(Fraction(number) * unit) for number in given)
+        whole = [int(Fraction(number) * unit) for number in given]
         first, *steps = (int(Fraction(number) * unit) for number in (start, *widths))
-        low = (whole[0] - first) // steps[-1] * steps[-1] + first
-        high = ((whole[-1] - first) // steps[-1] + 1) * steps[-1] + first
-        base = range(low, high) if high - low <= _MAX_GRID else whole
 
         def spelled(number: int) -> str:
             quotient, fraction = divmod(abs(number), unit)
             digits = f"{quotient}.{fraction:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(quotient)
             return f"-{digits}" if number < 0 else digits
 
-        def interval(number: int, width: int) -> str:
-            lower = (number - first) // width * width + first
-            return f"{spelled(lower)}-<{spelled(lower + width)}"
+        def name(number: int, width: int) -> str:
+            return f"{spelled(number)}-<{spelled(number + width)}"
 
-        return cls.from_rows((spelled(n), *(interval(n, width) for width in steps), SUPPRESSED) for n in base)
+        return cls._of_numbers(whole, steps, first, spelled, name)
+
+    @classmethod
+    def _of_numbers(
+        cls,
+        numbers: Sequence[int],
+        widths: Sequence[int],
+        start: int,
+        spelled: Callable[[int], str],
+        name: Callable[[int, int], str],
+    ) -> "Hierarchy":
+        """Numbers in intervals of growing width, which `name` names by the lower end and the width.
+
+        The base values are all numbers of the outermost intervals; where these are too many, only those given.
+        """
+        offsets = np.unique(np.array(numbers, dtype=object) - start)
+        low, high = offsets[0] // widths[-1] * widths[-1], (offsets[-1] // widths[-1] + 1) * widths[-1]
+        base = low + np.arange(high - low, dtype=object) if high - low <= _MAX_GRID else offsets
+        if low > -_MAX_INT64 and high < _MAX_INT64:
+            base = base.astype(np.int64)
+        labels, parents = [tuple(spelled(number + start) for number in base.tolist())], []
+        lower = base
+        for width in widths:
+            lower, code = np.unique(lower // width * width, return_inverse=True)
+            labels.append(tuple(name(number + start, width) for number in lower.tolist()))
+            parents.append(tuple(code.tolist()))
+        return cls((*labels, (SUPPRESSED,)), (*parents, (0,) * len(lower)))
 
     @property
     def height(self) -> int:
