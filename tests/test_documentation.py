@@ -145,18 +145,20 @@ def html_pages(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_the_documentation_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+def test_the_documentation_builds_without_a_warning_and_loads_nothing_from_elsewhere() -> None:
     for package in ("sphinx", "furo", "myst_nb", "sphinx_click"):
         pytest.importorskip(package, reason="the documentation is built with anonymized-marginals[docs]")
-    doctrees = ROOT / "build" / "doctrees"  # those of `make docs`: a page is read again when it has changed
+    doctrees, html = (
+        ROOT / "build" / "doctrees",
+        ROOT / "build" / "docs",
+    )  # those of `make docs`: what has changed is built
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", str(doctrees)]
-    built = subprocess.run(
-        [*command, str(PAGES), str(tmp_path / "html")], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    built = subprocess.run([*command, str(PAGES), str(html)], capture_output=True, text=True, check=False, cwd=ROOT)
     if built.returncode:
-        shutil.rmtree(doctrees, ignore_errors=True)  # a page that is not read again would not warn again
+        for folder in (doctrees, html):  # a page that is not built again would not warn again
+            shutil.rmtree(folder, ignore_errors=True)
     assert built.returncode == 0, built.stderr
-    pages = html_pages(tmp_path / "html")
+    pages = html_pages(html)
     for command_name in main.commands:
         assert f"marginals {command_name}" in pages["command_line.html"]
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
