@@ -165,6 +165,8 @@ class _Step:
         for claim in self.claims:
             if claim.least_count is None and claim.class_diversity is None:
                 return f"what {claim.criterion} demands of a class is not known"
+            if claim.least_cell is not None and self.shown:
+                return f"{claim.criterion} is about the counts of {' and '.join(self.shown)} in each part too"
             steps = [domain.attribute_masks[domain.index(a)] for a in claim.joined_through(self.sensitive)]
             if not any(step & own for step in steps):
                 continue

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
 from checks.diversity.criterion import Diversity
-from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.errors import TimeOverError
@@ -101,6 +100,11 @@ class Claim(ABC):
         return None
 
     @property
+    def least_cell(self) -> int | None:
+        """The rows that every cell of a margin must have, sensitive attributes counted; None where it demands none."""
+        return None
+
+    @property
     def about(self) -> str | None:
         """The sensitive attribute that it is about; None where it is about none in particular."""
         return None
@@ -133,47 +137,3 @@ class Claim(ABC):
     @abstractmethod
     def reason(self) -> str:
         """What a class has that breaks it: "fewer than 5 rows"."""
-
-
-def check_k(criterion: str, k: object) -> None:
-    """Raise CriterionError for a number of rows that is none."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise CriterionError(f"{criterion} needs a whole number of at least 1, got {k!r}")
-
-
-def k_from_text(text: str) -> int | None:
-    """A number of rows; None where the text is none."""
-    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
-
-
-def counted_in_words(k: int, rows_per_person: int | None) -> str:
-    """So many rows or people.
-
-    >>> counted_in_words(1, None), counted_in_words(1000, 3)
-    ('1 row', '1,000 people')
-    """
-    one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
-    return f"{k:,} {one if k == 1 else many}"
-
-
-def rows_in_words(worst: WorstClass, k: int, rows_per_person: int | None = None) -> str:
-    """The rows of the worst class, or its people, beside those claimed."""
-    if worst.count is None:
-        return ""
-    if rows_per_person is None or rows_per_person == 1:
-        return f"{worst.count:,.6g} {'rows' if rows_per_person is None else 'people'}; at least {k:,} are claimed"
-    return (
-        f"{worst.count:,.6g} rows, at most {rows_per_person:,} of a person; at least {k * rows_per_person:,} rows are "
-        f"claimed, so that they are those of {counted_in_words(k, rows_per_person)}"
-    )
-
-
-def people_in_words(rows_per_person: int | None) -> str:
-    """What follows for the rows of a class that holds so many people at least; empty where there is nothing to say."""
-    if rows_per_person is None or rows_per_person == 1:
-        return ""
-    return f" A person has at most {rows_per_person:,} rows, so as many rows are needed for each."
-
-
-_DIGITS = 15
-"""Most digits of a number of rows in text."""

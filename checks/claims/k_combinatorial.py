@@ -1,46 +1,27 @@
 """The claim of k-combinatorial anonymity, which is about all tables together (KG06 Def. 4.2)."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from checks.budget import FULL, Budget
-from checks.claims.claim import Claim, check_k, counted_in_words, k_from_text, people_in_words, rows_in_words
+from checks.claims.count_claim import CountClaim
 from checks.combinatorial.k_combinatorial import k_combinatorial, of_tree
-from checks.finding import Finding, Verdict, WorstClass
+from checks.finding import Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 
 
 @dataclass(frozen=True)
-class KCombinatorial(Claim):
+class KCombinatorial(CountClaim):
     """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows.
 
     With `rows_per_person`, by at least k people.
     """
 
-    k: int
     criterion: ClassVar[str] = "k-combinatorial"
     form: ClassVar[str] = "k-combinatorial=K"
-
-    def __post_init__(self) -> None:
-        check_k(self.criterion, self.k)
-
-    @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """From its `k`."""
-        return cls(stated["k"]) if "k" in stated else None
-
-    def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
-        return {"criterion": self.criterion, "k": self.k}
-
-    @classmethod
-    def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self] | None:  # noqa: ARG003
-        """From `k`."""
-        k = k_from_text(text)
-        return None if k is None else [cls(k)]
 
     def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
         """The finding on a collection."""
@@ -54,11 +35,6 @@ class KCombinatorial(Claim):
         """More margins leave no more room."""
         return True
 
-    @property
-    def least_count(self) -> int:
-        """As of k-link, since a class is a combination that its margin leaves possible."""
-        return self.k * (self.rows_per_person or 1)
-
     def shows_smallest(self, finding: Finding) -> bool:
         """Where it holds and no note says otherwise; where it fails, any cell below k may be shown."""
         return finding.holds and not finding.note
@@ -71,13 +47,5 @@ class KCombinatorial(Claim):
         """About all tables together."""
         return (
             "Every combination of nonsensitive values that the tables together leave possible could be shared by at least "
-            f"{counted_in_words(self.k, self.rows_per_person)}.{people_in_words(self.rows_per_person)}"
+            f"{self.least_in_words}.{self.people_in_words}"
         )
-
-    def reached_in_words(self, worst: WorstClass) -> str:
-        """The most rows that the worst combination can have."""
-        return rows_in_words(worst, self.k, self.rows_per_person)
-
-    def reason(self) -> str:
-        """Too few rows."""
-        return f"fewer than {self.least_count} rows"

@@ -10,6 +10,7 @@ from checks.errors import CriterionError
 _HOMES = {
     "k-link": "checks.claims.k_link.KLink",
     "k-combinatorial": "checks.claims.k_combinatorial.KCombinatorial",
+    "min-cell": "checks.claims.min_cell.MinCell",
     "maxent-diversity": "checks.claims.maxent_diversity.MaxentDiversity",
 }
 """The class of each criterion in a bundle. Its module is imported when it is first needed."""
@@ -29,7 +30,7 @@ def parse_claim(stated: Mapping[str, Any]) -> Claim:
 
 
 def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
-    """The claims behind `k-link=6`, `k-combinatorial=3` or `diversity=entropy:6`.
+    """The claims behind `k-link=6`, `k-combinatorial=3`, `min-cell=11` or `diversity=entropy:6`.
 
     A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
 

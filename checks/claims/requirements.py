@@ -7,9 +7,11 @@ from typing import Any
 
 from checks.budget import SEARCHING
 from checks.claims.claim import Claim
+from checks.claims.count_claim import CountClaim
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims.min_cell import MinCell
 from checks.classes.assessment import table_findings
 from checks.classes.equivalence_classes import EquivalenceClasses
 from checks.classes.k_anonymity import nonsensitive_part
@@ -28,7 +30,8 @@ from models.tables.domain import Mask
 
 @dataclass(frozen=True)
 class Requirements:
-    """k-link, k-combinatorial and maxent diversity, each optional; diversity holds for every sensitive attribute.
+    """k-link, k-combinatorial, maxent diversity and a least cell, each optional; diversity holds for every sensitive
+    attribute.
 
     rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of rows.
     Raises CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people.
@@ -39,9 +42,11 @@ class Requirements:
     k_combinatorial: int | None = None
     diversity: Diversity | None = None
     rows_per_person: int | None = None
+    min_cell: int | None = None
 
     def __post_init__(self) -> None:
-        for name, k in (("k_link", self.k_link), ("k_combinatorial", self.k_combinatorial)):
+        for name in ("k_link", "k_combinatorial", "min_cell"):
+            k = getattr(self, name)
             if k is not None and k < 1:
                 raise CriterionError(f"{name} must be at least 1, got {k}")
         if self.diversity is not None and not self.sensitive:
@@ -54,12 +59,17 @@ class Requirements:
 
     @property
     def class_size(self) -> int | None:
-        """Rows that every class of a table by itself must have; None where neither k-link nor k-combinatorial is demanded.
+        """Rows that every class of a table by itself must have; None where no count is demanded.
 
-        A combination of nonsensitive values can have no more rows there than its class has, so both are about classes.
+        A combination of nonsensitive values can have no more rows there than its class has, and no cell has more, so
+        k-link, k-combinatorial and the least cell are all about classes.
         """
-        k = max((k for k in (self.k_link, self.k_combinatorial) if k is not None), default=None)
-        return None if k is None else k * (self.rows_per_person or 1)
+        return max((claim.least_count for claim in self._count_claims), default=None)
+
+    @property
+    def cell_size(self) -> int | None:
+        """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
+        return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)
 
     @property
     def class_diversity(self) -> Diversity | None:
@@ -69,10 +79,11 @@ class Requirements:
         return of_people(self.diversity, self.rows_per_person)
 
     def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
-        """The findings on one table by itself: k-anonymity, then the diversity in each sensitive attribute that it shows."""
+        """On one table by itself: k-anonymity, the least cell, the diversity in each sensitive attribute that it shows."""
         diversities = [] if self.class_diversity is None else [self.class_diversity]
         shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
-        findings = table_findings(table, shown, diversities, self.class_size)
+        sizes = [claim.least_count for claim in self._count_claims if claim.least_cell is None]
+        findings = table_findings(table, shown, diversities, max(sizes, default=None), self.cell_size)
         if self.rows_per_person is None:
             return findings
         return tuple(replace(finding, parameters=self._of_people(finding.parameters)) for finding in findings)
@@ -84,23 +95,24 @@ class Requirements:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The requirements one by one, as a release claims them: k-link, k-combinatorial, diversity."""
+        """The requirements one by one, as a release claims them: k-link, k-combinatorial, least cell, diversity."""
         claims: list[Claim] = []
-        if self.k_link is not None:
-            claims.append(KLink(self.k_link))
-        if self.k_combinatorial is not None:
-            claims.append(KCombinatorial(self.k_combinatorial))
         if self.diversity is not None:
-            claims += [MaxentDiversity(self.diversity, attribute) for attribute in self.sensitive]
-        return tuple(claim.counting(self.rows_per_person) for claim in claims)
+            claims = [MaxentDiversity(self.diversity, attribute) for attribute in self.sensitive]
+        return (*self._count_claims, *(claim.counting(self.rows_per_person) for claim in claims))
+
+    @property
+    def _count_claims(self) -> tuple[CountClaim, ...]:
+        demanded = ((KLink, self.k_link), (KCombinatorial, self.k_combinatorial), (MinCell, self.min_cell))
+        return tuple(kind(k, rows_per_person=self.rows_per_person) for kind, k in demanded if k is not None)
 
 
 class PrivacyConstraint:
     """Requirements as the constraint of a search over one cube.
 
-    What a margin alone decides is decided first and remembered: k-link, and whether a clique is diverse on its own
-    (KG06 Prop. 7.2). The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is remembered for
-    them. No check may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
+    What a margin alone decides is decided first and remembered: k-link, the least cell, and whether a clique is diverse
+    on its own (KG06 Prop. 7.2). The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is
+    remembered for them. No check may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
@@ -149,6 +161,9 @@ class PrivacyConstraint:
         counts = self._cube.counts(public)
         if len(counts) and counts.min() < k:
             return Refusal(f"a class of fewer than {k} rows", RefusalScope.FINER)
+        least = self._requirements.cell_size
+        if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:
+            return Refusal(f"a cell of fewer than {least} rows", RefusalScope.FINER)
         for claim in self._claims:
             if claim.class_diversity is None or claim.about is None:
                 continue
@@ -171,6 +186,8 @@ class PrivacyConstraint:
         tree = self._tree(cliques, sensitive[0]) if len(sensitive) == 1 else None
         collection: Collection | None = None
         for claim in self._claims:
+            if not claim.joined_through(sensitive):
+                continue
             verdict = None if tree is None else claim.on_tree(tree, SEARCHING)
             if verdict is None:
                 collection = Collection.of(self._cube, cliques) if collection is None else collection

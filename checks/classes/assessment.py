@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.classes.homogeneity import NEARLY, Affected, affected, nearly_homogeneous
-from checks.classes.k_anonymity import k_anonymity, nonsensitive_part
+from checks.classes.k_anonymity import k_anonymity, nonsensitive_part, smallest_cell
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.entropy import Entropy
 from checks.diversity.simple import Simple
@@ -51,10 +51,17 @@ def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversit
 
 
 def table_findings(
-    table: ContingencyTable, sensitive: Sequence[str], diversities: Sequence[Diversity], k: int | None = None
+    table: ContingencyTable,
+    sensitive: Sequence[str],
+    diversities: Sequence[Diversity],
+    k: int | None = None,
+    least_cell: int | None = None,
 ) -> tuple[Finding, ...]:
-    """k-anonymity where k is given, then each diversity in each sensitive attribute in turn (MKGV07 Def. 4.6)."""
+    """k-anonymity where k is given, the least cell where it is, then each diversity in each sensitive attribute in turn
+    (MKGV07 Def. 4.6).
+    """
     findings = [] if k is None else [k_anonymity(table, sensitive, k)]
+    findings += [] if least_cell is None else [smallest_cell(table, least_cell)]
     findings += [table_diversity(table, attribute, diversity) for diversity in diversities for attribute in sensitive]
     return tuple(findings)
 

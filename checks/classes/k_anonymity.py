@@ -2,6 +2,7 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable
+from dataclasses import replace
 from math import inf
 
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
@@ -47,3 +48,8 @@ def k_anonymity(table: ContingencyTable, sensitive: AnyCollection[str], k: int) 
     holds = not len(classes) or int(classes.counts.min()) >= k
     smallest = smallest_class(classes)
     return Finding("k-anonymity", verdict_of(holds), {"k": k}, smallest, (Algorithm.MINIMUM,), len(classes))
+
+
+def smallest_cell(table: ContingencyTable, least: int) -> Finding:
+    """Whether every cell of one table, sensitive attributes counted, has so many rows or none."""
+    return replace(k_anonymity(table, (), least), criterion="min-cell")

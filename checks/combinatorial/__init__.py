@@ -1,1 +1,1 @@
-"""k-combinatorial anonymity of a collection: how many rows a combination of values can have."""
+"""How many rows a combination of values can have: k-combinatorial anonymity, and a least count of every cell."""

@@ -158,7 +158,7 @@ def cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> Ge
 
 
 def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
-    """Which classes of a table are too small for k-link or k-combinatorial, or not diverse in some sensitive attribute.
+    """Which classes of a table, or cells of them, are too small, or not diverse in some sensitive attribute.
 
     Classes share their quasi-identifier, in the order of its table; with several sensitive attributes such a class fails
     when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
@@ -172,6 +172,8 @@ def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: R
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.class_size is not None:
         fails |= classes.counts < requirements.class_size
+    if requirements.cell_size is not None:
+        fails[table.positions_in(classes)[table.counts < requirements.cell_size]] = True
     if requirements.class_diversity is None:
         return fails
     for attribute in requirements.sensitive:
@@ -183,7 +185,7 @@ def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: R
 
 
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
-    """Whether one table satisfies k-link, k-combinatorial and the diversity, with at most `spare` rows suppressed.
+    """Whether one table satisfies what is demanded of counts and diversity, with at most `spare` rows suppressed.
 
     Rows of failing classes are suppressed: shown with `*` in every quasi-identifier. They look alike, so they are a class
     as well, and it must satisfy the same.
@@ -193,6 +195,11 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
             sizes = cube.counts(nonsensitive_part(cube.domain, mask, requirements.sensitive))
             if len(sizes) and sizes.min() < requirements.class_size:
                 return False
+        if (
+            requirements.cell_size is not None
+            and cube.counts(mask).min(initial=requirements.cell_size) < requirements.cell_size
+        ):
+            return False
         if requirements.class_diversity is None:
             return True
     suppressed = _suppressed(cube, mask, requirements)

@@ -1,4 +1,4 @@
-"""Claims that somebody wants checked, as objects or as text: `k-link=6`, `k-combinatorial=3`, `diversity=entropy:6`."""
+"""Claims that somebody wants checked, as objects or as text: `k-link=6`, `min-cell=11`, `diversity=entropy:6`."""
 
 from collections.abc import Sequence
 

@@ -90,9 +90,9 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     """List the best single tables that satisfy the policy, and write one.
 
     A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
-    demanded of it as k-anonymity. The ten best minimal tables are listed, by KL divergence to the data. --out writes the
-    best, or the one at --levels: a line for each combination of values, with its number of rows. The methods sweep and
-    hilbert generalize each class in its own way.
+    demanded of it as k-anonymity, and min_cell of each of its cells. The ten best minimal tables are listed, by KL
+    divergence to the data. --out writes the best, or the one at --levels: a line for each combination of values, with its
+    number of rows. The methods sweep and hilbert generalize each class in its own way.
 
     \b
     Examples:
@@ -167,8 +167,8 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
 def _require_demands(requirements: "Requirements", out: "OutputFile | None") -> None:
     if out is not None and not requirements.claims:
         raise InputError(
-            "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial or diversity "
-            "under [privacy]"
+            "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial, min_cell "
+            "or diversity under [privacy]"
         )
 
 
@@ -179,6 +179,10 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
     requirements = configured.policy.requirements(table.sensitive, table.most_rows_of_a_person)
     _require_demands(requirements, out)
+    if requirements.cell_size is not None:
+        raise InputError(
+            f"the method {method} cannot keep min_cell; leave it out of [privacy], or use the method lattice"
+        )
     recoded = recode(table, requirements.class_diversity, k=requirements.class_size or 1)
     if out is not None:
         out.write(csv_bytes(recoded.frame()))

@@ -21,8 +21,8 @@ FAILED = 1
     "checks",
     multiple=True,
     metavar="CHECK",
-    help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K or diversity=CRITERION. "
-    "May be repeated.",
+    help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K or "
+    "diversity=CRITERION. May be repeated.",
 )
 @click.option(
     "--key",
@@ -45,6 +45,7 @@ def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, dead
       marginals verify release
       marginals verify release-a release-b
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
+      marginals verify release --check min-cell=11
       marginals verify release --key minisign.pub
     """
     verification = marginals.verify(*folders, claims=checks, key=key, seconds=deadline)

@@ -66,7 +66,7 @@ _ATTRIBUTE = (
     "description",
     "values",
 )
-_PRIVACY = ("k_link", "k_combinatorial", "diversity")
+_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity")
 _SEARCH = (
     "strategy",
     "seed",
@@ -103,7 +103,7 @@ class Config:
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
-        k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1)
+        k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1, self.policy.min_cell or 1)
         with _named(self.path):
             return self.source.table(k)
 

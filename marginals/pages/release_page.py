@@ -133,6 +133,7 @@ def report_html(published: BundleContent) -> bytes:
         measures=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.measures],
         thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
         not_attacked=attackers.left_out,
+        least_cell=_least_cell(published),
         overall=_overall(published),
         sensitive=published.sensitive,
         pairs=pairs_shown(published.collection),
@@ -262,6 +263,12 @@ def _tree(published: BundleContent) -> TreePicture | None:
 def _facts(published: BundleContent) -> int | None:
     """The l - 1 of the weakest diversity that is claimed; None where none is claimed."""
     return min((claim.class_diversity.facts for claim in published.claims if claim.class_diversity), default=None)
+
+
+def _least_cell(published: BundleContent) -> int | None:
+    """The rows that every count certainly has that is not 0; None where fewer than two are claimed, or it is not proven."""
+    proven = [claim for claim, finding in zip(published.claims, published.verify().checks) if finding.holds]
+    return max((claim.least_cell for claim in proven if claim.least_cell and claim.least_cell > 1), default=None)
 
 
 def _example(published: BundleContent) -> str:

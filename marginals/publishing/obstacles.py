@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice, product
 from math import isfinite
 
+from checks.claims.min_cell import MinCell
 from checks.claims.requirements import Requirements
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.finding import Finding
@@ -67,13 +68,17 @@ class Obstacles:
             if together is not None:
                 return f"it would pass by itself, but not beside what is published: {together.reason}"
             return "it would pass, but the search ended without it; give it more time_limit, or name it in must_publish"
+        if self._has_rare_values(attribute, own):
+            return self._rare_values(attribute, level, naming)
         unmet = unmet_demands(self.table.cube.table(own), self.requirements)
         if attribute in self.table.sensitive and unmet:
             return f"{'; '.join(unmet)}; weaken that, or leave the column out"
-        counts = self.table.cube.counts(nonsensitive_part(domain, own, self.table.sensitive))
-        if attribute in self.table.sensitive or not len(counts) or counts.min() >= self.k:
-            return refusal.reason
-        return self._rare_values(attribute, level, naming)
+        return refusal.reason
+
+    def _has_rare_values(self, attribute: str, own: Mask) -> bool:
+        """Whether a value of an attribute has too few rows: of a sensitive one where every cell is counted."""
+        least = self.requirements.cell_size if attribute in self.table.sensitive else self.k
+        return least is not None and self.table.cube.counts(own).min(initial=least) < least
 
     def _rare_values(self, attribute: str, level: int, naming: bool) -> str:
         hierarchy = self.table.domain.hierarchy(attribute)
@@ -205,7 +210,9 @@ def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[s
     for finding in requirements.of_table(table):
         if finding.holds:
             continue
-        if "k" in finding.parameters:
+        if finding.criterion == MinCell.criterion:
+            unmet.append(_small_cells(table, requirements))
+        elif "k" in finding.parameters:
             unmet.append(_too_small(sizes, requirements))
         else:
             unmet.append(_not_diverse(finding, requirements, len(sizes)))
@@ -213,10 +220,10 @@ def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[s
 
 
 def _too_small(sizes: CountArray, requirements: Requirements) -> str:
-    demands = {"k_link": requirements.k_link, "k_combinatorial": requirements.k_combinatorial}
-    k, people = requirements.class_size or 1, requirements.rows_per_person or 1
+    demands = {"k_link": requirements.k_link or 1, "k_combinatorial": requirements.k_combinatorial or 1}
+    k, people = max(demands.values()) * (requirements.rows_per_person or 1), requirements.rows_per_person or 1
     keys = " and ".join(f"{key} = {value}" for key, value in demands.items() if value == k // people)
-    keys += "" if people == 1 else f" of people with up to {people:,} rows each"
+    keys += _of_whom(requirements)
     if len(sizes) == 1:
         return f"{keys} demands {k:,} rows in every class, and there are {_rows(int(sizes[0]))} in all"
     small = int((sizes < k).sum())
@@ -224,6 +231,20 @@ def _too_small(sizes: CountArray, requirements: Requirements) -> str:
     return (
         f"{keys}: {small:,} of {len(sizes):,} classes {have} fewer than {k:,} rows, the smallest {int(sizes.min()):,}"
     )
+
+
+def _small_cells(table: ContingencyTable, requirements: Requirements) -> str:
+    least = requirements.cell_size or 1
+    small = int((table.counts < least).sum())
+    return (
+        f"min_cell = {requirements.min_cell}{_of_whom(requirements)}: {small:,} of {len(table):,} cells "
+        f"{'has' if small == 1 else 'have'} fewer than {least:,} rows, the smallest {int(table.counts.min()):,}"
+    )
+
+
+def _of_whom(requirements: Requirements) -> str:
+    rows = requirements.rows_per_person or 1
+    return "" if rows == 1 else f" of people with up to {rows:,} rows each"
 
 
 def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> str:

@@ -15,6 +15,7 @@ from models.search import STRATEGIES
 _LEAST = {
     "k_link": 1,
     "k_combinatorial": 1,
+    "min_cell": 1,
     "max_sensitive_margins": 0,
     "max_cells": 1,
     "max_attributes": 1,
@@ -27,10 +28,10 @@ _LEAST = {
 class Policy:
     """What a release must satisfy, and how it is searched for.
 
-    k_link, k_combinatorial: rows, or people where the table says how many rows a person has. diversity: for example
-    "entropy:6" or "recursive:3,4". base: the anonymized table that the collection must contain: "best" (the minimal one
-    closest to the data), "none", or a level for each
-    attribute. start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
+    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is about
+    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4". base: the anonymized table
+    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute.
+    start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
     or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
     published one. must_not_publish: margins that no published one may reveal. wanted: analyses that
@@ -55,6 +56,7 @@ class Policy:
     must_publish: Sequence[Mapping[str, int]] = ()
     must_not_publish: Sequence[Mapping[str, int]] = ()
     wanted: Sequence[Wanted | Mapping[str, Any]] = ()
+    min_cell: int | None = None
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -104,7 +106,9 @@ class Policy:
         >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
         10
         """
-        return Requirements(sensitive, self.k_link, self.k_combinatorial, self.criterion, rows_per_person)
+        return Requirements(
+            sensitive, self.k_link, self.k_combinatorial, self.criterion, rows_per_person, self.min_cell
+        )
 
 
 def _are_margins(given: object) -> bool:

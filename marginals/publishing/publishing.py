@@ -183,8 +183,8 @@ def publish(
     requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
     if not requirements.claims:
         raise InputError(
-            "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial or "
-            "diversity (in a config under [privacy]). k_link = 1 publishes without any"
+            "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
+            "min_cell or diversity (in a config under [privacy]). k_link = 1 publishes without any"
         )
     for analysis in policy.analyses:
         for name in analysis.attributes:

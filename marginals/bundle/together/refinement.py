@@ -13,6 +13,7 @@ from checks.attacks.certain_cells import Levels, certainly_small
 from checks.attacks.knowledge import knowledge
 from checks.claims.claim import Claim
 from checks.claims.k_combinatorial import KCombinatorial
+from checks.claims.min_cell import MinCell
 from checks.finding import Finding, Verdict, WorstClass
 from marginals.bundle.agreement import union
 from marginals.bundle.content import BundleContent
@@ -61,19 +62,22 @@ class CommonRefinement:
 
     def with_violations(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """The findings; what the whole leaves undecided fails where a few attributes prove that it does."""
+        aside = {KCombinatorial.criterion: self.content.sensitive, MinCell.criterion: ()}
         for finding in findings:
-            if finding.criterion == KCombinatorial.criterion and finding.verdict is Verdict.UNDECIDED:
-                small = self._small_cell(finding.parameters["k"] * finding.parameters.get("rows_per_person", 1))
+            if finding.criterion in aside and finding.verdict is Verdict.UNDECIDED:
+                least = finding.parameters["k"] * finding.parameters.get("rows_per_person", 1)
+                small = self._small_cell(least, aside[finding.criterion])
                 if small is not None:
                     yield replace(finding, verdict=Verdict.FAILS, worst=small, note="")
                     continue
             yield finding
 
-    def _small_cell(self, k: int) -> WorstClass | None:
-        """A nonsensitive cell that certainly has rows, fewer than k: so has some combination of all attributes in it."""
-        public = {
-            a: own for a, own in self.views().items() if not {a, *self.parts.get(a, ())} & {*self.content.sensitive}
-        }
+    def _small_cell(self, k: int, aside: Sequence[str]) -> WorstClass | None:
+        """A cell that certainly has rows, fewer than k: so has some combination of all attributes in it.
+
+        aside: attributes that it is not of.
+        """
+        public = {a: own for a, own in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
         deadline = self.content.deadline
         cell = certainly_small(knowledge(FrechetBounds.of(self.content.collection, deadline)), public, k, deadline)
         return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)

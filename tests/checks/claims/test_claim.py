@@ -10,9 +10,11 @@ from checks.claims.claim import Claim
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims.min_cell import MinCell
 from checks.claims.registry import parse_claim
 from checks.classes.k_anonymity import k_link
 from checks.combinatorial.k_combinatorial import k_combinatorial
+from checks.combinatorial.min_cell import min_cell
 from checks.diversity.criterion import Diversity
 from checks.diversity.entropy import Entropy
 from checks.diversity.recursive import Recursive
@@ -31,6 +33,7 @@ def has_text(diversity: Diversity) -> bool:
 claims = st.one_of(
     st.builds(KLink, st.integers(1, 9)),
     st.builds(KCombinatorial, st.integers(1, 9)),
+    st.builds(MinCell, st.integers(1, 9)),
     st.builds(
         MaxentDiversity, (diversities() | functionals()).filter(has_text).map(str).map(parse_diversity), st.just("s")
     ),
@@ -53,6 +56,8 @@ def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[
             expected = k_link(collection, [sensitive], k)
         case KCombinatorial(k):
             expected = k_combinatorial(collection, [sensitive], k)
+        case MinCell(k):
+            expected = min_cell(collection, k)
         case MaxentDiversity(diversity, attribute):
             expected = maxent_diversity(collection, attribute, diversity)
     assert finding == expected

@@ -91,15 +91,16 @@ def test_the_minimality_attack_concludes_nothing_from_what_it_does_not_know(bund
 
 
 def test_errors_list_every_claim() -> None:
-    with pytest.raises(CriterionError, match="is k-link, k-combinatorial, maxent-diversity or most-cells, not"):
-        parse_claim({"criterion": "most-cells"})
     with pytest.raises(
-        CriterionError, match="is k-link=K, k-combinatorial=K, diversity=CRITERION or most-cells=N, not"
+        CriterionError, match="is k-link, k-combinatorial, min-cell, maxent-diversity or most-cells, not"
     ):
+        parse_claim({"criterion": "most-cells"})
+    forms = "is k-link=K, k-combinatorial=K, min-cell=K, diversity=CRITERION or most-cells=N, not"
+    with pytest.raises(CriterionError, match=forms):
         claims_from_text("most-cells=few", [])
 
 
-@pytest.mark.parametrize("criterion", ["k-link", "k-combinatorial", "maxent-diversity"])
+@pytest.mark.parametrize("criterion", ["k-link", "k-combinatorial", "min-cell", "maxent-diversity"])
 def test_every_line_leads_to_the_claim_of_its_name(criterion: str) -> None:
     stated = {"criterion": criterion, "k": 3, "diversity": "entropy:2", "sensitive": "s"}
     claim = parse_claim(stated)
@@ -107,7 +108,8 @@ def test_every_line_leads_to_the_claim_of_its_name(criterion: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "k-link", "k-link=", "k-link=-1", "k-link=1.5", "k-link=" + "9" * 16, "k=3", "diversity"]
+    "text",
+    ["", "k-link", "k-link=", "k-link=-1", "k-link=1.5", "k-link=" + "9" * 16, "min-cell=few", "k=3", "diversity"],
 )
 def test_a_text_that_asks_for_no_claim_is_refused(text: str) -> None:
     with pytest.raises(CriterionError):

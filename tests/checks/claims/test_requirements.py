@@ -1,5 +1,6 @@
 """Requirements as a constraint: a collection is allowed exactly where all claims hold, and pruning loses nothing."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from checks.budget import Budget
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims.min_cell import MinCell
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from checks.diversity.entropy import Entropy
 from checks.diversity.functional import Functional
@@ -40,7 +42,7 @@ def cases(draw: st.DrawFn) -> Case:
     names = draw(st.sampled_from([(sensitive,), (sensitive,), (sensitive,), (), (sensitive, others[0])]))
     k = st.none() | st.integers(1, 4)
     diversity = draw(st.none() | diversities(3) | functionals(3)) if names else None
-    requirements = Requirements(names, draw(k), draw(k), diversity)
+    requirements = Requirements(names, draw(k), draw(k), diversity, min_cell=draw(k))
     return collection, requirements, draw(st.none() | st.integers(0, 3))
 
 
@@ -78,6 +80,8 @@ def test_with_one_sensitive_attribute_it_is_allowed_exactly_where_brute_force_sa
         for mask in link.masks:
             alone = Collection.of(collection.cube, [mask])
             allowed = allowed and is_k_combinatorial(largest_counts(alone, [sensitive]), requirements.k_link)
+    if requirements.min_cell is not None:
+        allowed = allowed and is_k_combinatorial(largest_counts(collection, []), requirements.min_cell)
     if requirements.diversity is not None and sensitive in finest(collection.margins):
         vectors = conditionals(collection, sensitive).values()
         allowed = allowed and all(is_diverse(requirements.diversity, vector) for vector in vectors)
@@ -187,15 +191,30 @@ def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -
 def test_requirements_are_claimed_one_by_one() -> None:
     """Diversity for every sensitive attribute (MKGV07 Def. 4.6)."""
     diversity = Entropy(Fraction(2))
-    requirements = Requirements(("s", "t"), 3, 2, diversity)
-    claims = (KLink(3), KCombinatorial(2), MaxentDiversity(diversity, "s"), MaxentDiversity(diversity, "t"))
+    requirements = Requirements(("s", "t"), 3, 2, diversity, min_cell=4)
+    claims = (KLink(3), KCombinatorial(2), MinCell(4), MaxentDiversity(diversity, "s"), MaxentDiversity(diversity, "t"))
     assert requirements.claims == claims
     assert Requirements().claims == ()
+    of_people = replace(requirements, rows_per_person=3, diversity=None)
+    assert (of_people.class_size, of_people.cell_size) == (12, 12)
+    assert (Requirements(k_link=3).cell_size, Requirements(min_cell=3).class_size) == (None, 3)
+
+
+def test_several_sensitive_margins_need_no_program_for_a_least_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with a sensitive attribute form no junction tree by themselves; with the margin ABC, which has none, they do."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abcstu"})
+    codes = dict(zip("abcstu", np.indices([2] * 6).reshape(6, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcstu", 0), codes, np.full(64, 2))
+    monkeypatch.setattr("checks.combinatorial.min_cell.by_programming", None)
+    masks = [domain.mask(dict.fromkeys(margin, 0)) for margin in ("abc", "abs", "bct", "acu")]
+    constraint = PrivacyConstraint(DataCube([table]), Requirements(("s", "t", "u"), min_cell=16))
+    assert constraint(masks, 0) is None
+    assert constraint([domain.mask(dict.fromkeys("abcs", 0))], 0) is not None
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"k_link": 0}, {"k_combinatorial": -1}, {"diversity": Entropy(Fraction(2))}],
+    [{"k_link": 0}, {"k_combinatorial": -1}, {"min_cell": 0}, {"diversity": Entropy(Fraction(2))}],
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_requirements_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:

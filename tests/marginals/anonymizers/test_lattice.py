@@ -42,15 +42,15 @@ criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(
 )
 
 
-@given(st.data(), st.integers(1, 4), criteria)
+@given(st.data(), st.integers(1, 4), criteria, st.none() | st.integers(1, 3))
 def test_the_minimal_tables_are_those_of_the_whole_lattice(
-    data: st.DataObject, k: int, diversity: Diversity | None
+    data: st.DataObject, k: int, diversity: Diversity | None, min_cell: int | None
 ) -> None:
     domain = data.draw(domains())
     table: ContingencyTable = data.draw(contingency_tables(domain))
     cube = DataCube([table])
     *public, sensitive = domain.attributes
-    requirements = Requirements((sensitive,), k_link=k, diversity=diversity)
+    requirements = Requirements((sensitive,), k_link=k, diversity=diversity, min_cell=min_cell)
     base = domain.mask({sensitive: 0})
     heights = [domain.hierarchy(attribute).height for attribute in public]
     passing = {
@@ -67,6 +67,7 @@ def test_the_minimal_tables_are_those_of_the_whole_lattice(
     assert {tuple(found.levels[attribute] for attribute in public) for found in result.minimal} == minimal
     assert result.nodes == len(list(product(*(range(height + 1) for height in heights))))
     for found in result.minimal:
+        assert cube.counts(domain.mask(found.levels) | base).min() >= (min_cell or 1)
         classes = cube.table(domain.mask(found.levels)).counts
         assert found.classes == len(classes)
         assert found.discernibility == int((classes**2).sum())
@@ -84,16 +85,18 @@ def test_what_passes_is_monotone_so_the_search_may_settle_boxes() -> None:
     assert seen[-1] == (4, 4)
 
 
-@given(st.data(), st.integers(1, 4), criteria, st.sampled_from([0.1, 0.3, 0.6]), st.integers(1, 2))
+@given(st.data(), st.sampled_from([0.1, 0.3, 0.6]), st.integers(1, 2))
 def test_a_table_with_suppressed_rows_passes_when_every_class_that_it_shows_passes(
-    data: st.DataObject, k: int, diversity: Diversity | None, suppression: float, sensitive_count: int
+    data: st.DataObject, suppression: float, sensitive_count: int
 ) -> None:
     """Every node by hand, row by row: those of failing classes are shown as `*`, and all that is shown is judged again."""
+    k, min_cell = data.draw(st.integers(1, 4)), data.draw(st.none() | st.integers(1, 3))
+    diversity: Diversity | None = data.draw(criteria)
     domain = data.draw(domains(max_attributes=3))
     table: ContingencyTable = data.draw(contingency_tables(domain))
     sensitive = domain.attributes[-min(sensitive_count, len(domain.attributes) - 1) :]
     public = tuple(attribute for attribute in domain.attributes if attribute not in sensitive)
-    requirements = Requirements(sensitive, k_link=k, diversity=diversity)
+    requirements = Requirements(sensitive, k_link=k, diversity=diversity, min_cell=min_cell)
     heights = [domain.hierarchy(attribute).height for attribute in public]
     cells = list(zip(zip(*(column.tolist() for column in table.codes)), table.counts.tolist()))
     rows = [dict(zip(table.attributes, codes)) for codes, count in cells for _ in range(count)]
@@ -104,11 +107,12 @@ def test_a_table_with_suppressed_rows_passes_when_every_class_that_it_shows_pass
             for row in rows
         ]
         star = tuple((height, 0) for height in heights)
-        failing = _failing_rows(domain, sensitive, rows, shown, k, diversity)
+        demands = max(k, min_cell or 1), diversity, min_cell or 1
+        failing = _failing_rows(domain, sensitive, rows, shown, demands)
         suppressed[node] = len(failing)
         published = [star if i in failing else group for i, group in enumerate(shown)]
         if len(failing) <= int(suppression * len(rows)) and not _failing_rows(
-            domain, sensitive, rows, published, k, diversity
+            domain, sensitive, rows, published, demands
         ):
             passing.add(node)
     minimal = {n for n in passing if not any(o != n and all(a <= b for a, b in zip(o, n)) for o in passing)}
@@ -126,11 +130,16 @@ def _failing_rows(
     sensitive: tuple[str, ...],
     rows: list[dict[str, int]],
     groups: list[tuple[tuple[int, int], ...]],
-    k: int,
-    diversity: Diversity | None,
+    demands: tuple[int, Diversity | None, int],
 ) -> set[int]:
-    """The rows whose group has fewer than k, or is not diverse for some values of the other sensitive attributes."""
+    """The rows whose group has fewer than k, or is not diverse for some values of the other sensitive attributes, or has
+    too few rows with some sensitive values.
+    """
+    k, diversity, min_cell = demands
     failing = {i for i, group in enumerate(groups) if groups.count(group) < k}
+    cells = [(group, *(row[attribute] for attribute in sensitive)) for row, group in zip(rows, groups)]
+    small = {cell[0] for cell in cells if cells.count(cell) < min_cell}
+    failing |= {i for i, group in enumerate(groups) if group in small}
     for attribute in sensitive if diversity is not None else ():
         assert diversity is not None
         held: dict[tuple[object, ...], list[int]] = {}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from checks.claims.claim import Claim
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims.min_cell import MinCell
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from marginals.attacks.certainty import refined_certainties
@@ -209,6 +211,12 @@ def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:
     named, still_open = refined.with_violations(findings)
     assert (named.verdict, still_open.verdict) == (Verdict.FAILS, Verdict.UNDECIDED)
     assert (named.worst_class.cell, named.worst_class.count) == ({"age": "1"}, 1)
+    sensitive = {**refined.content.roles, **dict.fromkeys(refined.parts["age"], Role.SENSITIVE)}
+    refined = replace(refined, content=replace(refined.content, roles=sensitive))
+    (aside,) = refined.with_violations(refined.content.verify([KCombinatorial(2)]).checks)
+    (counted,) = refined.with_violations(refined.content.verify([MinCell(2)]).checks)
+    assert aside.verdict is Verdict.UNDECIDED, "a small count of a sensitive value breaks no k-combinatorial anonymity"
+    assert (counted.verdict, counted.worst_class.cell) == (Verdict.FAILS, {"age": "1"})
 
 
 @pytest.mark.slow
