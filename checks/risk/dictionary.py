@@ -1,8 +1,8 @@
 """Dictionaries: what an attacker knows of people, and whom a disclosed record may be about (LSFB09 section 3.2).
 
 An entry and a disclosed record are consistent when in each attribute one value is over the other in the hierarchy;
-suppressed agrees with everything. Entries are counted by generalized value, one combination of levels after the other,
-and never paired with records.
+suppressed agrees with everything. Entries are counted by generalized value, one combination of levels after the other;
+only where few are left are they compared with each record.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +16,9 @@ from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_on
 from models.checked_arrays import whole_numbers
 from models.errors import DomainMismatchError
 from models.tables.mixed_radix import pack, tally
+
+PAIRS = 1 << 16
+"""So many pairs of a record and an entry are compared one by one, which is faster than telling them apart by attribute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +108,12 @@ def _looked_up(sought: Records, part: DictionaryPart) -> CountArray:
     waiting = [(_Search(np.arange(len(sought)), rank, 1, part.columns, part.counts, held_rank), axes)]
     while waiting:
         search, left = waiting.pop()
-        if not left:
+        if len(search.rows) * len(search.counts) <= PAIRS:
+            occurrences[search.rows] = search.compared(sought, left)
+        elif not left:
             occurrences[search.rows] = np.bincount(search.held_rank, search.counts, search.ranks)[search.rank]
-            continue
-        waiting.extend((narrowed, left[1:]) for narrowed in search.narrowed(sought, left[0], left[1:]))
+        else:
+            waiting.extend((narrowed, left[1:]) for narrowed in search.narrowed(sought, left[0], left[1:]))
     return occurrences
 
 
@@ -126,6 +131,14 @@ class _Search:
     columns: tuple[CodeArray, ...]
     counts: CountArray
     held_rank: IndexArray
+
+    def compared(self, sought: Records, left: Sequence[int]) -> CountArray:
+        """How many entries agree with each of the records in all that is left, pair by pair: shape (records,)."""
+        agree = self.rank[:, None] == self.held_rank
+        for axis in left:
+            levels, nodes = sought.levels[self.rows, axis], sought.nodes[self.rows, axis]
+            agree &= sought.space.ancestors[axis][levels[:, None], self.columns[axis]] == nodes[:, None]
+        return np.asarray(agree @ self.counts, dtype=np.int64)
 
     def narrowed(self, sought: Records, axis: int, left: Sequence[int]) -> Iterator["_Search"]:
         """What agrees in one more attribute, by the level at which the records show it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -42,11 +43,9 @@ def requirements(dice: Dice, most: int = 5) -> Functional:
 
 def line_holds(frequencies: Sequence[Fraction], requirement: Functional) -> bool:
     """TZ09 Def. 4 word by word."""
-    ordered = sorted(frequencies, reverse=True)
-    return all(
-        sum(ordered[:k]) <= requirement.tau + (1 - requirement.tau) / (requirement.l - 1) * (k - 1)
-        for k in range(1, min(requirement.l, len(ordered) + 1))
-    )
+    largest = accumulate(sorted(frequencies, reverse=True)[: requirement.l - 1])  # the sums of the k largest
+    step = (1 - requirement.tau) / (requirement.l - 1)
+    return all(held <= requirement.tau + step * (k - 1) for k, held in enumerate(largest, 1))
 
 
 def classes_hold(recoding: LocalRecoding, table: Table, requirement: Functional) -> bool:
@@ -60,15 +59,24 @@ def classes_hold(recoding: LocalRecoding, table: Table, requirement: Functional)
         occurring = set(table.counts.column(attribute, 0).tolist())
         public = [table.domain.index(a) for a in table.quasi_identifiers]
         classes: dict[tuple[int, ...], dict[int, Fraction]] = {}
+        taxonomy = recoding.cells.taxonomies[axis]
+        occurring_under = {
+            node: {
+                leaf
+                for leaf, code in enumerate(hierarchy.lift(0, int(taxonomy.levels[node])).tolist())
+                if code == node - taxonomy.offsets[taxonomy.levels[node]]
+            }
+            & occurring
+            for node in set(recoding.cells.nodes[:, axis].tolist())
+        }
         for nodes, count in zip(recoding.cells.nodes.tolist(), recoding.cells.counts.tolist()):
-            level = int(recoding.cells.taxonomies[axis].levels[nodes[axis]])
-            code = nodes[axis] - recoding.cells.taxonomies[axis].offsets[level]
-            under = {leaf for leaf, v in enumerate(hierarchy.lift(0, level).tolist()) if v == code} & occurring
+            under = occurring_under[nodes[axis]]
             held = classes.setdefault(tuple(nodes[i] for i in public), {})
             for leaf in under:
                 held[leaf] = held.get(leaf, Fraction(0)) + Fraction(count, len(under))
         for held in classes.values():
-            if not line_holds([mass / sum(held.values()) for mass in held.values()], requirement):
+            total = sum(held.values())
+            if not line_holds([mass / total for mass in held.values()], requirement):
                 return False
     return True
 
@@ -78,16 +86,16 @@ def rows_that_fit(table: ContingencyTable, cells: GeneralizedCells) -> int:
 
     All of them and no fewer when the cells recode the table: a maximum flow from the rows to the cells.
     """
-    pairs = []
-    covering = np.arange(len(cells))
+    pairs: list[tuple[int, int]] = []
+    sizes = [taxonomy.size for taxonomy in cells.taxonomies]
     patterns, pattern_of = np.unique(cells.levels, axis=0, return_inverse=True)
     for number, levels in enumerate(patterns):
-        held = covering[pattern_of.ravel() == number]
-        place = {tuple(row): cell for cell, row in zip(held.tolist(), cells.nodes[held].tolist())}
+        held = np.flatnonzero(pattern_of.ravel() == number)
+        places = dict(zip(np.ravel_multi_index(tuple(cells.nodes[held].T), sizes).tolist(), held.tolist()))
         shown = [t.at_level(int(level))[codes] for t, level, codes in zip(cells.taxonomies, levels, table.codes)]
-        for row, nodes in enumerate(np.stack(shown, axis=1).tolist()):
-            if tuple(nodes) in place:
-                pairs.append((row, place[tuple(nodes)]))
+        for row, node in enumerate(np.ravel_multi_index(tuple(shown), sizes).tolist()):
+            if node in places:
+                pairs.append((row, places[node]))
     source, sink = len(table) + len(cells), len(table) + len(cells) + 1
     edges = [(source, row, count) for row, count in enumerate(table.counts.tolist())]
     edges += [(row, len(table) + cell, table.total) for row, cell in pairs]

@@ -1,12 +1,14 @@
 """Entries are counted by generalized value exactly as walking over all pairs of record and entry would."""
 
 import time
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import checks.risk.dictionary as dictionary_module
 from checks.risk.dictionary import Dictionary, consistent_counts, identification_probability
 from checks.risk.record import Records, RecordSpace
 from models.errors import DomainMismatchError
@@ -30,11 +32,13 @@ def walked(sought: Records, dictionary: Dictionary) -> list[int]:
     ]
 
 
-@given(st.data())
-def test_counts_are_those_of_all_pairs(data: st.DataObject) -> None:
+@given(st.data(), st.sampled_from([0, 8, dictionary_module.PAIRS]))
+def test_counts_are_those_of_all_pairs(data: st.DataObject, pairs_compared: int) -> None:
+    """Whether all attributes are searched, the first of them, or none."""
     space = data.draw(spaces())
     sought, dictionary = data.draw(records(space)), data.draw(dictionaries(space))
-    counts = consistent_counts(sought, dictionary)
+    with patch.object(dictionary_module, "PAIRS", pairs_compared):
+        counts = consistent_counts(sought, dictionary)
     assert counts.tolist() == walked(sought, dictionary)
     pairs = [len(dictionary.consistent_with(sought[np.array([row])])) for row in range(len(sought))]
     assert counts.tolist() == pairs
