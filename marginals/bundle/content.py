@@ -1,13 +1,14 @@
 """What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from checks.budget import FULL
 from checks.claims.claim import Claim
 from checks.finding import Finding
+from marginals.named_rules.applied import AppliedRule, JudgedRule
 from marginals.tables.attribute import Role
 from marginals.tables.codebook import Codebook
 from marginals.tables.unit import RowsPerPerson
@@ -26,10 +27,14 @@ INFORMATION_DECIMALS = 6
 
 @dataclass(frozen=True)
 class Verification:
-    """The findings on some claims. warnings: what else somebody should know who verifies; they decide nothing."""
+    """The findings on some claims. warnings: what else somebody should know who verifies; they decide nothing.
+
+    rules: the named rules that demand some of the claims, with what was found of each demand.
+    """
 
     checks: tuple[Finding, ...]
     warnings: tuple[str, ...] = ()
+    rules: tuple[JudgedRule, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -38,7 +43,8 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""
-        plain = {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
+        plain: dict[str, Any] = {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
+        plain |= {"rules": [rule.as_json() for rule in self.rules]} if self.rules else {}
         return plain | ({"warnings": list(self.warnings)} if self.warnings else {})
 
     def __str__(self) -> str:
@@ -52,7 +58,8 @@ class BundleContent:
     collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people
     call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided. rows_per_person:
     at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
-    codebook: what its steward says of the attributes in words.
+    codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
+    among the claims.
     """
 
     collection: Collection
@@ -62,9 +69,12 @@ class BundleContent:
     deadline: Deadline = NEVER
     rows_per_person: RowsPerPerson = None
     codebook: Codebook = field(default_factory=Codebook)
+    rules: tuple[AppliedRule, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "claims", tuple(claim.counting(self.most_rows_of_a_person) for claim in self.claims))
+        claims = dict.fromkeys([*self.claims, *(claim for rule in self.rules for claim in rule.claims)])
+        object.__setattr__(self, "claims", tuple(claim.counting(self.most_rows_of_a_person) for claim in claims))
+        object.__setattr__(self, "rules", tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules))
 
     @property
     def most_rows_of_a_person(self) -> int | None:
@@ -103,12 +113,17 @@ class BundleContent:
         return round(MaximumEntropy(self.collection).information, INFORMATION_DECIMALS)
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
-        """Check the claims made, or others, on the marginals alone."""
+        """Check the claims made, and with them the rules, or other claims, on the marginals alone."""
         return self._verified if claims is None else self._checked(claims)
+
+    def claiming(self, claims: Sequence[Claim], rules: Sequence[AppliedRule] = ()) -> "BundleContent":
+        """The same content with other claims and rules."""
+        return replace(self, claims=tuple(claims), rules=tuple(rules))
 
     @cached_property
     def _verified(self) -> Verification:
-        return self._checked(self.claims)
+        verified = self._checked(self.claims)
+        return replace(verified, rules=tuple(rule.judged(self.claims, verified.checks) for rule in self.rules))
 
     def _checked(self, claims: Sequence[Claim]) -> Verification:
         """Each claim has an equal share of the time that those before it have left."""

@@ -200,14 +200,21 @@ def unjudged(package: Mapping[str, Any]) -> list[str]:
 def _unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     release = package["release"]
     yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
-    known = {"format", "rows", "rows_per_person", "attributes", "privacy", "utility", "information", "report"}
+    known = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "utility", "information", "report"}
     yield from (f"release.{key}" for key in release if key not in known)
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
     for name, described in release["attributes"].items():
         yield from _others(f"release.attributes.{name}", described, ("role", "description", "values"))
+    claimed = ("criterion", "k", "diversity", "sensitive")
     for number, claim in enumerate(release.get("privacy", [])):
-        claimed = ("criterion", "k", "diversity", "sensitive")
         yield from _others(f"release.privacy[{number}]", claim, claimed)
+    for number, rule in enumerate(release.get("rules", [])):
+        place = f"release.rules[{number}]"
+        yield from _others(place, rule, ("name", "title", "source", "demands", "unchecked"))
+        for inner, demand in enumerate(rule["demands"]):
+            yield from _others(f"{place}.demands[{inner}]", demand, ("says", "claims"))
+            for last, claim in enumerate(demand["claims"]):
+                yield from _others(f"{place}.demands[{inner}].claims[{last}]", claim, claimed)
     yield from (f"the file {resource['path']}" for resource in package["resources"] if not is_table(resource))
     for place, resource in _tables(package):
         yield from _others(place, resource, _RESOURCE)

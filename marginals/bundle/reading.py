@@ -15,10 +15,12 @@ from checks.claims.registry import parse_claim
 from marginals.bundle.agreement import check_agreement
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.bundle.descriptor import has_hash, is_number, is_table
-from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS
+from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS, MAX_RULES
 from marginals.bundle.obeyed_keys import check_obeyed, check_schema
 from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError
+from marginals.named_rules.applied import AppliedRule
+from marginals.named_rules.rule import named_rule, rule_names
 from marginals.printable import LONGEST_WORDS, is_words, printable
 from marginals.tables.attribute import COUNT, Role
 from marginals.tables.codebook import Codebook
@@ -72,7 +74,9 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     claims = _claims(descriptor.release, roles)
     words = _codebook(descriptor.release, domain)
     rows_per_person = _rows_per_person(descriptor.release)
-    return BundleContent(collection, roles, claims, _title(descriptor.package), deadline, rows_per_person, words)
+    rules = _rules(descriptor.release, claims, [name for name, role in roles.items() if role is Role.SENSITIVE])
+    title = _title(descriptor.package)
+    return BundleContent(collection, roles, claims, title, deadline, rows_per_person, words, rules)
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -266,6 +270,24 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
         if claim.about is not None and roles.get(claim.about) is not Role.SENSITIVE:
             raise BundleError(DESCRIPTOR, "release.privacy claims diversity for an attribute that is not sensitive")
     return claims
+
+
+def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Sequence[str]) -> tuple[AppliedRule, ...]:
+    """The rules that the release is said to keep: what they demand is claimed, and a known name stands for its own rule."""
+    stated = release.get("rules", [])
+    if not isinstance(stated, list) or len(stated) > MAX_RULES:
+        raise BundleError(DESCRIPTOR, f"release.rules must be a list of at most {MAX_RULES} rules")
+    try:
+        rules = tuple(map(AppliedRule.from_json, stated))
+        known = {rule: named_rule(rule.name).applied(sensitive) for rule in rules if rule.name in rule_names()}
+    except MarginalsError as error:
+        raise BundleError(DESCRIPTOR, f"release.rules: {error}") from None
+    for rule, own in known.items():
+        if rule != own:
+            raise BundleError(DESCRIPTOR, f"release.rules states {rule.name}, but not as that rule is")
+    if not {claim for rule in rules for claim in rule.claims} <= {*claims}:
+        raise BundleError(DESCRIPTOR, "release.rules demands what release.privacy does not claim")
+    return rules
 
 
 def _rows_per_person(release: Mapping[str, Any]) -> RowsPerPerson:

@@ -18,6 +18,7 @@ from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.printable import printable
 from marginals.tables.unit import ANY
 from marginals.timing import Seconds, within
@@ -56,7 +57,11 @@ def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: Publi
 
 
 def verify(
-    *folders: str | Path, claims: Sequence[str | Claim] = (), key: str | Path | None = None, seconds: Seconds = None
+    *folders: str | Path,
+    claims: Sequence[str | Claim] = (),
+    key: str | Path | None = None,
+    seconds: Seconds = None,
+    rules: Sequence[str | NamedRule] = (),
 ) -> Verification:
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
@@ -66,8 +71,9 @@ def verify(
     they say together is undecided, and each is checked by itself, its name among the parameters. A warning names stated
     numbers that tell more of the data than the marginals do. key: the public key of minisign, or its file, with which each
     bundle must be signed. seconds: what is not decided by then is undecided; files are read to the end all the same, and
-    each claim has an equal share of what is left. Raises InputError where there is no bundle, for a claim or key that cannot
-    be read, or where signatures cannot be checked because minisign is not installed.
+    each claim has an equal share of what is left. rules: named ones, or TOML files with one, whose demands are checked
+    beside the claims given, instead of those of the bundles. Raises InputError where there is no bundle, for a claim or
+    key that cannot be read, or where signatures cannot be checked because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -80,6 +86,7 @@ def verify(
         raise InputError("name the folder of a release to verify")
     deadline = within(seconds)
     signer = None if key is None else public_key(key)
+    asked = _Asked(tuple([claims] if isinstance(claims, str) else claims), rules_of(rules))
     warnings: list[str] = []
     try:
         snapshots = [Snapshot.of(Path(folder)) for folder in folders]
@@ -100,13 +107,13 @@ def verify(
         if signer is not None:
             for snapshot in snapshots:
                 snapshot.check_signature(signer)
-        findings = tuple(_findings(bundles, claims))
+        judged = _judged(bundles, asked)
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
     notes = [] if all(seals) or signer is not None else [_UNSEALED]
     notes += [_UNCHECKED] if any(signatures) and signer is None else []
-    notes += [] if findings else [_UNCLAIMED]
-    return Verification((integrity(None, notes, signer), *findings), tuple(warnings))
+    notes += [] if judged.checks else [_UNCLAIMED]
+    return Verification((integrity(None, notes, signer), *judged.checks), tuple(warnings), judged.rules)
 
 
 def _warnings(folder: str, descriptor: Descriptor) -> Iterator[str]:
@@ -164,21 +171,40 @@ def _is_number(stated: object) -> bool:
     return isinstance(stated, int | float) and not isinstance(stated, bool)
 
 
-def _findings(bundles: Sequence[tuple[str, BundleContent]], asked: Sequence[str | Claim]) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be checked instead of what bundles claim, if anything."""
+
+    claims: tuple[str | Claim, ...]
+    rules: tuple[NamedRule, ...]
+
+    def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
+        """As claims, those about a sensitive attribute that the bundle lacks left out; None where nothing is asked."""
+        if not self.claims and not self.rules:
+            return None
+        of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
+        claims = [*asked_claims(self.claims, sensitive), *of_rules]
+        return [claim for claim in claims if claim.about is None or claim.about in published.sensitive]
+
+
+def _judged(bundles: Sequence[tuple[str, BundleContent]], asked: _Asked) -> Verification:
     """On the claims of all bundles together, or on those of each and that together they are not judged."""
     try:
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
     except IncompatibleReleasesError:
-        yield from _findings_apart(bundles, asked)
-        return
-    yield from published.verify(_asked_of(published, asked, published.sensitive)).checks
+        return Verification(tuple(_findings_apart(bundles, asked)))
+    claims = asked.claims_on(published, published.sensitive)
+    if claims is None:
+        return published.verify()
+    rules = [rule.applied(published.sensitive) for rule in asked.rules]
+    return published.claiming(claims, rules).verify()
 
 
-def _findings_apart(bundles: Sequence[tuple[str, BundleContent]], asked: Sequence[str | Claim]) -> Iterator[Finding]:
+def _findings_apart(bundles: Sequence[tuple[str, BundleContent]], asked: _Asked) -> Iterator[Finding]:
     """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
     try:
         refined = common_refinement(bundles)
-        claims = _asked_of(refined.content, asked, refined.content.sensitive)
+        claims = asked.claims_on(refined.content, refined.content.sensitive)
         # Half of the time is left for the violations that a few attributes prove.
         hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
         for finding in refined.with_violations(hurried.verify(claims).checks):
@@ -188,13 +214,5 @@ def _findings_apart(bundles: Sequence[tuple[str, BundleContent]], asked: Sequenc
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for number, (folder, alone) in enumerate(bundles):
             published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
-            for finding in published.verify(_asked_of(published, asked, sensitive)).checks:
+            for finding in published.verify(asked.claims_on(published, sensitive)).checks:
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
-
-
-def _asked_of(published: BundleContent, asked: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim] | None:
-    """What is asked as claims, those about a sensitive attribute that the bundle lacks left out; None where nothing is."""
-    if not asked:
-        return None
-    claims = asked_claims(asked, sensitive)
-    return [claim for claim in claims if claim.about is None or claim.about in published.sensitive]

@@ -128,6 +128,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
             for name in content.domain.attributes
         },
         "privacy": [claim.as_json() for claim in content.claims],
+        **({"rules": [rule.as_json() for rule in content.rules]} if content.rules else {}),
     }
     if content.information is not None:
         release["information"] = content.information

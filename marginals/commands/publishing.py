@@ -137,6 +137,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool, wanted: "S
     """
     from marginals.bundle.format import REPORT
     from marginals.publishing.wanted import wanted_together
+    from marginals.wording.rules_in_words import rule_lines
     from marginals.wording.terminal import publication_lines, steward_lines, wanted_lines
 
     verification, steward, folder = release.verify(), release.steward, release.path
@@ -161,12 +162,14 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool, wanted: "S
                     "lower_bound": search.bound,
                 },
             }
+            | ({"rules": verification.as_json()["rules"]} if verification.rules else {})
             | ({"wanted": list(wanted_together(wanted, release.margins))} if wanted else {})
         )
         return
     print_lines(publication_lines(release))
     print_lines(wanted_lines(wanted_together(wanted, release.margins), release.domain))
     print_findings(verification.checks)
+    print_lines(rule_lines(verification.rules))
     print_lines(steward_lines(steward))
     click.echo(
         f"These numbers do not follow from the release and are not in it. More of them, for you alone: {page.path}"

@@ -168,7 +168,7 @@ def _require_demands(requirements: "Requirements", out: "OutputFile | None") -> 
     if out is not None and not requirements.claims:
         raise InputError(
             "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial, min_cell "
-            "or diversity under [privacy]"
+            "diversity or rules under [privacy]"
         )
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 import marginals
 from marginals.commands.options import JSON, PATH, ends_within
-from marginals.commands.printing import print_findings, print_json, print_warnings
+from marginals.commands.printing import print_findings, print_json, print_lines, print_warnings
 from models.deadline import Deadline
 
 FAILED = 1
@@ -25,13 +26,21 @@ FAILED = 1
     "diversity=CRITERION. May be repeated.",
 )
 @click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="Check what this rule demands instead of the release's own claims: a name such as cms-11, or a TOML file with a "
+    "rule of your own. May be repeated.",
+)
+@click.option(
     "--key",
     metavar="PUBLICKEY",
     help="Check that each release is signed with this public key of minisign: the key itself (RW...), or its file.",
 )
 @ends_within(60.0, "What is not decided by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
-def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, deadline: Deadline, as_json: bool) -> None:
+def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: Any) -> None:
     """Check the privacy claims of a release from its files.
 
     Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
@@ -46,13 +55,19 @@ def verify(folders: Sequence[Path], checks: Sequence[str], key: str | None, dead
       marginals verify release-a release-b
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
       marginals verify release --check min-cell=11
+      marginals verify release --rule cms-11
       marginals verify release --key minisign.pub
     """
-    verification = marginals.verify(*folders, claims=checks, key=key, seconds=deadline)
+    verification = marginals.verify(
+        *folders, claims=asked["checks"], key=asked["key"], seconds=deadline, rules=asked["rules"]
+    )
+    from marginals.wording.rules_in_words import rule_lines
+
     if as_json:
         print_json(verification.as_json())
     else:
         print_findings(verification.checks)
+        print_lines(rule_lines(verification.rules))
         print_warnings(verification.warnings)
     if not verification.ok:
         click.get_current_context().exit(FAILED)

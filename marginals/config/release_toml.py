@@ -16,6 +16,7 @@ from typing import Any
 from marginals.bundle.content import TITLE
 from marginals.config.risk_section import RiskSection, risk_section
 from marginals.errors import InputError
+from marginals.named_rules.rule import COUNTS, rules_of
 from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.regular_file import bounded_content, open_regular
@@ -66,7 +67,7 @@ _ATTRIBUTE = (
     "description",
     "values",
 )
-_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity")
+_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "rules")
 _SEARCH = (
     "strategy",
     "seed",
@@ -85,7 +86,7 @@ _SEARCH = (
 class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
-    path: the file that says so. hierarchies: the files that it names.
+    path: the file that says so. hierarchies, rules: the files that it names.
     """
 
     path: Path
@@ -94,16 +95,17 @@ class Config:
     risk: RiskSection = field(default_factory=RiskSection)
     title: str = TITLE
     hierarchies: tuple[Path, ...] = ()
+    rules: tuple[Path, ...] = ()
 
     @property
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
         tables = () if self.source.path is None else (self.source.path,)
-        return (self.path, *tables, *self.hierarchies, *self.risk.reads)
+        return (self.path, *tables, *self.hierarchies, *self.rules, *self.risk.reads)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
-        k = max(self.policy.k_link or 1, self.policy.k_combinatorial or 1, self.policy.min_cell or 1)
+        k = max(self.policy.least(key) or 1 for key in COUNTS)
         with _named(self.path):
             return self.source.table(k)
 
@@ -182,15 +184,18 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError(
             'privacy.diversity needs an attribute whose role is "sensitive"; give it to one, or leave out the key'
         )
+    rules = privacy.get("rules", [])
+    listed = rules if isinstance(rules, list) else [rules]
     return Config(
         path=path,
         source=TableSource(attributes=attributes, **settings),
-        policy=Policy(**privacy, base=table, **search),
+        policy=Policy(**{**privacy, "rules": rules_of(rules, path.parent)}, base=table, **search),
         risk=risk_section(path.parent, content.get("risk", {})),
         title=title,
         hierarchies=tuple(
             path.parent / section["hierarchy"] for section in sections.values() if "hierarchy" in section
         ),
+        rules=tuple(path.parent / rule for rule in listed if isinstance(rule, str) and rule.endswith(".toml")),
     )
 
 

@@ -20,6 +20,7 @@ from marginals.tables.attribute import Role
 from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
 from marginals.wording.claims_in_words import ClaimInWords, in_words
 from marginals.wording.level_names import beside_name, level_name
+from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.units_in_words import unit_in_words
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
@@ -130,6 +131,8 @@ def report_html(published: BundleContent) -> bytes:
         attributes=attributes,
         marginals=_marginals(published),
         claims=claims,
+        rules=[rule_in_words(rule, published.sensitive) for rule in published.verify().rules],
+        beside_rules=[claims[number] for number in beside_rules(published)],
         measures=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.measures],
         thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
         not_attacked=attackers.left_out,
@@ -144,6 +147,12 @@ def report_html(published: BundleContent) -> bytes:
         facts=_facts(published),
         example=_example(published),
     )
+
+
+def beside_rules(published: BundleContent) -> list[int]:
+    """The positions of the claims that no named rule demands."""
+    demanded = {claim for rule in published.rules for claim in rule.claims}
+    return [number for number, claim in enumerate(published.claims) if claim not in demanded]
 
 
 def _claims(published: BundleContent) -> list[ClaimInWords]:

@@ -8,6 +8,7 @@ from marginals.release.steward import StewardReport, TableErrors
 from marginals.release.steward_file import MARK
 from marginals.wording.dropped_rows import dropped_warning
 from marginals.wording.level_names import margin_in_words, with_level_names
+from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.units_in_words import unit_in_words
 from models.search.result import Step
 from models.tables.domain import Domain
@@ -50,6 +51,7 @@ def steward_html(report: StewardReport) -> bytes:
         rows=report.published.collection.cube.total,
         unit=unit_in_words(report.published.rows_per_person),
         left_out=report.left_out,
+        rules=[rule_in_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         dropped=report.dropped,
         dropped_in=report.dropped_in,
         warning=dropped_warning(report.published.collection.cube.total, report.dropped, report.dropped_in),

@@ -1,6 +1,6 @@
 """The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,6 +9,7 @@ from checks.claims.requirements import Requirements
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
+from marginals.named_rules.rule import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.wanted import Wanted
 from models.search import STRATEGIES
 
@@ -35,7 +36,8 @@ class Policy:
     or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
     published one. must_not_publish: margins that no published one may reveal. wanted: analyses that
-    the release is for, a `Wanted` each; the search does not weigh them yet. time_limit: seconds.
+    the release is for, a `Wanted` each; the search does not weigh them yet. time_limit: seconds. rules: named ones, such as
+    "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -57,6 +59,7 @@ class Policy:
     must_not_publish: Sequence[Mapping[str, int]] = ()
     wanted: Sequence[Wanted | Mapping[str, Any]] = ()
     min_cell: int | None = None
+    rules: str | NamedRule | Sequence[str | NamedRule] = ()
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -78,7 +81,17 @@ class Policy:
         object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
+        object.__setattr__(self, "rules", rules_of(self.rules))
         _ = self.criterion
+
+    @property
+    def named_rules(self) -> tuple[NamedRule, ...]:
+        """The named rules that the release must keep.
+
+        >>> [rule.name for rule in Policy(rules=["cms-11", "abs-10"]).named_rules]
+        ['cms-11', 'abs-10']
+        """
+        return rules_of(self.rules)
 
     @property
     def analyses(self) -> tuple[Wanted, ...]:
@@ -87,16 +100,35 @@ class Policy:
 
     @cached_property
     def criterion(self) -> Diversity | None:
-        """The diversity as a criterion.
+        """The diversity as a criterion, of the policy itself or of its rules; InputError where two are demanded.
 
         >>> Policy(diversity="entropy:3").criterion
         Entropy(l=Fraction(3, 1))
         """
-        if self.diversity is None:
-            return None
-        if not isinstance(self.diversity, str):
+        if self.diversity is not None and not isinstance(self.diversity, str):
             raise InputError(f'diversity is text such as "entropy:6", not {self.diversity!r}')
-        return parse_diversity(self.diversity)
+        own = [] if self.diversity is None else [parse_diversity(self.diversity)]
+        demanded = dict.fromkeys([*own, *(d.diversity for d in self._demands if d.diversity is not None)])
+        if len(demanded) > 1:
+            both = " and ".join(map(str, demanded))
+            raise InputError(
+                f"the diversities {both} are demanded, by the policy or its rules; a release keeps one of them"
+            )
+        return next(iter(demanded), None)
+
+    @property
+    def _demands(self) -> Iterator[Demand]:
+        return (demand for rule in self.named_rules for demand in rule.demands)
+
+    def least(self, key: str) -> int | None:
+        """The largest count that the policy or one of its rules demands under a key, such as "min_cell"; None for none.
+
+        >>> Policy(min_cell=5, rules="cms-11").least("min_cell")
+        11
+        """
+        own = getattr(self, key)
+        ruled = [demand.value for demand in self._demands if demand.key == key and isinstance(demand.value, int)]
+        return max([*ruled, *([] if own is None else [own])], default=None)
 
     def requirements(self, sensitive: tuple[str, ...], rows_per_person: int | None = None) -> Requirements:
         """What a collection must satisfy, for a table with these sensitive attributes.
@@ -106,9 +138,8 @@ class Policy:
         >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
         10
         """
-        return Requirements(
-            sensitive, self.k_link, self.k_combinatorial, self.criterion, rows_per_person, self.min_cell
-        )
+        counts = {key: self.least(key) for key in COUNTS}
+        return Requirements(sensitive, diversity=self.criterion, rows_per_person=rows_per_person, **counts)
 
 
 def _are_margins(given: object) -> bool:

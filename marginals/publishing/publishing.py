@@ -184,7 +184,7 @@ def publish(
     if not requirements.claims:
         raise InputError(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
-            "min_cell or diversity (in a config under [privacy]). k_link = 1 publishes without any"
+            "min_cell, diversity or rules (in a config under [privacy]). k_link = 1 publishes without any"
         )
     for analysis in policy.analyses:
         for name in analysis.attributes:
@@ -222,8 +222,9 @@ def publish(
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
     marginals = releasable(Collection.of(cube, bounded.cliques), table.public)
     words = table.codebook.of_labels(marginals.domain)
+    rules = tuple(rule.applied(table.sensitive) for rule in policy.named_rules)
     published = BundleContent(
-        marginals, table.roles, requirements.claims, title, deadline, table.rows_per_person, words
+        marginals, table.roles, requirements.claims, title, deadline, table.rows_per_person, words, rules
     )
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
