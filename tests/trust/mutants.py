@@ -52,6 +52,7 @@ TESTS = {
     "k_anonymity": ("k_anonymity",),
     "k_combinatorial": ("k_combinatorial", "maxent_algorithms"),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms"),
+    "min_cell": ("min_cell",),
     "negative_disclosure": (
         "criterion",
         "cases",

@@ -20,6 +20,7 @@ from checks.classes.assessment import table_diversity
 from checks.classes.k_anonymity import k_anonymity, k_link
 from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, k_combinatorial
+from checks.combinatorial.min_cell import min_cell
 from checks.combinatorial.programmed_bounds import by_programming
 from checks.diversity.criterion import Diversity
 from checks.diversity.distinct import Distinct
@@ -208,6 +209,9 @@ def count_answers(rng: np.random.Generator, collection: Collection) -> Iterator[
     if tree is not None and rng.random() < 0.5:
         # The cliques with the sensitive attribute decide, whatever k, and are what the algorithms look at.
         collection = Collection.of(collection.cube, tree.tree.cliques)
+    least = max(min(int(shown.counts.min()) for shown in collection.tables) + int(rng.integers(0, 2)), 1)
+    smallest_allowed = is_k_combinatorial(largest_counts(collection, []), least)
+    yield Answer("min-cell", "chosen", min_cell(collection, least).verdict, smallest_allowed)
     expected = is_k_combinatorial(largest_counts(collection, sensitive), k)
     yield Answer("k-combinatorial", "chosen", k_combinatorial(collection, sensitive, k).verdict, expected)
     if rng.random() < 0.1:
