@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from marginals.config.release_toml import read_config, read_hierarchy
     from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
     from marginals.errors import (
+        AssumptionWarning,
         BundleError,
         IncompatibleReleasesError,
         InputError,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AssumptionWarning",
     "Attribute",
     "BundleError",
     "ContingencyTable",
@@ -120,6 +122,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AssumptionWarning": "marginals.errors",
     "Attribute": "marginals.tables.attribute",
     "BundleError": "marginals.errors",
     "ContingencyTable": "models.tables.contingency_table",

@@ -15,6 +15,21 @@ class InputError(MarginalsError, ValueError):
     """
 
 
+class AssumptionWarning(UserWarning):
+    """An answer that rests on an assumption: of attributes that no published table shows together, the model shows none of
+    what the data might say of them.
+
+    Python shows it once for each line that asks. `Release.supports` says beforehand which answers these are.
+
+    >>> import warnings
+    >>> from marginals.example import release
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     table = release.crosstab("age", "sex")
+    >>> print(str(caught[0].message).partition(",")[0])
+    no published table shows what is asked of age and sex together
+    """
+
+
 class TooLittleMemoryError(InputError):
     """A table that does not fit into the memory that it may take. name: what it is called.
 

@@ -9,29 +9,20 @@ import pandas as pd
 
 from marginals.conditions.grammar import Where
 from marginals.errors import InputError
-from marginals.release.estimates import (
-    Attributes,
-    Estimate,
-    OddsRatio,
-    as_margin,
-    association,
-    box_of,
-    cells_of,
-    count,
-    counts,
-    crosstab,
-    distribution,
-    labelled,
-    odds,
-    rows_frame,
-)
-from models.arrays import CodeArray
+from marginals.release import estimates
+from marginals.release.estimates import Attributes, Estimate, OddsRatio
+from marginals.release.kinds import Quantity, marked, told
+from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
-from models.inference.sampling import drawn_leaves
 
 
 class ModelAnalysis(ABC):
-    """Counts, measures of association and samples from a model; the examples ask `marginals.example.release`."""
+    """Counts, measures of association and samples from a model; the examples ask `marginals.example.release`.
+
+    Each answer says which kind it is, as `kind` and `basis`, or in `attrs` of what is pandas: "published" where it is made
+    of counts of one published table, "supported" where a published table shows the same attributes, but coarser than asked,
+    and "assumed" where none does. The last warns, with `AssumptionWarning`.
+    """
 
     @property
     @abstractmethod
@@ -55,9 +46,26 @@ class ModelAnalysis(ABC):
         >>> release.marginal({"sex": 0, "diagnosis": 0})["Male"].to_dict()
         {'Asthma': 4, 'Flu': 5, 'Gout': 16}
         """
-        cells = cells_of(self.model, margin)
-        name = "expected_count" if cells.counts.dtype.kind == "f" else "count"
-        return labelled(self.model, cells, margin, {name: cells.counts})[name]
+        return told(estimates.marginal(self.model, margin))
+
+    def supports(self, attributes: Attributes) -> Basis:
+        """How far published tables back what is said of some attributes together. It is false where that is assumed.
+
+        attributes: names, at their finest published levels, or a level for each. `kind` is that of a cross table of them,
+        `shown` are the finest margins that show them together, and `assumed` the smallest groups of them that none shows:
+        mostly pairs, between which there is independence given what the tables share, or single attributes of which
+        nothing is published.
+
+        >>> from marginals.example import release
+        >>> release.supports(["age", "diagnosis"])
+        Basis(published; age:1, diagnosis:0)
+        >>> release.supports({"age": 0, "diagnosis": 0})
+        Basis(supported; age:1, diagnosis:0)
+        >>> if not release.supports(["age", "sex", "diagnosis"]):
+        ...     print(release.supports(["age", "sex", "diagnosis"]).assumed)
+        (('age', 'sex'),)
+        """
+        return estimates.supported(self.model, attributes)
 
     def counts(self, attributes: Attributes) -> pd.DataFrame:
         """A margin with how surely it is known: columns expected, lower, upper, exact; one row a cell that is possible.
@@ -75,7 +83,7 @@ class ModelAnalysis(ABC):
         40-59 Female   6.690297      1     10  False
               Male    11.309703      8     17  False
         """
-        return counts(self.model, attributes)
+        return told(estimates.counts(self.model, attributes))
 
     def count(self, where: Where, seconds: float = 0.0) -> Estimate:
         """Rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
@@ -87,19 +95,21 @@ class ModelAnalysis(ABC):
         >>> from marginals.example import release
         >>> release.count({"age": "20-29", "sex": "Female"}).lower
         5
+        >>> release.count({"age": "22", "diagnosis": "Flu"}).kind
+        'supported'
         >>> release.count(["age in 20-39", "diagnosis=Asthma|Flu"])
-        Estimate(expected=22.0, lower=22, upper=22, sharp=True)
+        Estimate(expected=22.0, lower=22, upper=22, sharp=True, basis=Basis(published))
         """
-        return count(self.model, where, seconds)
+        return told(estimates.count(self.model, where, seconds))
 
-    def expected_count(self, where: Where) -> float:
+    def expected_count(self, where: Where) -> Quantity:
         """Expected number of rows that a condition means; labels may be of any level: `{"age": "30-34"}`.
 
         >>> from marginals.example import release
         >>> release.expected_count({"age": "20-39", "diagnosis": "Gout"})
         8.0
         """
-        return self.model.expected_in(box_of(self.model, where))
+        return told(estimates.expected_count(self.model, where))
 
     def crosstab(self, rows: Attributes, columns: Attributes, where: Where = ()) -> pd.DataFrame:
         """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
@@ -111,7 +121,7 @@ class ModelAnalysis(ABC):
         Female        3.5  2.1   1.1
         Male          1.5  0.9   8.9
         """
-        return crosstab(self.model, rows, columns, where)
+        return told(estimates.crosstab(self.model, rows, columns, where))
 
     def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> pd.DataFrame:
         """Probabilities of `attributes` (columns) given others (rows); nan where nothing is given.
@@ -123,10 +133,12 @@ class ModelAnalysis(ABC):
         Female       0.39  0.52  0.09
         Male         0.16  0.20  0.64
         """
-        table = crosstab(self.model, given, attributes, where)
-        return table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
+        table = estimates.crosstab(self.model, given, attributes, where)
+        shares = table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
+        shares.attrs.update(table.attrs)
+        return told(shares)
 
-    def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> float:
+    def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> Quantity:
         """Expected value among the rows that a condition means. values: the number of each label, if labels are none.
 
         Whole numbers of a label such as `20-29` count alike.
@@ -137,8 +149,8 @@ class ModelAnalysis(ABC):
         >>> round(release.mean("sex", values={"Female": 0, "Male": 1}), 3)
         0.521
         """
-        numbers, probabilities = distribution(self.model, attribute, where, values)
-        return float(numbers @ probabilities)
+        numbers, shares, basis = estimates.distribution(self.model, attribute, where, values)
+        return told(Quantity(float(numbers @ shares), basis))
 
     def quantile(
         self,
@@ -153,14 +165,14 @@ class ModelAnalysis(ABC):
         >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        numbers, shares = distribution(self.model, attribute, where, values)
+        numbers, shares, basis = estimates.distribution(self.model, attribute, where, values)
         if isinstance(probabilities, float | int):
             raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
         if not all(0 <= p <= 1 for p in probabilities):
             raise InputError("a quantile is asked for with a probability from 0 to 1")
         places = np.searchsorted(np.cumsum(shares) * (1 + 1e-12), probabilities)
         quantiles = numbers[np.minimum(places, len(numbers) - 1)]
-        return pd.Series(quantiles, index=pd.Index(probabilities, name="probability"), name=attribute)
+        return told(marked(pd.Series(quantiles, pd.Index(probabilities, name="probability"), name=attribute), basis))
 
     def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
         """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
@@ -169,9 +181,9 @@ class ModelAnalysis(ABC):
         >>> round(release.odds_ratio("sex=Male", "diagnosis=Flu").expected, 3)
         0.229
         """
-        return odds(self.model, first, second, where)
+        return told(estimates.odds(self.model, first, second, where))
 
-    def mutual_information(self, first: Attributes, second: Attributes, given: Attributes = ()) -> float:
+    def mutual_information(self, first: Attributes, second: Attributes, given: Attributes = ()) -> Quantity:
         """Mutual information in nats under the maxent distribution, at the finest published or the given levels.
 
         >>> from marginals.example import release
@@ -180,7 +192,7 @@ class ModelAnalysis(ABC):
         >>> round(release.mutual_information("age", "sex", given="diagnosis"), 3)
         0.0
         """
-        return association(self.model, first, second, given)
+        return told(estimates.association(self.model, first, second, given))
 
     def cells(self, attributes: Attributes | None = None) -> pd.DataFrame:
         """Cells that are possible, as columns of labels, and their counts as `weight`, for weighted regressions.
@@ -195,12 +207,7 @@ class ModelAnalysis(ABC):
         2  40-59  Female   6.690297
         3  40-59    Male  11.309703
         """
-        published = [
-            a for a, level in self.model.finest_levels.items() if level < self.model.domain.hierarchy(a).height
-        ]
-        margin = as_margin(self.model, published if attributes is None else attributes)
-        cells = cells_of(self.model, margin)
-        return labelled(self.model, cells, margin, {"weight": cells.counts}).reset_index(drop=not cells.codes)
+        return told(estimates.weighted_cells(self.model, attributes))
 
     def sample(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
         """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
@@ -213,8 +220,7 @@ class ModelAnalysis(ABC):
         0  40-49  Female    Asthma
         1  30-39  Female       Flu
         """
-        codes = self._draw(rows, np.random.default_rng(seed))
-        return rows_frame(self.model, self.model.finest_levels, codes)
+        return told(estimates.drawn(self.model, rows, np.random.default_rng(seed)))
 
     def sample_base_values(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
         """As `sample`, all attributes at base values, drawn evenly among those under the published value.
@@ -225,12 +231,4 @@ class ModelAnalysis(ABC):
         0  48  Female    Asthma
         1  39  Female       Flu
         """
-        rng = np.random.default_rng(seed)
-        codes = self._draw(rows, rng)
-        leaves = drawn_leaves(self.model.domain, self.model.finest_levels, codes, rows, rng)
-        return rows_frame(self.model, dict.fromkeys(self.model.domain.attributes, 0), leaves)
-
-    def _draw(self, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
-        if rows < 0:
-            raise InputError(f"a sample has 0 rows or more, not {rows}")
-        return self.model.sampler.draw(rows, rng)
+        return told(estimates.drawn_base_values(self.model, rows, np.random.default_rng(seed)))

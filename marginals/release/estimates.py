@@ -11,11 +11,14 @@ from marginals.conditions.grammar import Where
 from marginals.conditions.labels import interval
 from marginals.conditions.published_values import known_attribute, values_meant
 from marginals.errors import InputError
+from marginals.release.kinds import Quantity, basis_in, distinctions, marked
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import TimeOverError, TooManyCellsError
+from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind
 from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range
 from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
+from models.inference.sampling import drawn_leaves
 from models.inference.sparse_margins import expected_marginal
 from models.inference.tree_margins import CELL_LIMIT
 from models.programs.cell_bounds import CountBounds
@@ -34,12 +37,19 @@ class Estimate:
 
     expected: None where the time was over before the distribution was fitted.
     sharp: whether both bounds are proven to be attained by tables with the published marginals.
+    basis: what the expectation rests on.
     """
 
     expected: float | None
     lower: int
     upper: int
     sharp: bool
+    basis: Basis
+
+    @property
+    def kind(self) -> Kind:
+        """How far published tables back the expectation; the bounds hold whatever it is."""
+        return self.basis.kind
 
     @property
     def exact(self) -> bool:
@@ -49,11 +59,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class OddsRatio:
-    """An odds ratio: of the expected counts, and lower <= ratio <= upper for certain."""
+    """An odds ratio: of the expected counts, and lower <= ratio <= upper for certain. basis: what the former rests on."""
 
     expected: float
     lower: float
     upper: float
+    basis: Basis
+
+    @property
+    def kind(self) -> Kind:
+        """How far published tables back the ratio of the expected counts."""
+        return self.basis.kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +79,11 @@ class Cells:
     margin: Margin
     codes: Mapping[str, CodeArray]
     counts: CountArray | FloatArray
+
+    @property
+    def are_counted(self) -> bool:
+        """Whether the margin is published, by itself or as sums of a finer one."""
+        return self.counts.dtype.kind != "f"
 
 
 def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
@@ -116,8 +137,28 @@ def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: M
     return pd.DataFrame({name: np.asarray(value)[ranks] for name, value in values.items()}, index=index)
 
 
+def marginal(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Series[Any]":
+    """Counts of the cells of a margin, or expected counts."""
+    cells = cells_of(model, margin)
+    name = "count" if cells.are_counted else "expected_count"
+    basis = CERTAIN if cells.are_counted else _basis(model, margin)
+    return marked(labelled(model, cells, margin, {name: cells.counts})[name], basis)
+
+
+def weighted_cells(model: MarginalModel, attributes: Attributes | None) -> pd.DataFrame:
+    """Cells as columns of labels, with their counts as `weight`; of all published attributes where none are named."""
+    published = [a for a, level in model.finest_levels.items() if level < model.domain.hierarchy(a).height]
+    margin = as_margin(model, published if attributes is None else attributes)
+    cells = cells_of(model, margin)
+    frame = labelled(model, cells, margin, {"weight": cells.counts}).reset_index(drop=not cells.codes)
+    return marked(frame, CERTAIN if cells.are_counted else _basis(model, margin))
+
+
 def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
-    """The cells of a margin with the columns expected, lower, upper, exact; `attrs["sharp"]` as in Estimate."""
+    """The cells of a margin with the columns expected, lower, upper, exact; `attrs["sharp"]` as in Estimate.
+
+    Where all are exact, their kind is published, whatever table they follow from.
+    """
     margin = as_margin(model, attributes)
     sharp = True
     cells = cells_of(model, margin)
@@ -135,14 +176,27 @@ def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
     exact = np.asarray(lower == upper)
     frame = labelled(model, cells, margin, {"expected": expected, "lower": lower, "upper": upper, "exact": exact})
     frame.attrs["sharp"] = sharp
-    return frame
+    return marked(frame, CERTAIN if exact.all() else _basis(model, margin))
 
 
 def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
     """The number of rows that a condition means."""
-    box = box_of(model, where)
+    meant = values_meant(model.domain, model.finest_levels, where)
+    box = model.box(meant)
     bounds = box.bounds(seconds)
-    return Estimate(_expected(model, box, bounds), bounds.lower, bounds.upper, bounds.sharp)
+    basis = CERTAIN if bounds.lower == bounds.upper else basis_in(model, distinctions(model, {}, meant))
+    return Estimate(_expected(model, box, bounds), bounds.lower, bounds.upper, bounds.sharp, basis)
+
+
+def expected_count(model: MarginalModel, where: Where) -> Quantity:
+    """The expected number of rows that a condition means."""
+    meant = values_meant(model.domain, model.finest_levels, where)
+    return Quantity(model.expected_in(model.box(meant)), basis_in(model, distinctions(model, {}, meant)))
+
+
+def _basis(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -> Basis:
+    """What an answer about a margin of some rows rests on."""
+    return basis_in(model, distinctions(model, margin, values_meant(model.domain, model.finest_levels, where)))
 
 
 def _expected(model: MarginalModel, box: Box, bounds: CountBounds) -> float | None:
@@ -161,7 +215,8 @@ def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
     dense = model.expected_within({**down, **across}, box_of(model, where))
     axes = [_axis(model, margin) for margin in (down, across)]
-    return pd.DataFrame(dense.reshape([len(axis) for axis in axes]), index=axes[0], columns=axes[1])
+    frame = pd.DataFrame(dense.reshape([len(axis) for axis in axes]), index=axes[0], columns=axes[1])
+    return marked(frame, _basis(model, {**down, **across}, where))
 
 
 def _axis(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Index[Any]":
@@ -171,14 +226,22 @@ def _axis(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Index[Any]":
     return pd.MultiIndex.from_product(labels, names=list(margin))
 
 
+class Distribution(NamedTuple):
+    """Distinct numbers, ascending, their probabilities, and what these rest on."""
+
+    values: FloatArray
+    probabilities: FloatArray
+    basis: Basis
+
+
 def distribution(
     model: MarginalModel, attribute: str, where: Where, values: Mapping[str, float] | None
-) -> tuple[FloatArray, FloatArray]:
-    """Distinct numbers that an attribute takes, ascending, and their probabilities among the rows that are meant.
+) -> Distribution:
+    """The numbers that an attribute takes among the rows that are meant.
 
     values: the number of each label of one level; by default base labels are numbers, or intervals of whole numbers, each of
-    them as likely, or of all numbers, whose middle is taken. Raises InputError where they are not, or where no such row is
-    expected.
+    them as likely, or of all numbers, whose middle is taken; no table is as fine as these. Raises InputError where they are
+    not, or where no such row is expected.
     """
     numbers = _numbers(model, known_attribute(model.domain, attribute), values)
     expected = model.expected_within({attribute: numbers.level}, box_of(model, where))
@@ -187,15 +250,24 @@ def distribution(
         raise InputError("no row with these values is possible, so there is nothing to average")
     evenly = expected / np.bincount(numbers.codes, minlength=len(expected))
     distinct, place = np.unique(numbers.values, return_inverse=True)
-    return distinct, np.bincount(place, evenly[numbers.codes]) / total
+    meant = values_meant(model.domain, model.finest_levels, where)
+    asked = distinctions(model, {attribute: numbers.level}, meant)
+    if numbers.are_spread:
+        told_at = asked[attribute].told_at if attribute in asked else NO_LEVEL
+        asked[attribute] = Distinction(NO_LEVEL, told_at)
+    return Distribution(distinct, np.bincount(place, evenly[numbers.codes]) / total, basis_in(model, asked))
 
 
 class _Numbers(NamedTuple):
-    """Numbers, and for each the code of the value of a level that stands for it; one that stands for several, alike."""
+    """Numbers, and for each the code of the value of a level that stands for it; one that stands for several, alike.
+
+    are_spread: whether some value stands for an interval.
+    """
 
     level: int
     codes: IndexArray
     values: FloatArray
+    are_spread: bool
 
 
 def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] | None) -> _Numbers:
@@ -209,10 +281,13 @@ def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] |
                 "give values={label: number}"
             )
         laid_out = np.concatenate([np.atleast_1d(np.array(numbers, dtype=np.float64)) for numbers in spread])
-        return _Numbers(0, np.repeat(np.arange(len(spread)), sizes), laid_out)
+        are_spread = any(own.low != own.high for own in map(interval, hierarchy.labels[0]) if own is not None)
+        return _Numbers(0, np.repeat(np.arange(len(spread)), sizes), laid_out, are_spread)
     for level, labels in enumerate(hierarchy.labels):
         if set(labels) <= set(values):
-            return _Numbers(level, np.arange(len(labels)), np.array([float(values[label]) for label in labels]))
+            return _Numbers(
+                level, np.arange(len(labels)), np.array([float(values[label]) for label in labels]), are_spread=False
+            )
     raise InputError(f"values must give a number for each label of {attribute!r} at one level")
 
 
@@ -227,13 +302,14 @@ def _numbers_of(label: str) -> float | range | None:
     return range(int(own.low), int(own.high) + 1) if whole else None
 
 
-def association(model: MarginalModel, first: Attributes, second: Attributes, given: Attributes) -> float:
+def association(model: MarginalModel, first: Attributes, second: Attributes, given: Attributes) -> Quantity:
     """Mutual information in nats of two groups of attributes, given a third."""
     groups = [as_margin(model, group) for group in (first, second, given)]
     margin = {a: level for group in groups for a, level in group.items()}
     if len(margin) < sum(map(len, groups)):
         raise InputError("an attribute is named twice")
-    return mutual_information(model.expected(margin).reshape([model.domain.size(group) for group in groups]))
+    shared = mutual_information(model.expected(margin).reshape([model.domain.size(group) for group in groups]))
+    return Quantity(shared, _basis(model, margin))
 
 
 def odds(model: MarginalModel, first: Where, second: Where, where: Where) -> OddsRatio:
@@ -261,7 +337,17 @@ def odds(model: MarginalModel, first: Where, second: Where, where: Where) -> Odd
     rows, columns, total = (_range(box) for box in parts)
     lower, upper = odds_ratio_range([[_range(box) for box in row] for row in boxes], rows, columns, total)
     expected = odds_ratio(np.array([[model.expected_in(box) for box in row] for row in boxes]))
-    return OddsRatio(expected, lower, upper)
+    if lower == upper:
+        return OddsRatio(expected, lower, upper, CERTAIN)
+    asked = distinctions(model, {}, meant)
+    for attribute, is_one in ((one, is_first), (other, is_second)):
+        kept = meant.get(attribute, np.ones_like(is_one))
+        groups = np.where(kept, is_one.astype(np.intp), NOT_ASKED)
+        finest = model.finest_levels[attribute]
+        asked[attribute] = Distinction.of_groups(model.domain.hierarchy(attribute), finest, groups) or Distinction(
+            NO_LEVEL, NO_LEVEL
+        )
+    return OddsRatio(expected, lower, upper, basis_in(model, asked))
 
 
 def _range(box: Box) -> Range:
@@ -269,7 +355,7 @@ def _range(box: Box) -> Range:
     return Range(bounds.lower, bounds.upper)
 
 
-def rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> pd.DataFrame:
+def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> pd.DataFrame:
     """Rows of labels, as categories in the order of the hierarchies."""
     columns = {
         a: pd.Categorical.from_codes(codes[a], categories=pd.Index(model.domain.hierarchy(a).labels[levels[a]]))
@@ -277,3 +363,28 @@ def rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[s
         if a in codes
     }
     return pd.DataFrame(columns, copy=False)
+
+
+def drawn(model: MarginalModel, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Independent synthetic rows of the published attributes at their finest levels."""
+    codes = _codes(model, rows, rng)
+    levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
+    return marked(_rows_frame(model, levels, codes), _basis(model, levels))
+
+
+def drawn_base_values(model: MarginalModel, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """The same of all attributes at base values, drawn evenly among those under the published value."""
+    leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
+    levels = dict.fromkeys(model.domain.attributes, 0)
+    return marked(_rows_frame(model, levels, leaves), _basis(model, levels))
+
+
+def _codes(model: MarginalModel, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
+    if rows < 0:
+        raise InputError(f"a sample has 0 rows or more, not {rows}")
+    return model.sampler.draw(rows, rng)
+
+
+def supported(model: MarginalModel, attributes: Attributes) -> Basis:
+    """What a cross table of some attributes rests on."""
+    return _basis(model, as_margin(model, attributes))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
 from marginals.tables.unit import RowsPerPerson
+from marginals.wording.kinds_in_words import basis_line
 from marginals.wording.level_names import margin_in_words
 from marginals.wording.units_in_words import claimed_of, rows_in_words, unit_in_words
 
@@ -180,11 +181,12 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
-def estimate_lines(estimate: "Estimate", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
-    """A number of rows as the maximum-entropy model estimates it, or of people, and its bounds."""
+def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
+    """A number of rows as the maximum-entropy model estimates it, or of people, its bounds, and what it rests on."""
     counted = "people" if rows_per_person == 1 else "rows"
     if estimate.exact:
         yield f"{estimate.lower} {counted}, exactly: the published marginals leave no other number."
+        yield basis_line(estimate.basis, domain)
         return
     best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
     if estimate.expected is None:
@@ -192,3 +194,5 @@ def estimate_lines(estimate: "Estimate", rows_per_person: RowsPerPerson = None) 
     else:
         yield f"about {estimate.expected:.6g} {counted} expected (maximum entropy; not published as such)"
     yield f"between {estimate.lower} and {estimate.upper} for certain; {best}"
+    if estimate.expected is not None:
+        yield basis_line(estimate.basis, domain)

@@ -237,7 +237,7 @@ def test_query_says_what_the_contract_says(demo: Path) -> None:
     result = run("query", demo / "release", "age=20-39", "sex=Female", "--json")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    assert set(answer) == {"expected", "lower", "upper", "exact", "sharp"}
+    assert set(answer) == {"expected", "lower", "upper", "exact", "sharp", "kind", "assumed", "shown"}
     assert [type(answer[key]) for key in ("expected", "lower", "upper")] == [float, int, int]
     rows = (line.split(",") for line in (demo / "census.csv").read_text().splitlines()[1:])
     header = (demo / "census.csv").read_text().splitlines()[0].split(",")

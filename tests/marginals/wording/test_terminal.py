@@ -2,23 +2,36 @@
 
 import pytest
 
+from marginals.example import release
 from marginals.release.estimates import Estimate
 from marginals.wording.terminal import estimate_lines
+from models.graphs.basis import CERTAIN as PUBLISHED
+from models.graphs.basis import Basis, Kind
+
+BY_ASSUMPTION = "assumed: no published table shows what is asked of age and sex together, so the model takes them to be"
+ASSUMED = Basis(Kind.ASSUMED, assumed=(("age", "sex"),))
+
+
+BETWEEN = "between {} for certain; {}".format
 
 
 @pytest.mark.parametrize(
     ("estimate", "said"),
     [
-        (Estimate(2.5, 1, 4, sharp=True), ["about 2.5 rows expected", "between 1 and 4 for certain; no closer bounds"]),
         (
-            Estimate(2.5, 0, 9, sharp=False),
-            ["about 2.5 rows expected", "between 0 and 9 for certain; closer bounds may"],
+            Estimate(2.5, 1, 4, True, PUBLISHED),
+            ["about 2.5 rows", BETWEEN("1 and 4", "no closer"), "published: it follows"],
         ),
-        (Estimate(3.0, 3, 3, sharp=True), ["3 rows, exactly"]),
-        (Estimate(3.0, 3, 3, sharp=False), ["3 rows, exactly"]),
+        (
+            Estimate(2.5, 0, 9, False, ASSUMED),
+            ["about 2.5 rows", BETWEEN("0 and 9", "closer bounds may"), BY_ASSUMPTION],
+        ),
+        (Estimate(None, 0, 9, False, ASSUMED), ["no estimate: the time was over", BETWEEN("0 and 9", "closer")]),
+        (Estimate(3.0, 3, 3, True, PUBLISHED), ["3 rows, exactly", "published: "]),
+        (Estimate(3.0, 3, 3, False, PUBLISHED), ["3 rows, exactly", "published: "]),
     ],
 )
 def test_an_estimate_is_told_by_its_bounds_and_whether_they_are_the_best(estimate: Estimate, said: list[str]) -> None:
-    lines = list(estimate_lines(estimate))
+    lines = list(estimate_lines(estimate, release.domain))
     assert len(lines) == len(said)
     assert all(line.startswith(beginning) for line, beginning in zip(lines, said))

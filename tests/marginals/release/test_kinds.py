@@ -1,0 +1,236 @@
+"""No answer that rests on an assumption can be had without its word: every public method of a release is gone through."""
+
+import copy
+import inspect
+import pickle
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import marginals
+from marginals import AssumptionWarning, Attribute, Policy, Release
+from marginals.example import attributes, frame, release
+from models.graphs.basis import NOT_ASKED, Distinction, Kind, basis_of
+from models.tables.hierarchy import Hierarchy
+from shape_releases import release_of
+from strategies import SHAPE_DOMAIN, SHAPES
+
+VALUES = {"age": "20-39", "sex": "Female", "diagnosis": "Flu"}
+NUMBERS = {"sex": {"Female": 0.0, "Male": 1.0}, "diagnosis": {"Asthma": 0.0, "Flu": 1.0, "Gout": 3.0}}
+
+ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
+    "cells": lambda r, a, b: r.cells([a, b]),
+    "conditional": lambda r, a, b: r.conditional(a, given=b),
+    "count": lambda r, a, b: r.count({a: VALUES[a], b: VALUES[b]}),
+    "counts": lambda r, a, b: r.counts([a, b]),
+    "crosstab": lambda r, a, b: r.crosstab(a, b),
+    "expected_count": lambda r, a, b: r.expected_count({a: VALUES[a], b: VALUES[b]}),
+    "marginal": lambda r, a, b: r.marginal({name: r.model.finest_levels[name] for name in (a, b)}),
+    "mean": lambda r, a, b: r.mean(b, {a: VALUES[a]}, NUMBERS[b]),
+    "mutual_information": lambda r, a, b: r.mutual_information(a, b),
+    "odds_ratio": lambda r, a, b: r.odds_ratio({a: VALUES[a]}, {b: VALUES[b]}),
+    "quantile": lambda r, a, b: r.quantile(b, [0.5], {a: VALUES[a]}, NUMBERS[b]),
+    "sample": lambda r, *_: r.sample(3),
+    "sample_base_values": lambda r, *_: r.sample_base_values(3),
+}
+"""How each method that answers is asked about two attributes."""
+
+NO_ANSWERS: Final[dict[str, str]] = {
+    "supports": "it is the question itself",
+    "collection": "the published marginals",
+    "domain": "the published labels",
+    "rows": "a published count",
+    "margins": "what is published",
+    "claims": "what is claimed",
+    "information": "how much the marginals tell, a function of them",
+    "total_information": "how much the marginals tell, a function of them",
+    "interaction_graph": "what is published together",
+    "junction_tree": "what is published together",
+    "verify": "verdicts on the marginals",
+    "write": "writes the marginals",
+    "write_report": "writes the report, which shows the kind of every pair",
+    "model": "the model itself, for those who compute with it",
+    "maximum_entropy": "the model itself, for those who compute with it",
+}
+
+
+def word_of(answer: Any) -> tuple[str, list[tuple[str, ...]]]:
+    """The kind that an answer says it is, and the attributes that it names."""
+    if isinstance(answer, pd.DataFrame | pd.Series):
+        return answer.attrs["kind"], list(answer.attrs["assumed"])
+    return answer.kind, list(answer.basis.assumed)
+
+
+@pytest.fixture(scope="module")
+def one_table() -> Release:
+    """A release of one table, so that everything about its two attributes is published."""
+    table = marginals.read_table(frame[["sex", "diagnosis"]], dict.fromkeys(["sex", "diagnosis"], "quasi-identifier"))
+    return marginals.publish(table, Policy(k_link=2, base="none"))
+
+
+def test_every_public_method_answers_with_its_kind_or_has_a_reason_why_not() -> None:
+    """A new method fails here until it says which kind its answers are."""
+    fields = {"published", "page", "path", "steward"}
+    public = {name for name, _ in inspect.getmembers(Release) if not name.startswith("_")} - fields
+    assert public == ANSWERS.keys() | NO_ANSWERS.keys()
+    assert not ANSWERS.keys() & NO_ANSWERS.keys()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_assumed_answer_says_so_and_warns_with_the_pair(name: str) -> None:
+    assert {"age", "sex"} <= set(release.domain.attributes)
+    assert not any({"age", "sex"} <= set(margin) for margin in release.margins)
+    with pytest.warns(
+        AssumptionWarning, match="age and sex together, so the model takes them to be independent"
+    ) as caught:
+        answer = ANSWERS[name](release, "age", "sex")
+    assert [warning.filename for warning in caught] == [__file__], "one warning, at the line that asks"
+    assert word_of(answer) == ("assumed", [("age", "sex")])
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_published_answer_says_so_and_warns_of_nothing(name: str, one_table: Release) -> None:
+    assert [set(margin) for margin in one_table.margins] == [{"sex", "diagnosis"}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert word_of(ANSWERS[name](one_table, "diagnosis", "sex")) == ("published", [])
+
+
+def test_python_shows_a_warning_once_for_a_line() -> None:
+    with warnings.catch_warnings(record=True, action="default") as caught:
+        for _ in range(3):
+            release.mean("sex", "age=20-39", NUMBERS["sex"])
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind"),
+    [
+        (lambda: release.count({"age": "22", "diagnosis": "Flu"}), "supported"),
+        (lambda: release.crosstab({"age": 0}, "diagnosis"), "supported"),
+        (lambda: release.crosstab({"age": 2}, "diagnosis"), "published"),
+        (lambda: release.mean("age", where="diagnosis=Flu"), "supported"),
+        (lambda: release.mean("age", "diagnosis=Flu", {"20-39": 0, "40-59": 1}), "published"),
+        (lambda: release.crosstab({"age": 1}, "diagnosis", where="age>=40"), "published"),
+        (lambda: release.odds_ratio("age=20-39", "diagnosis=Flu", where="age in 20-49"), "published"),
+        (lambda: release.cells(), "assumed"),
+        (lambda: release.cells("age"), "published"),
+        (lambda: release.count({}), "published"),
+        (lambda: release.count({"age": "20-59", "sex": "Female"}), "published"),  # of whatever age
+        (lambda: release.crosstab("sex", "diagnosis", where={"age": []}), "published"),  # of nobody, whatever the data
+        # The decades that are published with diagnosis do not tell 22 from 27.
+        (lambda: release.odds_ratio("age=22", "diagnosis=Flu", where="age in 20-29"), "assumed"),
+        (lambda: release.count("age=22|24|26|28|32|34|36|38|42|44|46|48|52|54|56|58|20|30|40|50"), "assumed"),
+    ],
+)
+def test_kinds_of_questions(ask: Callable[[], Any], kind: str) -> None:
+    assert word_of(ask())[0] == kind
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from(["chain", "star through a generalized value", "cycle", "disconnected"])
+)
+@settings(max_examples=60)
+def test_levels_and_conditions_ask_for_groups_of_base_values(seed: int, shape: str) -> None:
+    """The kind of a cross table is that of the groups of base values which its cells and its condition make."""
+    rng = np.random.default_rng(seed)
+    opened = OPENED[shape]
+    names = [str(name) for name in rng.permutation(SHAPE_DOMAIN.attributes)]
+    rows, columns = ({name: int(rng.integers(0, opened.domain.hierarchy(name).height + 1))} for name in names[:2])
+    about = str(rng.choice(names))
+    labels = opened.domain.hierarchy(about).labels[0]
+    chosen = [label for label in labels if rng.random() < 0.6]
+    groups = {}
+    for name, level in {**rows, **columns}.items():
+        groups[name] = opened.domain.hierarchy(name).lift(0, level).astype(np.intp)
+    inside = np.isin(labels, chosen)
+    groups[about] = np.where(inside, groups.get(about, np.zeros(len(labels), dtype=np.intp)), NOT_ASKED)
+    made = {
+        name: Distinction.of_groups(opened.domain.hierarchy(name), opened.model.finest_levels[name], own)
+        for name, own in groups.items()
+        if inside.any()
+    }
+    asked = {name: distinction for name in opened.domain.attributes if (distinction := made.get(name))}
+    expected = basis_of(opened.margins, asked)
+    assert word_of(opened.crosstab(rows, columns, {about: chosen})) == (expected.kind, list(expected.assumed))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _opened(tmp_path_factory: pytest.TempPathFactory) -> None:
+    for shape in SHAPES:
+        if shape in ("chain", "star through a generalized value", "cycle", "disconnected"):
+            OPENED[shape] = release_of(shape, tmp_path_factory.mktemp("shapes"))
+
+
+OPENED: dict[str, Release] = {}
+
+
+def test_bounds_that_meet_leave_nothing_to_assume() -> None:
+    """Nobody with the first value of one attribute has the first of the other two: no count is left but 0."""
+    people = pd.DataFrame({"a": ["x"] * 4 + ["y"] * 4, "b": ["u"] * 4 + ["v"] * 4, "c": ["p"] * 4 + ["q"] * 4})
+    policy = Policy(
+        k_link=2, base="none", must_publish=[{"a": 0, "b": 0}, {"b": 0, "c": 0}], start="nothing", time_limit=0
+    )
+    chain = marginals.publish(marginals.read_table(people, dict.fromkeys("abc", "quasi-identifier")), policy)
+    assert not any({"a", "c"} <= set(margin) for margin in chain.margins)
+    assert not chain.supports(["a", "c"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert chain.count({"a": "x", "c": "q"}).kind == "published"
+        assert chain.counts(["a", "c"]).attrs["kind"] == "published"
+    with pytest.warns(AssumptionWarning):
+        assert chain.expected_count({"a": "x", "c": "q"}).kind == "assumed"
+
+
+def test_attributes_of_which_nothing_is_published_are_named_alone() -> None:
+    policy = Policy(k_link=2, base="none", must_publish=[{"sex": 0, "diagnosis": 0}], start="nothing", time_limit=0)
+    table = marginals.read_table(frame, attributes)
+    partial = marginals.publish(table, policy)
+    assert not partial.collection.shows("age")
+    found = partial.supports(["age", "sex"])
+    assert (found.kind, found.assumed) == (Kind.ASSUMED, (("age",),))
+    with pytest.warns(AssumptionWarning, match="no published table tells the values of age apart as asked"):
+        assert partial.mutual_information("age", "sex") == 0
+    assert partial.sample_base_values(2).attrs["assumed"] == (("age",),)
+    assert partial.sample(2).attrs["kind"] == "published"
+
+
+def test_a_level_that_merges_rare_values_alone_publishes_the_others() -> None:
+    """Levels are compared by their values: 20 and 21 are groups of their own at the published level."""
+    merged_to = {"20": "20", "21": "21", "22": "22 and over", "23": "22 and over"}
+    ages = Hierarchy.from_rows([(age, group, "*") for age, group in merged_to.items()])
+    people = pd.DataFrame({"age": ["20"] * 8 + ["21"] * 8 + ["22"] * 5 + ["23"], "sex": ["f", "m"] * 11})
+    roles = {"age": Attribute("quasi-identifier", ages, labels="public"), "sex": "quasi-identifier"}
+    policy = Policy(k_link=3, base="none", must_publish=[{"age": 1, "sex": 0}], start="nothing", time_limit=0)
+    merged = marginals.publish(marginals.read_table(people, roles), policy)
+    assert merged.count({"age": "20", "sex": "f"}).kind == "published"
+    assert merged.count({"age": "22", "sex": "f"}).kind == "supported"
+    assert merged.crosstab({"age": 0}, "sex").attrs["kind"] == "supported"
+
+
+def test_a_number_keeps_its_word_when_it_is_copied() -> None:
+    mean = release.mean("age", where="diagnosis=Gout")
+    assert isinstance(mean, float)
+    for same in (copy.copy(mean), copy.deepcopy(mean), pickle.loads(pickle.dumps(mean))):
+        assert same == mean
+        assert same.basis == mean.basis
+
+
+def test_rows_keep_their_word_in_a_parquet_file(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="Parquet is written with pyarrow")
+    release.sample(3).to_parquet(tmp_path / "rows.parquet")
+    assert pd.read_parquet(tmp_path / "rows.parquet").attrs["kind"] == "assumed"
+
+
+def test_many_pairs_are_counted() -> None:
+    from marginals.release.kinds import assumption
+
+    pairs = tuple((f"a{n}", f"b{n}") for n in range(7))
+    assert "a4 and b4; nor of 2 more together" in assumption(pairs)
