@@ -1,36 +1,49 @@
-"""Which pairs of attributes a release lets somebody analyse: counted together in a table, or estimated by the model."""
+"""What a release says of each pair of attributes: published in a table, supported by a coarser one, or assumed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from types import MappingProxyType
 
 import networkx as nx
 
-from marginals.pages.pictures import finest_pairs
 from marginals.wording.level_names import shown_at
+from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
 from models.graphs.collection import Collection
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 _MATRIX = 24
 """Attributes beyond which pairs are counted and not drawn up as a table."""
 
+UNPUBLISHED = "unpublished"
+"""Of a pair with an attribute of which nothing is published."""
+
+SIGNS: Mapping[str, str] = MappingProxyType(
+    {Kind.PUBLISHED: "\u25cf", Kind.SUPPORTED: "\u25d0", Kind.ASSUMED: "\u25cb", UNPUBLISHED: "\u2013"}
+)
+"""How each kind is drawn: a full, a half and an empty circle, and a dash."""
+
 
 @dataclass(frozen=True)
 class Pair:
-    """Two attributes. kind: "exact" where a table counts both, with the finest levels in `levels`; "estimated" where other
-    tables link them; "unlinked" where none do, so that the model takes them to be independent; "unpublished" where
-    nothing is published of one of them.
+    """Two attributes, each at its finest published level.
+
+    kind: one of `models.graphs.basis.Kind`, or `UNPUBLISHED`. shown: both in words, with the finest levels at which one
+    table shows them, where one does. is_linked: whether other tables link two that are assumed.
     """
 
+    names: tuple[str, str]
     kind: str
-    levels: tuple[str, ...] = ()
+    shown: str = ""
+    is_linked: bool = False
 
 
 @dataclass(frozen=True)
 class PairsShown:
-    """All pairs of the attributes of a release. by_names: both ways round; empty where there are too many to list."""
+    """All pairs of the attributes of a release. listed: none where there are too many to list."""
 
     attributes: tuple[str, ...]
-    by_names: Mapping[tuple[str, str], Pair]
+    listed: tuple[Pair, ...]
     numbers: Mapping[str, int]
 
     @property
@@ -38,27 +51,45 @@ class PairsShown:
         """How many pairs there are."""
         return sum(self.numbers.values())
 
+    @property
+    def kinds(self) -> Mapping[tuple[str, str], str]:
+        """The kinds of the pairs that are listed, both ways round."""
+        return {names: pair.kind for pair in self.listed for names in (pair.names, pair.names[::-1])}
+
+    def of_kind(self, kind: str) -> tuple[Pair, ...]:
+        """The pairs of a kind that are listed."""
+        return tuple(pair for pair in self.listed if pair.kind == kind)
+
 
 def pairs_shown(collection: Collection) -> PairsShown:
     """What each pair of attributes of the domain can be analysed by; it follows from the margins and their labels."""
     domain = collection.domain
-    exact: dict[tuple[str, str], list[str]] = {}
-    for a, i, b, j in finest_pairs(collection.margins):
-        shown = [shown_at(a, domain.hierarchy(a), i), shown_at(b, domain.hierarchy(b), j)]
-        exact.setdefault((a, b), []).append(" with ".join(shown))
-    linked: nx.Graph[str] = nx.Graph(list(exact))
-    linked.add_nodes_from(attribute for margin in collection.margins for attribute in margin)
-    part_of = {name: number for number, part in enumerate(nx.connected_components(linked)) for name in part}
-    pairs: dict[tuple[str, str], Pair] = {}
-    for a, b in combinations(domain.attributes, 2):
-        levels = tuple(exact.get((a, b), exact.get((b, a), ())))
-        if a not in part_of or b not in part_of:
-            pairs[a, b] = Pair("unpublished")
-        elif levels:
-            pairs[a, b] = Pair("exact", levels)
-        else:
-            pairs[a, b] = Pair("estimated" if part_of[a] == part_of[b] else "unlinked")
-    kinds = ("exact", "estimated", "unlinked", "unpublished")
-    numbers = {kind: sum(pair.kind == kind for pair in pairs.values()) for kind in kinds}
-    listed = pairs if len(domain.attributes) <= _MATRIX else {}
-    return PairsShown(domain.attributes, {**listed, **{(b, a): pair for (a, b), pair in listed.items()}}, numbers)
+    finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
+    asked = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
+    bases = dict(bases_of_pairs(collection.margins, asked))
+    names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
+    kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
+    numbers = {kind: sum(own == kind for own in kinds.values()) for kind in SIGNS}
+    if len(domain.attributes) > _MATRIX:
+        return PairsShown(domain.attributes, (), numbers)
+    linked: nx.Graph[str] = nx.Graph([pair for pair, basis in bases.items() if basis])
+    linked.add_nodes_from(asked)
+    part = {name: number for number, names in enumerate(nx.connected_components(linked)) for name in names}
+    listed = tuple(
+        Pair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
+        if pair in bases
+        else Pair(pair, kind)
+        for pair, kind in kinds.items()
+    )
+    return PairsShown(domain.attributes, listed, numbers)
+
+
+def _distinction(hierarchy: Hierarchy, level: int) -> Distinction:
+    """Between the values of a level; one with a single value is told of by every table that holds it."""
+    coarsest = hierarchy.height - 1
+    return Distinction.of_level(hierarchy, level) or Distinction(coarsest, coarsest)
+
+
+def _in_words(basis: Basis, pair: tuple[str, str], domain: Domain) -> str:
+    tables = (" with ".join(shown_at(a, domain.hierarchy(a), margin[a]) for a in pair) for margin in basis.shown)
+    return "; or ".join(tables)

@@ -14,7 +14,7 @@ from marginals.attacks.disclosure_measures import disclosure_measures
 from marginals.bundle.content import BundleContent
 from marginals.installing import installing
 from marginals.pages.page import page
-from marginals.pages.pairs import pairs_shown
+from marginals.pages.pairs import SIGNS, pairs_shown
 from marginals.pages.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
 from marginals.tables.attribute import Role
 from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
@@ -140,6 +140,7 @@ def report_html(published: BundleContent) -> bytes:
         overall=_overall(published),
         sensitive=published.sensitive,
         pairs=pairs_shown(published.collection),
+        signs=SIGNS,
         information=_information(published),
         times=exp(min(published.information or 0.0, 700.0)),
         interaction=interaction_picture(published.collection),

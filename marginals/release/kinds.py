@@ -19,6 +19,8 @@ from models.inference.marginal_model import MarginalModel
 _NAMED = 5
 """Groups of attributes that a warning names at most."""
 
+_MODEL, _INDEPENDENT = "so the model takes", "to be independent, given what its tables share"
+
 Frame = TypeVar("Frame", bound="pd.DataFrame | pd.Series[Any]")
 
 
@@ -116,11 +118,13 @@ its tables share'
             f"no published table tells the values of {listed(alone)} apart as asked, so the model takes them to be equally "
             "likely"
         )
-    if together:
-        names = listed([f"{', '.join(group[:-1])} and {group[-1]}" for group in together], "; nor of ")
+    names = [f"{', '.join(group[:-1])} and {group[-1]}" for group in together]
+    if len(names) == 1:
+        parts.append(f"no published table shows what is asked of {names[0]} together, {_MODEL} them {_INDEPENDENT}")
+    elif names:
         parts.append(
-            f"no published table shows what is asked of {names} together, so the model takes them to be independent, given "
-            "what its tables share"
+            f"no published table shows together what is asked of each of these: {listed(names, '; ')}; {_MODEL} each "
+            f"{_INDEPENDENT}"
         )
     return "; and ".join(parts)
 

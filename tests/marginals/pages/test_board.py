@@ -5,7 +5,7 @@ All of it follows from the published files; pairs of attributes are compared wit
 
 import re
 from html.parser import HTMLParser
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -27,28 +27,37 @@ from strategies import decomposable_collections
 @given(decomposable_collections())
 @settings(max_examples=60)
 def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
-    """Exact where one margin has both, estimated where a chain of margins links them, by trying every chain."""
-    pairs = pairs_shown(collection)
-    margins = [set(margin) for margin in collection.margins]
+    """Published where one margin has as many values of both as any has, supported where it has several of both at least;
+    linked through others, by trying every chain.
+    """
+    shown = pairs_shown(collection)
+    values = [{a: collection.domain.hierarchy(a).size(level) for a, level in m.items()} for m in collection.margins]
+    most = {a: max((own[a] for own in values if a in own), default=0) for a in collection.domain.attributes}
+    telling = [{a for a, number in own.items() if number > 1 or most[a] == 1} for own in values]
 
     def reached(start: str) -> set[str]:
         known = {start}
-        for _ in margins:
-            known |= {name for margin in margins if margin & known for name in margin}
+        for _ in telling:
+            known |= {name for margin in telling if margin & known for name in margin}
         return known
 
-    for a, b in combinations(collection.domain.attributes, 2):
-        pair = pairs.by_names[a, b]
-        assert pairs.by_names[b, a] == pair
-        if any({a, b} <= margin for margin in margins):
-            assert pair.kind == "exact"
-            assert pair.levels
-        elif not all(any(name in margin for margin in margins) for name in (a, b)):
+    assert [pair.names for pair in shown.listed] == list(combinations(collection.domain.attributes, 2))
+    for pair in shown.listed:
+        a, b = pair.names
+        assert shown.kinds[a, b] == shown.kinds[b, a] == pair.kind
+        if not (most[a] and most[b]):
             assert pair.kind == "unpublished"
+        elif any({a, b} <= own.keys() and (own[a], own[b]) == (most[a], most[b]) for own in values):
+            assert pair.kind == "published"
+        elif any({a, b} <= margin for margin in telling):
+            assert pair.kind == "supported"
         else:
-            assert pair.kind == ("estimated" if b in reached(a) else "unlinked")
+            assert pair.kind == "assumed"
+            assert pair.is_linked == (b in reached(a))
+        assert bool(pair.shown) == (pair.kind in ("published", "supported"))
     names = len(collection.domain.attributes)
-    assert pairs.total == names * (names - 1) // 2
+    assert shown.total == names * (names - 1) // 2
+    assert all(shown.numbers[kind] == len(shown.of_kind(kind)) for kind in shown.numbers)
 
 
 def people() -> pd.DataFrame:
@@ -68,7 +77,7 @@ ATTRIBUTES = {
     "shoe": "quasi-identifier",
     "disease": "sensitive",
 }
-MARGINS = [{"age": 1, "disease": 0}, {"town": 0, "disease": 0}, {"sex": 0}]
+MARGINS = [{"age": 1, "disease": 0}, {"town": 0, "disease": 0}, {"age": 2, "sex": 0}]
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +102,10 @@ def test_the_report_begins_with_what_how_well_protected_and_what_for(page: Page)
     assert protected.startswith("2 of 2 claims are proven, by these tables alone, for a reader who has all of them:")
     assert "Each class of a published table (disease set aside) has at least 5 rows. Nearest to failing: " in protected
     assert good_for == (
-        "Of the 10 pairs of attributes 2 are counted together in a table, so their cross tables are exact at the levels of "
-        "that table; 1 is linked through others and can be estimated; 3 are linked by nothing, so nothing can be said of "
-        "how they go together; 4 have an attribute of which nothing is published. Which pairs those are."
+        "Of the 10 pairs of attributes 2 are published in one table, so their cross tables are exact; 1 is supported: a "
+        "table shows both, but coarser than each is published by itself; 3 are assumed: no table shows both, so what is "
+        "said of how they go together is an assumption; 4 have an attribute of which nothing is published. Which pairs "
+        "those are."
     )
 
 
@@ -107,14 +117,24 @@ def test_every_pair_stands_in_the_table_of_pairs(page: Page, release: Release, t
         for path in (tmp_path / "release" / "marginals").iterdir()
         for pair in combinations(path.read_text().splitlines()[0].split(",")[:-1], 2)
     }
-    _, *names = page.header("How two attributes can be compared")
-    said = {row[0]: dict(zip(names, row[1:])) for row in page.rows("How two attributes can be compared")}
-    for a, b in product(names, names):
-        assert (said[a][b] == "exact") is (frozenset([a, b]) in together)
-    assert said["age"]["town"] == "estimated"
-    assert said["sex"]["age"] == "no link"
+    _, *numbers = page.header("How two attributes can be compared")
+    rows = page.rows("How two attributes can be compared")
+    names = [row[0].partition(" ")[2] for row in rows]
+    assert [row[0].partition(" ")[0] for row in rows] == numbers
+    assert names == list(release.domain.attributes)
+    said = {name: dict(zip(names, row[1:])) for name, row in zip(names, rows)}
+    for a, b in combinations(names, 2):
+        assert said[a][b] == said[b][a]
+        assert (said[a][b] in "\u25cf\u25d0") is (frozenset([a, b]) in together)
+        assert (said[a][b] in "\u25cf\u25d0") is bool(release.supports([a, b]))
+    assert said["age"]["disease"] == "\u25cf"
+    assert said["age"]["sex"] == "\u25d0"
+    assert said["town"]["sex"] == said["age"]["town"] == "\u25cb"
     assert said["shoe"]["age"] == "\u2013"
-    assert "age in 5-year bands with disease" in page.texts("li")
+    listed = page.texts("li")
+    assert "age in 5-year bands with disease" in listed
+    assert "age in 10-year bands with sex" in listed
+    assert {"age with town", "sex with town", "sex with disease"} <= set(listed)
 
 
 def test_certain_counts_beside_proven_claims_are_explained(page: Page) -> None:
@@ -130,7 +150,7 @@ def test_a_release_of_very_many_attributes_counts_its_pairs_and_lists_none() -> 
     table = marginals.read_table(frame, dict.fromkeys(frame.columns, "quasi-identifier"))
     collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in frame.columns])
     page = Page(report_html(BundleContent(collection, table.roles, (KLink(2),))))
-    assert "Of the 435 pairs of attributes 0 are counted together" in page.texts("dd")[2]
+    assert "Of the 435 pairs of attributes 0 are published in one table" in page.texts("dd")[2]
     assert not any(name.startswith("How two attributes") for name, _ in page.tables)
 
 

@@ -233,4 +233,6 @@ def test_many_pairs_are_counted() -> None:
     from marginals.release.kinds import assumption
 
     pairs = tuple((f"a{n}", f"b{n}") for n in range(7))
-    assert "a4 and b4; nor of 2 more together" in assumption(pairs)
+    assert ": a0 and b0; a1 and b1; a2 and b2; a3 and b3; a4 and b4; 2 more; so the model takes each" in assumption(
+        pairs
+    )
