@@ -72,9 +72,12 @@ class BundleContent:
     rules: tuple[AppliedRule, ...] = ()
 
     def __post_init__(self) -> None:
-        claims = dict.fromkeys([*self.claims, *(claim for rule in self.rules for claim in rule.claims)])
-        object.__setattr__(self, "claims", tuple(claim.counting(self.most_rows_of_a_person) for claim in claims))
-        object.__setattr__(self, "rules", tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules))
+        rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)
+        claims = [claim.counting(self.most_rows_of_a_person) for claim in self.claims]
+        for rule in rules:
+            claims += [claim for claim in rule.claims if claim not in claims]
+        object.__setattr__(self, "claims", tuple(claims))
+        object.__setattr__(self, "rules", rules)
 
     @property
     def most_rows_of_a_person(self) -> int | None:

@@ -14,6 +14,7 @@ from marginals.bundle.signature import secret_key
 from marginals.bundle.target import output_file
 from marginals.bundle.writing import put_report, write_bundle
 from marginals.errors import InputError
+from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.release.analysis import ModelAnalysis
 from marginals.release.steward import StewardReport
 from models.graphs.collection import Collection
@@ -172,10 +173,13 @@ class Release(ModelAnalysis):
         """
         return self.collection.junction_tree.graph()
 
-    def verify(self, claims: Sequence[str | Claim] | None = None) -> Verification:
+    def verify(
+        self, claims: Sequence[str | Claim] | None = None, rules: Sequence[str | NamedRule] = ()
+    ) -> Verification:
         """Check the claims of the release, or others, as text or as objects, on its marginals alone.
 
-        Raises InputError or CriterionError for text that is no claim.
+        rules: named ones, or TOML files with one, whose demands are checked beside the claims given. Raises InputError or
+        CriterionError for text that is no claim, or no rule.
 
         >>> from marginals.example import release
         >>> release.verify().ok
@@ -185,8 +189,14 @@ class Release(ModelAnalysis):
         maxent-diversity (diversity distinct:2, sensitive diagnosis): holds
         >>> release.verify(["k-link=20"]).ok
         False
+        >>> [rule.verdict.value for rule in release.verify(rules=["cms-11"]).rules]
+        ['fails']
         """
-        return self.published.verify(None if claims is None else asked_claims(claims, self.published.sensitive))
+        if claims is None and not rules:
+            return self.published.verify()
+        sensitive = self.published.sensitive
+        asked = asked_claims(claims or (), sensitive)
+        return self.published.claiming(asked, [rule.applied(sensitive) for rule in rules_of(rules)]).verify()
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle : all of it or nothing. Returns the release with its folder.

@@ -214,7 +214,9 @@ def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:
     sensitive = {**refined.content.roles, **dict.fromkeys(refined.parts["age"], Role.SENSITIVE)}
     refined = replace(refined, content=replace(refined.content, roles=sensitive))
     (aside,) = refined.with_violations(refined.content.verify([KCombinatorial(2)]).checks)
-    (counted,) = refined.with_violations(refined.content.verify([MinCell(2)]).checks)
+    (decided,) = refined.content.verify([MinCell(2)]).checks
+    assert (decided.verdict, decided.worst_class.count) == (Verdict.FAILS, 1), "only the ages are tied to each other"
+    (counted,) = refined.with_violations([MinCell(2).undecided("the time was over")])
     assert aside.verdict is Verdict.UNDECIDED, "a small count of a sensitive value breaks no k-combinatorial anonymity"
     assert (counted.verdict, counted.worst_class.cell) == (Verdict.FAILS, {"age": "1"})
 
