@@ -42,6 +42,7 @@ def test_a_release_keeps_it_in_every_cell_and_everybody_can_check_that(config: P
     assert "No count from 1 to 10 is published, disease counted like the others" in page
     assert "None is from 1 to 10 here, disease counted too." in page
     assert "set disease aside" not in page
+    assert "That no count from 1 to 10 follows is true for a reader to whom every combination" in page
 
 
 def test_verify_checks_it_of_any_release_and_names_the_smallest_cell(config: Path, tmp_path: Path) -> None:
