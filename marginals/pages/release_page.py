@@ -116,6 +116,14 @@ class InformationBar:
     length: float
 
 
+@dataclass(frozen=True)
+class Analysed:
+    """What the recipe for R analyses: the columns of a table and its outcome, as R writes their names."""
+
+    columns: tuple[str, ...]
+    outcome: str
+
+
 def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims, attributes = _claims(published), _attributes(published)
@@ -147,6 +155,7 @@ def report_html(published: BundleContent) -> bytes:
         tree=_tree(published),
         facts=_facts(published),
         example=_example(published),
+        analysed=_analysed(published),
     )
 
 
@@ -285,3 +294,28 @@ def _example(published: BundleContent) -> str:
     """A margin to ask for, as Python: the first that a reader can cross-tabulate; of a release of no attribute, none."""
     margins = published.collection.margins
     return str(dict(next((margin for margin in margins if len(margin) == 2), margins[0] if margins else {})))
+
+
+def _analysed(published: BundleContent) -> Analysed | None:
+    """The smallest table with two attributes or more, one of them sensitive if possible, that all have several values.
+
+    It is found by its attributes, so no table of the same ones may have one value only of any.
+    """
+    by_attributes: dict[tuple[str, ...], list[ContingencyTable]] = {}
+    for table in published.collection.tables:
+        by_attributes.setdefault(table.attributes, []).append(table)
+    candidates = []
+    for attributes, tables in by_attributes.items():
+        if len(attributes) > 1 and all(np.unique(codes).size > 1 for table in tables for codes in table.codes):
+            outcome = next((a for a in attributes if a in published.sensitive), attributes[-1])
+            candidates.append((outcome not in published.sensitive, max(map(len, tables)), attributes, outcome))
+    if not candidates:
+        return None
+    *_, attributes, outcome = min(candidates)
+    return Analysed(tuple(map(_r_text, attributes)), _r_text(outcome))
+
+
+def _r_text(text: str) -> str:
+    """A text as R writes it, in characters that mean the same in every encoding."""
+    plain = (c if c.isascii() and c.isprintable() and c not in '"\\' else f"\\U{{{ord(c):x}}}" for c in text)
+    return f'"{"".join(plain)}"'

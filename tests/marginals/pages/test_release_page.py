@@ -1,6 +1,5 @@
 """The report shows what is published and nothing more, the same bytes each time, safely, in a real browser too."""
 
-import csv
 import html
 import json
 import re
@@ -374,52 +373,3 @@ def test_how_a_claim_was_decided_is_said_in_plain_words(algorithm: Algorithm) ->
     assert plain.startswith("Decided by ")
     assert f", then {sentence}" in plain
     assert not re.search(r"branch and|hull|k-link|fitting,|supports|vector", plain)
-
-
-def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A postcode that begins with 0, and labels that pandas takes for missing; a file that nobody declares stays out."""
-    frame = pd.DataFrame({"postcode": ["08001", "NA", "1e3", "007"] * 5, "ill": ["flu", "", "nan", "None"] * 5})
-    table = marginals.read_table(frame, {"postcode": "quasi-identifier", "ill": "sensitive"}, missing=())
-    collection = Collection.of(table.cube, [table.domain.mask({"postcode": 0, "ill": 0})])
-    write_bundle(BundleContent(collection, table.roles), tmp_path / "release")
-    (tmp_path / "release" / "marginals" / "ward.0.csv").write_text("ward,count\nA,7\n")
-    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (tmp_path / "release" / "report.html").read_text(), re.S)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    exec(html.unescape(code[1]), names)
-    (read,) = names["tables"].values()
-    assert sorted(zip(read["postcode"], read["ill"], read["count"])) == [
-        ("007", "None", 5),
-        ("08001", "flu", 5),
-        ("1e3", "nan", 5),
-        ("NA", "", 5),
-    ]
-
-
-def test_the_r_on_the_page_reads_text_and_declared_paths(bundle: Path) -> None:
-    """There is no R to run it with here, so what it must say is looked for."""
-    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (bundle / "report.html").read_text(), re.DOTALL)
-    recipe = html.unescape(code[2])
-    for said in (
-        'colClasses = "character"',
-        "check.names = FALSE",
-        "na.strings = character(0)",
-        "r$path",
-        "as.numeric",
-    ):
-        assert said in recipe
-    assert "glob" not in recipe
-
-
-def test_the_python_on_the_page_runs(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(bundle.parent)
-    code = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", (bundle / "report.html").read_text(), re.DOTALL)
-    names: dict[str, Any] = {}
-    for block in code[:2]:
-        exec(html.unescape(block), names)
-    assert len(names["tables"]) == len(names["release"].margins)
-    for file in (bundle / "marginals").glob("*.csv"):
-        with file.open(newline="") as lines:
-            assert len(list(csv.reader(lines))) == len(names["tables"][file.stem]) + 1
