@@ -20,7 +20,7 @@ from marginals.named_rules.rule import COUNTS, rules_of
 from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.regular_file import bounded_content, open_regular
-from marginals.tables.attribute import LABELS, MISSING_AS, Attribute, Role
+from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
@@ -66,6 +66,7 @@ _ATTRIBUTE = (
     "missing",
     "description",
     "values",
+    "ladder",
 )
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "rules")
 _SEARCH = (
@@ -284,6 +285,8 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
         raise InputError(f"the key {where}.labels must be {' or '.join(map(json.dumps, LABELS))}")
     if section.get("missing", "drop") not in MISSING_AS:
         raise InputError(f"the key {where}.missing must be {' or '.join(map(json.dumps, MISSING_AS))}")
+    if section.get("ladder", "given") not in LADDERS:
+        raise InputError(f"the key {where}.ladder must be {' or '.join(map(json.dumps, LADDERS))}")
     _check_words(section, where)
     file = section.get("hierarchy")
     if file is not None and not isinstance(file, str):

@@ -11,7 +11,7 @@ from marginals.errors import InputError
 from marginals.printable import LONGEST_WORDS, is_words
 from marginals.tables.values.dates import check_units, date_hierarchy, date_text
 from marginals.tables.values.numbers import number_in, number_text
-from marginals.tables.values.order import in_order
+from marginals.tables.values.order import consecutive, in_order
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, check_lengths, check_widths
 
@@ -23,6 +23,9 @@ MISSING = "missing"
 
 MISSING_AS = ("drop", "as a value")
 """What becomes of a row without a value: it is dropped, or counted under the value MISSING."""
+
+LADDERS = ("given", "fitted")
+"""Whether the levels are those that are given, or are fitted to how often each value occurs."""
 
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
@@ -57,6 +60,8 @@ class Attribute:
     "week", "month", "quarter", "year" and "decade". labels: "public" where everybody may know the whole hierarchy, which
     was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
     of a row without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`.
+    ladder: "fitted" where rare values are merged with their neighbours, step by step, as often as the table needs; then what
+    is given says from which bands on, or which values are near each other.
     description: what the column is, for readers. values: what readers are told that its values mean, by value.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
@@ -79,6 +84,7 @@ class Attribute:
     description: str = ""
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
     dates: tuple[str, ...] = ()
+    ladder: str = "given"
 
     def __init__(
         self,
@@ -92,6 +98,7 @@ class Attribute:
         description: str = "",
         values: Mapping[str, str] | None = None,
         dates: Iterable[str] = (),
+        ladder: str = "given",
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         try:
@@ -105,8 +112,8 @@ class Attribute:
         zero, *widths = _numbers([start, *intervals])
         for name, value in (("role", part), ("hierarchy", hierarchy), ("start", zero), ("labels", labels)):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "description", description)
+        for key, text in (("missing", missing), ("description", description), ("ladder", ladder)):
+            object.__setattr__(self, key, text)
         object.__setattr__(self, "values", dict(values or {}))
         object.__setattr__(self, "intervals", tuple(widths))
         object.__setattr__(self, "prefixes", tuple(prefixes))
@@ -128,6 +135,8 @@ class Attribute:
 
         if missing not in MISSING_AS:
             raise InputError(f"missing is {' or '.join(map(repr, MISSING_AS))}, not {missing!r}")
+        if ladder not in LADDERS:
+            raise InputError(f"ladder is {' or '.join(map(repr, LADDERS))}, not {ladder!r}")
         for words in (description, *self.values.values()):
             if not is_words(words):
                 raise InputError(
@@ -143,6 +152,11 @@ class Attribute:
     def counts_missing(self) -> bool:
         """Whether rows without a value are counted, under the value MISSING."""
         return self.missing == "as a value"
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether its levels are fitted to how often each value occurs."""
+        return self.ladder == "fitted"
 
     @property
     def has_decimals(self) -> bool:
@@ -207,7 +221,7 @@ class Attribute:
             return Hierarchy.from_rows(sorted(hierarchy.rows(), key=lambda row: tuple(reversed(row))))
         if not ordered:
             raise HierarchyError("it has no values")
-        return Hierarchy.flat(in_order(ordered))
+        return Hierarchy.flat((self.is_fitted and consecutive(ordered)) or in_order(ordered))
 
 
 def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[Decimal, ...]:

@@ -9,11 +9,12 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.codebook import Codebook
+from marginals.tables.ladders.attribute_ladder import attribute_ladder
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import Table
 from marginals.tables.values.numbers import number_in
-from models.arrays import BoolArray, CodeArray
+from models.arrays import BoolArray, CodeArray, CountArray
 from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
@@ -26,7 +27,7 @@ class Reading:
 
     attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
     null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
-    decimal: the sign before the fraction of a number.
+    decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have.
     """
 
     source: Source
@@ -34,6 +35,7 @@ class Reading:
     missing: Collection[str]
     observed: bool
     decimal: str = "."
+    k: int = 1
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -64,8 +66,9 @@ class Reading:
         hierarchies = {}
         for column in self.attributes:
             codes = rows.codes[column][complete]
-            occurring = np.bincount(codes, minlength=len(values[column])) > 0
-            hierarchies[column], recoding = self._recoding(column, values[column], occurring)
+            sizes = np.zeros(len(values[column]), dtype=np.int64)
+            np.add.at(sizes, codes, rows.counts[complete])
+            hierarchies[column], recoding = self._recoding(column, values[column], sizes)
             base_codes[column] = recoding[codes]
         return Domain.of(hierarchies), base_codes, complete
 
@@ -100,11 +103,11 @@ class Reading:
         counts = {c: sizes for c, (_, sizes) in columns.items()} if complete else kept_counts(engine, value_codes)
         hierarchies, recodings = {}, {}
         for column, (texts, _) in columns.items():
-            occurring = np.zeros(len(texts), dtype=bool)
-            occurring[: len(counts[column])] = counts[column] > 0
-            if not occurring.any():
+            kept_sizes = np.zeros(len(texts), dtype=np.int64)
+            kept_sizes[: len(counts[column])] = counts[column]
+            if not kept_sizes.any():
                 raise self._no_row()
-            hierarchies[column], recodings[column] = self._recoding(column, texts, occurring)
+            hierarchies[column], recodings[column] = self._recoding(column, texts, kept_sizes)
         domain = Domain.of(hierarchies)
         singles = {}
         for column, recoding in recodings.items():
@@ -134,9 +137,13 @@ class Reading:
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
 
-    def _recoding(self, column: str, texts: Values, occurring: BoolArray) -> tuple[Hierarchy, Recoding]:
-        """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others."""
+    def _recoding(self, column: str, texts: Values, sizes: CountArray) -> tuple[Hierarchy, Recoding]:
+        """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
+
+        sizes: how many of the rows that count have each value.
+        """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
+        occurring = sizes > 0
         values = [text for text, occurs in zip(texts, occurring.tolist()) if occurs and text is not None]
         base_values = []
         for text in values:
@@ -159,6 +166,10 @@ class Reading:
             hierarchy, codes = hierarchy.restricted_to(codes), np.unique(codes, return_inverse=True)[1].tolist()
         recoding = np.full(len(texts), -1, dtype=np.intp)
         recoding[occurring] = codes
+        if attribute.is_fitted:
+            base_counts = np.zeros(hierarchy.size(0), dtype=np.int64)
+            np.add.at(base_counts, codes, sizes[occurring])
+            hierarchy = attribute_ladder(attribute, hierarchy, base_counts, self.k)
         return hierarchy, recoding
 
     def _no_base_value(self, attribute: Attribute, text: str) -> str:

@@ -139,13 +139,13 @@ class TableSource:
     def table(self, k: int = 1) -> Table:
         """The rows, counted; the same table from every engine.
 
-        k: rows that every published class will have; where the distinct rows do not fit into memory, values that are rarer
-        are generalized before they are counted. Raises InputError, naming the column and, where rows have an order, the
-        number of the row (from 1), never the value.
+        k: rows, or people, that every published class will have, with which fitted ladders begin; where the distinct rows do
+        not fit into memory, values that are rarer are generalized before they are counted. Raises InputError, naming the
+        column and, where rows have an order, the number of the row (from 1), never the value.
         """
         keys = [] if self.unit.stated is not None else self._keys()
         opened = self._opened(keys)
-        reading = self._reading(opened)
+        reading = self._reading(opened, k)
         limit = self.memory_in_bytes // 2 // _BYTES_OF_CELL
         with engine_refusals(opened.name):
             if self.person is not None:
@@ -236,8 +236,10 @@ class TableSource:
         columns = [*self.used, *self._people, *keys]
         return file_source(files, list(dict.fromkeys(columns)), self.engine, self.memory_in_bytes // 2)
 
-    def _reading(self, opened: Source) -> Reading:
-        return Reading(opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal)
+    def _reading(self, opened: Source, k: int = 1) -> Reading:
+        most = self.unit.stated
+        rows = k * most if isinstance(most, int) else k
+        return Reading(opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal, rows)
 
 
 def _has(files: Files, column: str) -> bool:
@@ -271,9 +273,10 @@ def read_table(
     null and NaN; a row with one in a used column is dropped and counted. domain: "declared" takes every base value of
     the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed,
     else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make do with, half of
-    the machine's if None. k: rows that every published class will have; where the distinct rows do not fit, values that
-    are rarer are generalized before they are counted. separator: between the columns of CSV files, "," or ";", tab or "|".
-    encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning says), or named, such as "cp1252".
+    the machine's if None. k: rows that every published class will have, with which fitted ladders begin; where the distinct
+    rows do not fit, values that are rarer are generalized before they are counted. separator: between the columns of CSV
+    files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning says), or named,
+    such as "cp1252".
     decimal: the sign before the fraction of numbers that are put into intervals, "." or ",".
     person: the column that says whose row it is, where a person can have several; one_row: which of them counts, "first",
     "last" or "random"; rows_per_person: instead, how many of them count at most; "any" says that claims count rows.

@@ -28,16 +28,43 @@ def in_order(values: Iterable[str]) -> list[str]:
     (['9.5', '10.5'], ['28.11.2023', '01.02.2024'], ['10 a', '9 b'])
     """
     texts = sorted(values)
-    if all(map(_WHOLE.fullmatch, texts)):
-        return texts
+    return texts if all(map(_WHOLE.fullmatch, texts)) else in_natural_order(texts) or texts
+
+
+def in_natural_order(values: Iterable[str]) -> list[str] | None:
+    """The values in the order that numbers, dates, times or bands have; None for other texts.
+
+    >>> in_natural_order(["10", "9"]), in_natural_order(["cook", "clerk"])
+    (['9', '10'], None)
+    """
+    texts = sorted(values)
     for kind in _KINDS:
         places = kind(texts)
         if places is not None:
             return [text for _, text in sorted(zip(places, texts))]
-    return texts
+    return None
+
+
+_MOST_CONSECUTIVE = 10_000
+"""Whole numbers that are further apart have no single values between them."""
+
+
+def consecutive(values: Iterable[str]) -> list[str] | None:
+    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many.
+
+    >>> consecutive(["9", "12"]), consecutive(["09", "12"]), consecutive(["1", "50000"])
+    (['9', '10', '11', '12'], None, None)
+    """
+    texts = list(values)
+    if not texts or not all(_PLAIN_WHOLE.fullmatch(text) for text in texts):
+        return None
+    numbers = list(map(int, texts))
+    low, high = min(numbers), max(numbers)
+    return list(map(str, range(low, high + 1))) if high - low < _MOST_CONSECUTIVE else None
 
 
 _WHOLE = re.compile(r"-?[0-9]+")
+_PLAIN_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,9}")
 
 
 def _of_numbers(texts: Sequence[str]) -> list[Place] | None:

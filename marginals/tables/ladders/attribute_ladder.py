@@ -1,0 +1,46 @@
+"""The ladder of an attribute: from which level on, in which order, for values as its column has them."""
+
+import numpy as np
+
+from marginals.tables.attribute import MISSING, Attribute
+from marginals.tables.ladders.fitted_ladder import fitted_ladder
+from marginals.tables.ladders.group_names import GroupNames
+from marginals.tables.ladders.scale import Scale, dates, decimal_bands, texts, whole_numbers
+from models.arrays import CountArray
+from models.tables.hierarchy import Hierarchy
+
+
+def attribute_ladder(attribute: Attribute, given: Hierarchy, base_counts: CountArray, k: int) -> Hierarchy:
+    """The hierarchy of an attribute with levels that are fitted to the counts of its base values; with the same base values.
+
+    given: its hierarchy before. base_counts: rows of each base value, shape (given.size(0),). k: rows that the groups of the
+    finest fitted level have at least. Intervals and dates are merged from their finest bands on, all else from the
+    values themselves: numbers and bands with their neighbours, others with those that are nearest in the hierarchy.
+
+    >>> sizes = Attribute("quasi-identifier", ladder="fitted")
+    >>> attribute_ladder(sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]), np.array([40, 30, 9, 4, 0, 2]), 10).labels[1]
+    ('1', '2', '3 and over')
+    """
+    start = 1 if attribute.intervals or attribute.dates else 0
+    missing = given.code(MISSING, start) if attribute.counts_missing else None
+    lifted = given.lift(0, start)
+    counts = np.zeros(given.size(start), dtype=np.int64)
+    np.add.at(counts, lifted, base_counts)
+    names = GroupNames(
+        given, start, counts, k, _scale(attribute, given, start, missing), missing, attribute.has_public_labels
+    )
+    return fitted_ladder(names, counts)
+
+
+def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:
+    """The order of the values at the level to start from, a value for missing ones left out."""
+    labels = [label for value, label in enumerate(given.labels[start]) if value != missing]
+    if missing is not None and missing != len(labels):
+        return None  # the hierarchy has a place for it
+    if attribute.has_decimals and attribute.intervals:
+        return decimal_bands(labels)
+    if attribute.dates:
+        return dates(labels)
+    if attribute.prefixes or not labels:
+        return None
+    return whole_numbers(labels) or (None if attribute.hierarchy is not None else texts(labels))

@@ -1,0 +1,1 @@
+"""Levels of generalization that are fitted to how often each value occurs."""
