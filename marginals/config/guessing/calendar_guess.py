@@ -8,8 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from marginals.tables.values.dates import date_text
+
 _MOST_YEARS = 200
 """Dates that lie farther apart hold mistakes, or stand-ins for dates that nobody knows."""
+
+_DAYS_BY_DAY = 200
+"""Dates within so many days may be published by the day."""
 
 _SPELLED = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
@@ -18,6 +23,23 @@ _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
 def begin_with_year(values: Sequence[str]) -> bool:
     """Whether all values are dates such as 2023-11-12, with or without a time of the day."""
     return all(re.fullmatch(r"[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}([ T][0-9:.]+Z?)?", value) for value in values)
+
+
+def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
+    """What dates are cut to, the finest unit first: days where they lie within some months; None where some are no dates,
+    or lie too far apart.
+
+    >>> likely_units(["2023-11-12", "2001-02-03"]), likely_units(["12.11.2023", "28.12.2023"]), likely_units(["11/12/2023"])
+    (('month', 'quarter', 'year'), ('day', 'month', 'quarter', 'year'), None)
+    """
+    days = [text[:10] for value in values if (text := date_text(value)) is not None]
+    if not days or len(days) < len(values):
+        return None
+    span = date.fromisoformat(max(days)) - date.fromisoformat(min(days))
+    if span.days > _MOST_YEARS * 366:
+        return None
+    units = ("month", "quarter", "year")
+    return ("day", *units) if span.days <= _DAYS_BY_DAY else units
 
 
 def end_with_year(values: Sequence[str]) -> bool:

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-import numpy as np
-
-from marginals.config.guessing.bands import widths_of
-from marginals.config.guessing.calendar_guess import begin_with_year, calendar_rows, end_with_year
+from marginals.config.guessing.bands import finest_width, widths_of
+from marginals.config.guessing.calendar_guess import begin_with_year, calendar_rows, end_with_year, likely_units
 from marginals.config.guessing.code_prefixes import likely_prefixes
 from marginals.config.guessing.rarity import RARE
 from marginals.config.guessing.vocabulary import (
@@ -33,7 +31,6 @@ _MOST_CATEGORIES = 100
 _MOST_PREFIXED = 100_000
 _WIDEST_RANGE = 200_000
 _FEW_NUMBERS = 20
-_FEWEST_IN_BANDS = 10
 _LONG_TEXT = 40
 _MANY_MISSING = 0.05
 _ALMOST_UNIQUE = 0.9
@@ -55,19 +52,22 @@ _UNSAID = Said()
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    hierarchy: rows `value, ..., *` of a file that is to be reviewed. likely_sensitive: that nobody should learn it, the
+    hierarchy: rows `value, ..., *` of a file that is to be reviewed. is_fitted: whether its levels are fitted to how often
+    values occur. likely_sensitive: that nobody should learn it, the
     lower the rank the more so; None where nothing says so. missing: what becomes of rows without a value. said: what the
     file says.
     """
 
     role: Role
     why: str
-    intervals: tuple[int, ...] | tuple[Decimal, ...] = ()
+    intervals: tuple[int | Decimal, ...] = ()
     prefixes: tuple[int, ...] = ()
     hierarchy: tuple[tuple[str, ...], ...] = ()
     likely_sensitive: int | None = None
     missing: str = "drop"
     said: Said = _UNSAID
+    dates: tuple[str, ...] = ()
+    is_fitted: bool = False
 
     @property
     def only_in_bands(self) -> bool:
@@ -195,8 +195,9 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
     labelled = 2 * sum(value in said.values for value in column.values) > distinct
     if numbers is not None and not labelled and not (_are_codes_by_name(column) and _whole_numbers(column) is not None):
         return _of_numbers(column, numbers, rare)
-    if begin_with_year(column.values):
-        return Guess(Role.QUASI_IDENTIFIER, "dates, cut to months, then years", prefixes=(7, 4))
+    if (units := likely_units(column.values)) is not None:
+        why = f"dates, from {units[0]}s on as fine as their rows allow"
+        return Guess(Role.QUASI_IDENTIFIER, why, dates=units, is_fitted=True)
     if end_with_year(column.values):
         rows = calendar_rows(column.values)
         if isinstance(rows, str):
@@ -206,7 +207,8 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
     if distinct > 20 and _lengths(column) and distinct <= _MOST_PREFIXED:
         length = len(column.values[0])
         prefixes = likely_prefixes(column.values, column.counts, rare)
-        return Guess(Role.QUASI_IDENTIFIER, f"all values are codes of {length} characters", prefixes=prefixes)
+        why = f"all values are codes of {length} characters"
+        return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=True)
     if distinct > _MOST_CATEGORIES:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
@@ -233,42 +235,24 @@ def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
         return Guess(Role.QUASI_IDENTIFIER, "it has 2 values, published as they are or not at all")
     if distinct <= _FEW_NUMBERS and not are_whole:
         return _of_categories(column, rare, "different numbers")
-    if distinct <= _FEWEST_IN_BANDS and column.counts.min() >= rare:
-        return Guess(
-            Role.QUASI_IDENTIFIER, f"{distinct} whole numbers, none of them rare, published as they are or not at all"
-        )
     if are_whole and span > _WIDEST_RANGE:
         return Guess(Role.IGNORED, "its numbers lie too far apart; round them, to thousands for example")
     are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130
-    widths = widths_of(numbers, column.counts, are_ages)
     kind = "whole numbers" if are_whole else "numbers with decimals"
-    if not widths:
-        return Guess(Role.QUASI_IDENTIFIER, f"few {kind}, published as they are or not at all")
-    why = f"ages, in {len(widths)} bands" if are_ages else f"{distinct} different {kind}"
-    return Guess(Role.QUASI_IDENTIFIER, why, intervals=widths)
+    why = "ages" if are_ages else f"{distinct} different {kind}"
+    widths = finest_width(numbers, column.counts, are_ages)
+    return Guess(Role.QUASI_IDENTIFIER, f"{why}, in bands that hold enough rows", intervals=widths, is_fitted=True)
 
 
 def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess:
     distinct, uncommon = len(column.values), int((column.counts < rare).sum())
-    if not uncommon or distinct <= 2:
-        why = f"{distinct} {kind}, published as they are or not at all"
-        return Guess(Role.QUASI_IDENTIFIER, why)
-    # The rare ones go together, and with them the next ones until their group is rare no more.
-    order = np.argsort(column.counts, kind="stable")
-    needed = int(np.searchsorted(np.cumsum(column.counts[order]), rare)) + 1
-    together = {column.values[i] for i in order[: max(uncommon, needed)].tolist()}
-    if len(together) == distinct:
-        return Guess(Role.QUASI_IDENTIFIER, f"{distinct} {kind}, all rare, published as they are or not at all")
-    other = "Other values"
-    while other in column.values:
-        other = f"({other})"
-    # By what is published of them first, so that the place of a rare value tells nothing.
-    rows = sorted(
-        ((value, other if value in together else value, "*") for value in column.values),
-        key=lambda row: (row[1], row[0]),
-    )
-    why = f"{distinct} {kind}; those that fewer than {rare} rows have go together in the file, which names them all"
-    return Guess(Role.QUASI_IDENTIFIER, why, hierarchy=tuple(rows))
+    if distinct <= 2:
+        return Guess(Role.QUASI_IDENTIFIER, f"{distinct} {kind}, published as they are or not at all")
+    if not uncommon:
+        why = f"{distinct} {kind}, none of them rare, merged where a table needs it"
+        return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
+    why = f"{distinct} {kind}, of which {uncommon} are rare and go together with others"
+    return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
 
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,30})?")

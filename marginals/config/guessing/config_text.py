@@ -36,6 +36,10 @@ def _section(name: str, guessed: Guess, file: str | None) -> str:
         lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
     if guessed.prefixes:
         lines.append(f"prefixes = {list(guessed.prefixes)}")
+    if guessed.dates:
+        lines.append(f"dates = [{', '.join(map(quoted, guessed.dates))}]")
+    if guessed.is_fitted:
+        lines.append('ladder = "fitted"')
     if file is not None:
         lines.append(f"# Review {file}. It names values of all rows, rare ones too, and is for you alone: of its")
         lines.append(
@@ -171,9 +175,13 @@ _ROLES = """\
 # A quasi-identifier can be coarsened step by step, from the value as it is to "*", which says nothing. The steps are
 #   intervals = [5, 10, 20]          whole numbers, in ever wider intervals; each width is a multiple of the one before
 #                                    ([0.5, 2.5] or [5.0, 10.0], with a point: numbers with decimals)
+#   dates = ["month", "year"]        dates and times, cut to ever longer units
 #   prefixes = [3, 2]                codes, of which ever fewer characters are kept
 #   hierarchy = "hierarchies/x.csv"  anything else: a file without header, separated by semicolons, with one line for
 #                                    each value: the value, what it becomes first, what it becomes next, ..., *
+#   ladder = "fitted"                steps that are fitted to the table, alone or with one of these: rare values are
+#                                    merged with their neighbours, or with those nearest in the hierarchy, more at each
+#                                    step; "given": only the steps that are given
 # With none of these, the column is published as it is or not at all; if published, the release lists all its values.
 # A release names the labels that its tables count, and no others. A hierarchy that everybody may know, made without looking
 # at this table, can be published whole: labels = "public".

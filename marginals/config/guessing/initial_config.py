@@ -102,6 +102,8 @@ def _as_json(guessed: Guess) -> dict[str, Any]:
         else {}
     )
     plain |= {"prefixes": list(guessed.prefixes)} if guessed.prefixes else {}
+    plain |= {"dates": list(guessed.dates)} if guessed.dates else {}
+    plain |= {"ladder": "fitted"} if guessed.is_fitted else {}
     plain |= {"missing": guessed.missing} if guessed.missing != "drop" else {}
     return plain | ({"hierarchy": True} if guessed.hierarchy else {})
 
@@ -134,7 +136,7 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
     guesses = _complete(frame, guesses, tokens.texts, source.name)
     guesses = _recounted(frame, guesses, tokens.texts, rare, person)
     attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-    table = read_table(frame, attributes, tokens.texts, **_unit(person))
+    table = read_table(frame, attributes, tokens.texts, k=rare, **_unit(person))
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
@@ -189,7 +191,13 @@ def _without(column: Column, missing: Collection[str]) -> Column:
 def _attribute(guessed: Guess) -> Attribute:
     hierarchy = Hierarchy.from_rows(guessed.hierarchy) if guessed.hierarchy else None
     return Attribute(
-        guessed.role, hierarchy, intervals=guessed.intervals, prefixes=guessed.prefixes, missing=guessed.missing
+        guessed.role,
+        hierarchy,
+        intervals=guessed.intervals,
+        prefixes=guessed.prefixes,
+        missing=guessed.missing,
+        dates=guessed.dates,
+        ladder="fitted" if guessed.is_fitted else "given",
     )
 
 
@@ -247,11 +255,16 @@ def _recounted(
     result = dict(guesses)
     if not kept.all():
         for column, guessed in guesses.items():
-            if guessed.role is Role.QUASI_IDENTIFIER and not guessed.intervals and not guessed.prefixes:
+            if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
                 again = guess(_without(_column(frame[kept], column), missing), rare, guessed.said)
-                if again.role is guessed.role and not again.intervals and not again.prefixes:
+                if again.role is guessed.role and not _of_bands(again):
                     result[column] = replace(again, missing=guessed.missing)
     return result
+
+
+def _of_bands(guessed: Guess) -> bool:
+    """Whether its values are cut to something first."""
+    return bool(guessed.intervals or guessed.prefixes or guessed.dates)
 
 
 def _unit(person: RepeatingKey | None) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def _levels(names: GroupNames, counts: CountArray) -> Iterator[Partition]:
     if names.start:
         yield last
     for partition in partitions:
-        if partition.max(initial=0) == 0:
+        if len(np.unique(partition[counts > 0])) < 2:
             return
         if partition.max() < last.max():
             yield partition

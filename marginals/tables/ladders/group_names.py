@@ -1,7 +1,7 @@
 """Names of groups of values, such as a person would give.
 
-A name tells no value that only the data knows: it has the label of a node of the given hierarchy, the ends of a stretch
-with those at the ends left open, members that have at least k rows each, or members that everybody knows.
+A name tells no value that only the data knows: it is the ends of a stretch, the first and the last one left open, the
+label of a node of the given hierarchy, members that have at least k rows each, or members that everybody knows.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,8 @@ class GroupNames:
         """Names that a group could have, the best first; the last of them are endless."""
         if len(members) == 1:
             yield self.hierarchy.labels[self.start][members[0]]
-        if (node := self._node(members, whole=True)) is not None:
+        is_stretch = self.scale is not None and self.scale.wording is not None
+        if not is_stretch and (node := self._node(members, whole=True)) is not None:
             yield node
         rest, ending = members, ""
         if self.missing in members:

@@ -45,7 +45,7 @@ def in_natural_order(values: Iterable[str]) -> list[str] | None:
     return None
 
 
-_MOST_CONSECUTIVE = 10_000
+MOST_CONSECUTIVE = 10_000
 """Whole numbers that are further apart have no single values between them."""
 
 
@@ -60,7 +60,7 @@ def consecutive(values: Iterable[str]) -> list[str] | None:
         return None
     numbers = list(map(int, texts))
     low, high = min(numbers), max(numbers)
-    return list(map(str, range(low, high + 1))) if high - low < _MOST_CONSECUTIVE else None
+    return list(map(str, range(low, high + 1))) if high - low < MOST_CONSECUTIVE else None
 
 
 _WHOLE = re.compile(r"-?[0-9]+")
