@@ -7,6 +7,7 @@ attribute have the same name only where they have as many values, that is, where
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from weakref import finalize
 
 from models.tables.domain import Domain
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -29,6 +30,9 @@ _YEAR = re.compile(r"\d{4}")
 _OLDEST = 130
 """Numbers beyond it are no years of a person's age, whatever the column is called."""
 
+_KNOWN: dict[tuple[str, int], tuple[str, ...]] = {}
+"""Names of the levels of hierarchies that are in use, by the attribute and the identity of the hierarchy."""
+
 _OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "hour", "hours", "group", "class", "code"])
 
 
@@ -46,13 +50,27 @@ def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     >>> level_name("postcode", Hierarchy.from_prefixes(["14850", "13063"], [3]), 1)
     'first 3 characters'
     """
-    if level == hierarchy.height:
-        return "nothing"
-    name, size = _form(attribute, hierarchy, level), hierarchy.size(level)
-    others = (other for other in range(hierarchy.height) if hierarchy.size(other) != size)
-    if name is not None and all(_form(attribute, hierarchy, other) != name for other in others):
-        return name
-    return f"{size:,} {'group' if level else 'value'}{'' if size == 1 else 's'}"
+    return level_names(attribute, hierarchy)[level]
+
+
+def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
+    """The names of all levels, `*` included; worked out once for a hierarchy, as reports ask for them again and again.
+
+    >>> level_names("age", Hierarchy.from_intervals(["20"], [5, 10]))
+    ('single years', '5-year bands', '10-year bands', 'nothing')
+    """
+    key = (attribute, id(hierarchy))
+    if key not in _KNOWN:
+        forms = [_form(attribute, hierarchy, level) for level in range(hierarchy.height)]
+        sizes = [hierarchy.size(level) for level in range(hierarchy.height)]
+        names = []
+        for level, (form, size) in enumerate(zip(forms, sizes)):
+            others = {other for other, number in zip(forms, sizes) if number != size}
+            count = f"{size:,} {'group' if level else 'value'}{'' if size == 1 else 's'}"
+            names.append(count if form is None or form in others else form)
+        _KNOWN[key] = (*names, "nothing")
+        finalize(hierarchy, _KNOWN.pop, key, None)
+    return _KNOWN[key]
 
 
 def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
@@ -125,13 +143,16 @@ def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
 
 def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
     """The name of a level of intervals, None for any other. Open ones may be among them, as "85 and over"."""
-    closed = [band for label in labels if (band := _ends(label)) is not None]
+    closed = []
+    for label in labels:
+        if (band := _ends(label)) is not None:
+            closed.append(band)
+        elif not (_OPEN_BAND.fullmatch(label) or _WHOLE.fullmatch(label)):
+            return None
     if not closed:
         return None
     if len(closed) < len(labels):
-        others = [label for label in labels if _ends(label) is None]
-        is_band = all(_OPEN_BAND.fullmatch(label) or _WHOLE.fullmatch(label) for label in others)
-        return f"{len(labels):,} bands" if is_band else None
+        return f"{len(labels):,} bands"
     whole = all(end == end.to_integral_value() and "." not in str(end) for band in closed for end in band)
     whole = whole and not any("-<" in label for label in labels)
     # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
