@@ -23,7 +23,8 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*(?:-|\.\.)(<?)\s*({_NUMBER})\s*")
 _BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_NUMBER})\s*")
-_OPEN = re.compile(rf"\s*({_NUMBER})\s*\+\s*")
+_OPEN = re.compile(rf"\s*({_NUMBER})\s*(?:\+| and over)\s*")
+_UNDER = re.compile(rf"\s*under ({_NUMBER})\s*")
 _INFINITY = Decimal("Infinity")
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
@@ -74,11 +75,13 @@ class Range(NamedTuple):
 
 
 def interval(label: str) -> Range | None:
-    """The numbers that a label stands for (`37`, `20-24`, `18.5-<25`, `90+`, `<30`), or None if it is no number."""
+    """The numbers that a label stands for (`37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`), or None if it is no number."""
     if re.fullmatch(_NUMBER, label.strip()):
         return Range(Decimal(label.strip()), Decimal(label.strip()))
     if match := _OPEN.fullmatch(label):
         return Range(Decimal(match[1]), _INFINITY, True, False)
+    if match := _UNDER.fullmatch(label):
+        return Range(-_INFINITY, Decimal(match[1]), False, False)
     return Range.of(label)
 
 

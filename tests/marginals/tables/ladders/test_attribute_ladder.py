@@ -1,0 +1,188 @@
+"""Ladders fitted to tables: what their levels are, what they are called, and that nothing else about a table changes."""
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marginals
+from marginals.config.release_toml import read_config
+from marginals.tables.attribute import Attribute
+from models.tables.hierarchy import Hierarchy
+
+TOWNS = Hierarchy.from_rows(
+    [(town, country, "*") for town, country in zip("abcdefghi", ["north"] * 4 + ["south"] * 3 + ["far"] * 2)]
+)
+KINDS = {
+    "towns": (Attribute("quasi-identifier", hierarchy=TOWNS, ladder="fitted"), st.sampled_from("abcdefghi")),
+    "jobs": (Attribute("quasi-identifier", ladder="fitted"), st.sampled_from(["cook", "clerk", "smith", "nun"])),
+    "ages": (Attribute("quasi-identifier", ladder="fitted"), st.integers(-2, 12).map(str)),
+    "bands": (Attribute("quasi-identifier", ladder="fitted"), st.sampled_from(["<18", "18-24", "25-64", "65+"])),
+    "codes": (
+        Attribute("quasi-identifier", prefixes=[2, 1], ladder="fitted"),
+        st.from_regex("[ab][12][34]", fullmatch=True),
+    ),
+    "bmi": (
+        Attribute("quasi-identifier", intervals=[0.5, 1.0], ladder="fitted"),
+        st.decimals(18, 30, places=1).map(str),
+    ),
+    "days": (
+        Attribute("quasi-identifier", dates=["month", "year"], ladder="fitted"),
+        st.dates(pd.Timestamp(2020, 1, 1).date(), pd.Timestamp(2022, 1, 1).date()).map(str),
+    ),
+}
+
+
+@st.composite
+def columns(draw):
+    """An attribute, and a column of its kind."""
+    attribute, values = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+    return attribute, draw(st.lists(values, min_size=1, max_size=40))
+
+
+def read(attribute, column, k=3, **settings):
+    frame = pd.DataFrame({"column": column, "ill": ["no"] * len(column)})
+    return marginals.read_table(frame, {"column": attribute, "ill": "sensitive"}, k=k, **settings)
+
+
+@given(columns(), st.integers(1, 6))
+def test_each_level_has_larger_groups_under_names_of_their_own(column, k):
+    attribute, values = column
+    table = read(attribute, values, k)
+    hierarchy = table.domain.hierarchy("column")
+    given_one = attribute.hierarchy_of({attribute.base_value(value) for value in values})
+    assert hierarchy.labels[0] == given_one.labels[0]
+    smallest = []
+    for level in range(2 if attribute.intervals or attribute.dates else 1, hierarchy.height):
+        counts = table.counts.rolled_up({"column": level}).counts
+        assert len(counts) > 1
+        smallest.append(counts.min())
+    assert smallest == sorted(smallest)
+    assert all(rows >= k for rows in smallest)
+    groups = {}
+    for row in hierarchy.rows():
+        for level, label in enumerate(row[1:-1], 1):
+            groups.setdefault((level, label), set()).add(row[0])
+    by_name = {}
+    for (_, label), members in groups.items():
+        by_name.setdefault(label, set()).add(frozenset(members))
+    assert all(len(meanings) == 1 for label, meanings in by_name.items() if label not in hierarchy.labels[0])
+
+
+@given(columns(), st.randoms())
+def test_a_ladder_depends_on_no_order_of_rows(column, random):
+    attribute, values = column
+    shuffled = random.sample(values, len(values))
+    assert read(attribute, values).domain == read(attribute, shuffled).domain
+
+
+@given(columns(), st.integers(1, 6))
+def test_names_name_values_only_that_have_rows_enough(column, k):
+    """Or are nodes of the hierarchy, or ends of bands, which name no value that was seen."""
+    attribute, values = column
+    table = read(attribute, values, k)
+    hierarchy = table.domain.hierarchy("column")
+    counts = dict(zip(hierarchy.labels[0], np.bincount(table.counts.codes[0], table.counts.counts, hierarchy.size(0))))
+    if attribute.intervals or attribute.dates or attribute.prefixes or re.fullmatch("-?[0-9]+", hierarchy.labels[0][0]):
+        return
+    for labels in hierarchy.labels[1:-1]:
+        for label in set(labels) - set(hierarchy.labels[0]):
+            named = set(re.sub(r" and others|\(\d+\)", "", label).strip().split(", ")) & set(hierarchy.labels[0])
+            assert all(counts[value] >= k for value in named)
+
+
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(2, 6))
+def test_names_of_numbers_say_which_they_are(numbers, k):
+    hierarchy = read(KINDS["ages"][0], list(map(str, numbers)), k).domain.hierarchy("column")
+    for row in hierarchy.rows():
+        number = int(row[0])
+        for label in row[1:-1]:
+            if match := re.fullmatch(r"(\d+)-(\d+)", label):
+                assert int(match[1]) <= number <= int(match[2])
+            elif match := re.fullmatch(r"under (\d+)", label):
+                assert number < int(match[1])
+            elif match := re.fullmatch(r"(\d+) and over", label):
+                assert number >= int(match[1])
+            else:
+                assert label == row[0]
+
+
+def test_open_ends_tell_neither_the_lowest_nor_the_highest_number():
+    hierarchy = read(KINDS["ages"][0], ["3"] + ["20"] * 9 + ["21"] * 9 + ["97"] * 2, 5).domain.hierarchy("column")
+    assert set(hierarchy.labels[1]) == {"under 21", "21 and over"}
+
+
+def test_decimals_and_dates_are_merged_from_their_bands_on():
+    bmi = read(KINDS["bmi"][0], ["18.2"] * 5 + ["19.7", "21.1"] + ["22.4"] * 6, 3).domain.hierarchy("column")
+    assert bmi.labels[2] == ("under 21.5", "21.5-<22", "22-<22.5", "22.5-<23")
+    days = read(KINDS["days"][0], ["2020-01-05"] * 5 + ["2020-03-01"] + ["2020-04-02"] * 6, 3)
+    assert days.domain.hierarchy("column").labels[2][:3] == ("before 2020-04", "2020-04", "2020-05")
+
+
+def test_a_rare_missing_value_joins_the_smallest_group():
+    ages = Attribute("quasi-identifier", ladder="fitted", missing="as a value")
+    table = read(ages, ["20"] * 9 + ["21"] * 5 + [""] * 2, 3)
+    assert table.domain.hierarchy("column").labels[1] == ("20", "21 or missing")
+    assert table.rows == 16
+
+
+def test_of_public_labels_all_may_be_named():
+    column = ["a"] * 9 + ["b", "c"] * 2 + ["f"] * 9
+    for labels, name in (("public", "b, c, d"), ("private", "other north")):
+        towns = Attribute("quasi-identifier", hierarchy=TOWNS, ladder="fitted", labels=labels)
+        assert read(towns, column, 3).domain.hierarchy("column").labels[1][:2] == ("a", name)
+
+
+@pytest.mark.parametrize(
+    ("engine", "kind"),
+    [*((engine, kind) for engine in ("pandas", "duckdb") for kind in sorted(KINDS))]
+    + [pytest.param("spark", "towns", marks=pytest.mark.slow)],
+)
+def test_every_engine_fits_the_same_ladder(tmp_path, engine, kind):
+    if engine != "pandas":
+        pytest.importorskip({"duckdb": "duckdb", "spark": "pyspark"}[engine])
+    attribute = KINDS[kind][0]
+    pool = {
+        "towns": "abcdefghi",
+        "jobs": ["cook", "clerk", "smith"],
+        "ages": range(15),
+        "bands": ["<18", "18-24", "65+"],
+    }
+    pool |= {"codes": ["a13", "a14", "a23", "b13"], "bmi": [Decimal(n) / 10 for n in range(180, 240)]}
+    pool |= {"days": pd.date_range("2020-01-01", periods=300).strftime("%Y-%m-%d")}
+    rng = np.random.default_rng(3)
+    shares = 1 / np.arange(1, len(pool[kind]) + 1)
+    column = [str(value) for value in rng.choice(list(pool[kind]), 300, p=shares / shares.sum())]
+    frame = pd.DataFrame({"column": column, "ill": rng.choice(["no", "yes"], 300)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    attributes = {"column": attribute, "ill": "sensitive"}
+    table = marginals.read_table(tmp_path / "t.csv", attributes, engine=engine, k=5)
+    assert table.domain == marginals.read_table(frame, attributes, k=5).domain
+
+
+def test_a_ladder_of_people_begins_with_as_many_people():
+    attributes = {"town": Attribute("quasi-identifier", ladder="fitted"), "ill": "sensitive"}
+    frame = pd.DataFrame({"town": ["a"] * 30 + ["b"] * 6 + ["c"] * 12 + ["d"] * 3, "ill": ["no"] * 51})
+    assert marginals.read_table(frame, attributes, k=5).domain.hierarchy("town").labels[1] == ("a", "b and others", "c")
+    counted = marginals.read_table(frame, attributes, k=5, rows_per_person=2)
+    assert counted.domain.hierarchy("town").labels[1] == ("a", "c and others")
+
+
+def test_a_config_asks_for_a_ladder(tmp_path):
+    (tmp_path / "t.csv").write_text("town,ill\n" + "a,no\n" * 20 + "b,yes\n" * 12 + "c,no\n" * 3 + "d,no\n" * 2)
+    config = tmp_path / "release.toml"
+    text = (
+        'data.path = "t.csv"\nattributes.town.role = "quasi-identifier"\nattributes.town.ladder = "{}"\n'
+        'attributes.ill.role = "sensitive"\nprivacy.k_link = 4\n'
+    )
+    config.write_text(text.format("fitted"))
+    assert read_config(config).read_table().domain.hierarchy("town").labels[1] == ("a", "b", "other")
+    config.write_text(text.format("bent"))
+    with pytest.raises(marginals.InputError, match=r'attributes\.town\.ladder must be "given" or "fitted"'):
+        read_config(config)
+    with pytest.raises(marginals.InputError, match="ladder is 'given' or 'fitted', not 'bent'"):
+        Attribute("quasi-identifier", ladder="bent")
