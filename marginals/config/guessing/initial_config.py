@@ -39,7 +39,7 @@ from marginals.tables.table import Table
 from models.arrays import IndexArray
 from models.tables.hierarchy import Hierarchy
 
-_MOST_QUASI_IDENTIFIERS = 12
+_MOST_QUASI_IDENTIFIERS = 20
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 
