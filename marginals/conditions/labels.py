@@ -75,7 +75,10 @@ class Range(NamedTuple):
 
 
 def interval(label: str) -> Range | None:
-    """The numbers that a label stands for (`37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`), or None if it is no number."""
+    """The numbers that a label stands for, or None if it is no number.
+
+    Such labels are `37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`.
+    """
     if re.fullmatch(_NUMBER, label.strip()):
         return Range(Decimal(label.strip()), Decimal(label.strip()))
     if match := _OPEN.fullmatch(label):

@@ -32,6 +32,9 @@ _LISTED = 100_000
 """Coarser margins among which those nearest to a margin are looked for."""
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_MERGES = 'ladder = "fitted" does it'
+"""What merges rare values."""
+
 _SHORT = re.compile(r"-?[0-9]{1,3}")
 
 
@@ -91,15 +94,15 @@ class Obstacles:
         whole = f"{'' if level == 0 else f'even in {level_name(attribute, hierarchy, level)} '}"
         if rare == len(counts):
             found = f"{whole}none of its {rare:,} {what}s has {self.k:,} rows" if rare > 1 else f"it has {_rows(least)}"
-            return f"{found}; put them into larger groups (a hierarchy file), or leave the column out"
+            return f"{found}; put them into larger groups ({_MERGES}), or leave the column out"
         if rare == 1:
             found = f"its {what} {name} has {_rows(least)}" if named else f"one of its {what}s has {_rows(least)}"
             found += f", fewer than {self.k:,}"
         else:
             found = f"{rare:,} of its {len(counts):,} {what}s have fewer than {self.k:,} rows"
             found += f" ({name if named else 'the rarest'} has {least:,})"
-        remedy = self._merging(labels, counts) or "put the rare ones into larger groups (a hierarchy file)"
-        return f"{whole}{found}; {remedy}, or leave the column out"
+        remedy = self._merging(labels, counts) or f"put the rare ones into larger groups ({_MERGES})"
+        return f"{whole}{found}; {f'{remedy}, or ' if len(counts) > 2 else ''}leave the column out"
 
     def _merging(self, labels: Sequence[str], counts: CountArray) -> str | None:
         """Which ends of a scale to merge so that each value has k rows; None for values that are on no scale.
@@ -116,7 +119,7 @@ class Obstacles:
             return None
         low, high = labels[order[first]], labels[order[last - 1]]
         ends = [f"below {low}"] * bool(first) + [f"above {high}"] * (last < len(rows))
-        return f"merge the values {' and those '.join(ends)} (a hierarchy file)"
+        return f"merge the values {' and those '.join(ends)} ({_MERGES})"
 
     def _tells_of_nobody(self, label: str, rows: int) -> bool:
         return rows >= self.k or _SHORT.fullmatch(label) is not None

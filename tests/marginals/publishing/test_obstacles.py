@@ -57,13 +57,13 @@ def test_each_attribute_that_is_left_out_is_told_with_its_number_and_what_helps(
 ) -> None:
     release = marginals.publish(table, Policy(k_link=K, base="none"))
     assert release.steward is not None
-    group = "put the rare ones into larger groups (a hierarchy file), or leave the column out"
+    group = 'put the rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
     assert release.steward.unpublished == {
-        "famsize": "2 of its 9 values have fewer than 10 rows (18 has 2); merge the values above 6 (a hierarchy file), or "
-        "leave the column out",
+        "famsize": "2 of its 9 values have fewer than 10 rows (18 has 2); merge the values above 6 "
+        '(ladder = "fitted" does it), or leave the column out',
         "town": f"one of its values has 1 row, fewer than 10; {group}",
-        "name": "none of its 2,000 values has 10 rows; put them into larger groups (a hierarchy file), or leave the column "
-        "out",
+        "name": 'none of its 2,000 values has 10 rows; put them into larger groups (ladder = "fitted" does it), or leave '
+        "the column out",
     }
     page = tmp_path / "page.html"
     release.steward.write(page)

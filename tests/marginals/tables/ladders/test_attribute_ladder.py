@@ -139,8 +139,10 @@ def test_of_public_labels_all_may_be_named():
 
 @pytest.mark.parametrize(
     ("engine", "kind"),
-    [*((engine, kind) for engine in ("pandas", "duckdb") for kind in sorted(KINDS))]
-    + [pytest.param("spark", "towns", marks=pytest.mark.slow)],
+    [
+        *((engine, kind) for engine in ("pandas", "duckdb") for kind in sorted(KINDS)),
+        pytest.param("spark", "towns", marks=pytest.mark.slow),
+    ],
 )
 def test_every_engine_fits_the_same_ladder(tmp_path, engine, kind):
     if engine != "pandas":
