@@ -29,7 +29,7 @@ from marginals.tables.column import Column, words_of
 
 _MOST_CATEGORIES = 100
 _MOST_PREFIXED = 100_000
-_WIDEST_RANGE = 10**9
+_WIDEST_RANGE = 10**8
 _FEW_NUMBERS = 20
 _LONG_TEXT = 40
 _MANY_MISSING = 0.05
