@@ -54,7 +54,6 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
       marginals verify release
       marginals verify release-a release-b
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
-      marginals verify release --check min-cell=11
       marginals verify release --rule cms-11
       marginals verify release --key minisign.pub
     """
