@@ -109,10 +109,19 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     files = config.write(out)
     if as_json:
         person = {} if config.person is None else {"person": config.person.column}
+        decimal = {"decimal": config.decimal.sign} if config.decimal.why else {}
         print_json(
-            {"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config.as_json(), **person}
+            {
+                "out": str(out),
+                "hierarchies": list(map(str, files[:-1])),
+                "attributes": config.as_json(),
+                **person,
+                **decimal,
+            }
         )
         return
+    if config.decimal.why:
+        click.echo(f"Numbers are read with a decimal comma: {config.decimal.why}.")
     for token, why in config.missing.why.items():
         click.echo(f"{token} is taken for a missing value: {why}.")
     for name, guess in config.guesses.items():

@@ -10,18 +10,21 @@ import numpy as np
 
 from models.arrays import CountArray
 
+_SWAPPED = str.maketrans(",.", ".,")
+
 
 @dataclass(frozen=True)
 class Column:
     """The values of a column as text, those that stand for nothing left out.
 
-    values: distinct. counts: rows of each. missing: rows without a value.
+    values: distinct. counts: rows of each. missing: rows without a value. decimal: the sign before the fraction of a number.
     """
 
     name: str
     values: tuple[str, ...]
     counts: CountArray
     missing: int
+    decimal: str = "."
 
     @classmethod
     def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
@@ -34,6 +37,17 @@ class Column:
     def rows(self) -> int:
         """Rows with a value."""
         return int(self.counts.sum())
+
+    @property
+    def numerals(self) -> tuple[str, ...]:
+        """The values, those that are numbers with a point before their fraction.
+
+        >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numerals
+        ('21.5', '30', '1,234')
+        """
+        if self.decimal == ".":
+            return self.values
+        return tuple(value.translate(_SWAPPED) for value in self.values)
 
     @property
     def words(self) -> frozenset[str]:

@@ -260,7 +260,8 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,30})?")
 
 def _numbers(column: Column) -> list[Decimal] | None:
     """The values as numbers, where all are spelled as numbers are."""
-    return [Decimal(value) for value in column.values] if all(map(_NUMBER.fullmatch, column.values)) else None
+    numerals = column.numerals
+    return list(map(Decimal, numerals)) if all(map(_NUMBER.fullmatch, numerals)) else None
 
 
 def _whole_numbers(column: Column) -> list[Decimal] | None:

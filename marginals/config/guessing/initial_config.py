@@ -20,6 +20,7 @@ from marginals.bundle.target import release_at
 from marginals.config.guessing.choosing import settled
 from marginals.config.guessing.column_guess import Guess, Said, guess
 from marginals.config.guessing.config_text import config_text, one_line, quoted
+from marginals.config.guessing.decimal_sign import POINT, DecimalSign, likely_decimal
 from marginals.config.guessing.missing_tokens import ALWAYS, WORDS, MissingTokens, missing_tokens
 from marginals.config.guessing.rarity import RARE
 from marginals.errors import InputError
@@ -36,6 +37,7 @@ from marginals.tables.sources.files import files_of, frame_of, likely_form
 from marginals.tables.sources.pandas_frame import PandasFrame, factorized
 from marginals.tables.sources.program_file import column_labels
 from marginals.tables.table import Table
+from marginals.tables.values.numbers import number_in
 from models.arrays import IndexArray
 from models.tables.hierarchy import Hierarchy
 
@@ -52,7 +54,7 @@ class InitialConfig:
     """A config as text, the hierarchy files it names by their paths beside it, and the guesses it was made from.
 
     missing: what was taken for no value. person: the column that was taken to say whose row it is, since it looks like a
-    key and repeats.
+    key and repeats. decimal: the sign before the fraction of numbers.
     """
 
     text: str
@@ -60,6 +62,7 @@ class InitialConfig:
     guesses: Mapping[str, Guess]
     missing: MissingTokens
     person: RepeatingKey | None = None
+    decimal: DecimalSign = POINT
 
     def files(self, path: Path) -> dict[Path, bytes]:
         """All files for a config at `path`, which comes last."""
@@ -126,27 +129,32 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
     by_name = _keys(frame, {}, (*ALWAYS, *WORDS))
     person = by_name[0] if by_name else None
     read = [_column(_of_each(frame, name, person), name) for name in map(str, frame.columns)]
+    decimal = likely_decimal(read)
+    read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     made = {c.name: guess(c, rare, said.get(c.name, Said())) for c in (_without(c, tokens.texts) for c in read)}
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in by_name}
     if person is None:  # the values of an identifier tell it where its name does not
         person = next(iter(_keys(frame, made, tokens.texts)), None)
-    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, _coarse_codes(frame, made, tokens.texts), wanted)
+    codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
+    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, wanted)
     guesses = _complete(frame, guesses, tokens.texts, source.name)
-    guesses = _recounted(frame, guesses, tokens.texts, rare, person)
+    guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
     attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-    table = read_table(frame, attributes, tokens.texts, k=rare, **_unit(person))
+    table = read_table(frame, attributes, tokens.texts, decimal=decimal.sign, k=rare, **_unit(person))
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
-        _data(source, beside, form, tokens, table, len(frame)) + ("" if person is None else f"\n{_whose(person)}"),
+        _data(source, beside, form, tokens, table, len(frame))
+        + _decimal(decimal)
+        + ("" if person is None else f"\n{_whose(person)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
         table,
         wanted,
     )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person)
+    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal)
 
 
 def _similar(name: str, columns: Sequence[str]) -> str:
@@ -185,7 +193,7 @@ def _without(column: Column, missing: Collection[str]) -> Column:
     kept = [i for i, value in enumerate(column.values) if value not in missing]
     counts = column.counts[kept]
     gone = column.rows - int(counts.sum())
-    return Column(column.name, tuple(column.values[i] for i in kept), counts, column.missing + gone)
+    return replace(column, values=tuple(column.values[i] for i in kept), counts=counts, missing=column.missing + gone)
 
 
 def _attribute(guessed: Guess) -> Attribute:
@@ -201,7 +209,9 @@ def _attribute(guessed: Guess) -> Attribute:
     )
 
 
-def _coarse_codes(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> dict[str, IndexArray]:
+def _coarse_codes(
+    frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str], decimal: str
+) -> dict[str, IndexArray]:
     """Of each quasi-identifier the values of some rows, as coarse as they will be published at least; shape (rows,)."""
     public = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) <= _MOST_QUASI_IDENTIFIERS:
@@ -210,15 +220,15 @@ def _coarse_codes(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Co
     found = {}
     for name in public:
         codes, texts = factorized(some[name], missing)
-        coarse = [*(_coarse(guesses[name], text) for text in texts), ""]
+        coarse = [*(_coarse(guesses[name], text, decimal) for text in texts), ""]
         found[name] = np.unique(coarse, return_inverse=True)[1][codes].astype(np.intp)
     return found
 
 
-def _coarse(guessed: Guess, text: str) -> str:
+def _coarse(guessed: Guess, text: str, decimal: str) -> str:
     """A value at the first level of its generalization."""
-    if guessed.intervals:
-        return str(Decimal(text) // Decimal(guessed.intervals[0]))
+    if guessed.intervals and (number := number_in(text, decimal)) is not None:
+        return str(number // Decimal(guessed.intervals[0]))
     if guessed.prefixes:
         return text[: guessed.prefixes[0]]
     return next((row[1] for row in guessed.hierarchy if row[0] == text), text)
@@ -243,7 +253,12 @@ def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collectio
 
 
 def _recounted(
-    frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collection[str], rare: int, person: RepeatingKey | None
+    frame: pd.DataFrame,
+    guesses: dict[str, Guess],
+    missing: Collection[str],
+    rare: int,
+    person: RepeatingKey | None,
+    decimal: str,
 ) -> dict[str, Guess]:
     """The guesses with what is rare counted on the rows that publishing will count, one of each person."""
     drops = [column for column, guessed in guesses.items() if guessed.role.is_used and guessed.missing == "drop"]
@@ -256,7 +271,8 @@ def _recounted(
     if not kept.all():
         for column, guessed in guesses.items():
             if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
-                again = guess(_without(_column(frame[kept], column), missing), rare, guessed.said)
+                counted = replace(_column(frame[kept], column), decimal=decimal)
+                again = guess(_without(counted, missing), rare, guessed.said)
                 if again.role is guessed.role and not _of_bands(again):
                     result[column] = replace(again, missing=guessed.missing)
     return result
@@ -307,6 +323,10 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
         'domain = "declared"\n'
     )
+
+
+def _decimal(decimal: DecimalSign) -> str:
+    return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
 
 
 def _whose(person: RepeatingKey) -> str:

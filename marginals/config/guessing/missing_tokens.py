@@ -54,23 +54,21 @@ def missing_tokens(columns: Sequence[Column]) -> MissingTokens:
 
 def _spelling(token: str, column: Column) -> str:
     """How a column spells a number, as -9 or -9.0; empty where it lacks it."""
-    return next((text for text in (token, f"{token}.0") if text in column.values), "")
+    return next((text for text in (token, f"{token}{column.decimal}0") if text in column.values), "")
 
 
 def _stands_apart(token: Decimal, column: Column) -> str:
     """Why a number stands for nothing in a column that has it; empty where it may be a number like the others."""
     tokens = set(map(Decimal, _NEGATIVE if token < 0 else _NINES))
     try:
-        numbers = {Decimal(value) for value in column.values if value not in WORDS}
+        number_of = {v: Decimal(numeral) for v, numeral in zip(column.values, column.numerals) if v not in WORDS}
     except ArithmeticError:
         return ""
-    others = numbers - tokens
-    if not all(number.is_finite() for number in numbers) or len(others) < _FEW:
+    others = set(number_of.values()) - tokens
+    if not all(number.is_finite() for number in number_of.values()) or len(others) < _FEW:
         return ""
     if token < 0:
         return f"all other numbers of {column.name} are 0 or more" if min(others) >= 0 else ""
-    count = int(
-        column.counts[[Decimal(value) == token if value not in WORDS else False for value in column.values]].sum()
-    )
+    count = int(column.counts[[number_of.get(value) == token for value in column.values]].sum())
     is_far = 0 < _FAR * max(others) <= token and min(others) >= 0
     return f"all other numbers of {column.name} are no more than half of it" if is_far and count > 1 else ""
