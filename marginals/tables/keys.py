@@ -48,16 +48,21 @@ _MANY = 10
 
 @dataclass(frozen=True)
 class RepeatingKey:
-    """A column that looks like a key and repeats. values: different ones. rows: those that have one."""
+    """A column that looks like a key and repeats.
+
+    values: different ones. rows: those that have one. sign: what else says so.
+    """
 
     column: str
     values: int
     rows: int
+    sign: str = ""
 
     @property
     def why(self) -> str:
         """What is noticed of it."""
-        return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows"
+        beside = f", and {self.sign}" if self.sign else ""
+        return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows{beside}"
 
     def __str__(self) -> str:
         return f"{self.column!r} {self.why}"
@@ -80,14 +85,18 @@ def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -
     ['patientId']
     """
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
-    others = set(_NAMES.split()) | set(_OTHERS.split())
     return [
         column
         for column in dict.fromkeys(columns)
         if columns.count(column) == 1
-        and not words_of(column) & others
+        and not is_called_otherwise(column)
         and (column in identifiers or _is_number_of_somebody(column) or words_of(column) & set(_PEOPLE.split()))
     ]
+
+
+def is_called_otherwise(column: str) -> bool:
+    """Whether a column is called after something that is no person, as `hospital_id`, or after what several can share."""
+    return bool(words_of(column) & (set(_NAMES.split()) | set(_OTHERS.split())))
 
 
 def _is_number_of_somebody(column: str) -> bool:

@@ -121,7 +121,7 @@ def _identifies(column: Column) -> str:
         return f"its name says {' '.join(sorted(by_name))}, which is where somebody is, to the decimal"
     if sum(map(_is_mail, column.values)) > distinct / 2:
         return "its values are addresses of mail"
-    if distinct < _FEWEST_KEYS or rows < 2 * distinct or not _are_numbers_of_things(column):
+    if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES:
         each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
@@ -137,7 +137,7 @@ def _is_mail(value: str) -> bool:
     return re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", value) is not None
 
 
-def _are_numbers_of_things(column: Column) -> bool:
+def are_numbers_of_things(column: Column) -> bool:
     """Whether all values are whole numbers, or codes with a digit."""
     return _whole_numbers(column) is not None or all(
         re.fullmatch(r"[A-Za-z0-9._/-]*[0-9][A-Za-z0-9._/-]*", value) for value in column.values
@@ -146,7 +146,7 @@ def _are_numbers_of_things(column: Column) -> bool:
 
 def _almost_unique(column: Column) -> bool:
     """Whether hardly any value occurs twice, where that tells more than that the table is small or values are measured."""
-    if _decimals(column) or begin_with_year(column.values) or end_with_year(column.values):
+    if has_decimals(column) or begin_with_year(column.values) or end_with_year(column.values):
         return False
     if _whole_numbers(column) is not None:
         return len(column.values) == column.rows >= 100
@@ -270,7 +270,7 @@ def _whole_numbers(column: Column) -> list[Decimal] | None:
     return numbers if numbers and all(number == number.to_integral_value() for number in numbers) else None
 
 
-def _decimals(column: Column) -> bool:
+def has_decimals(column: Column) -> bool:
     """Whether all values are numbers and some not whole."""
     return _numbers(column) is not None and _whole_numbers(column) is None
 

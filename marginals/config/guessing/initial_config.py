@@ -21,6 +21,7 @@ from marginals.config.guessing.choosing import settled
 from marginals.config.guessing.column_guess import Guess, Said, guess
 from marginals.config.guessing.config_text import config_text, one_line, quoted
 from marginals.config.guessing.decimal_sign import POINT, DecimalSign, likely_decimal
+from marginals.config.guessing.key_by_content import keys_by_content
 from marginals.config.guessing.missing_tokens import ALWAYS, WORDS, MissingTokens, missing_tokens
 from marginals.config.guessing.rarity import RARE
 from marginals.errors import InputError
@@ -30,7 +31,7 @@ from marginals.suggestions import did_you_mean
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.column import Column
 from marginals.tables.header import refuse_record
-from marginals.tables.keys import RepeatingKey, possible_keys, repeating_keys
+from marginals.tables.keys import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
 from marginals.tables.source import read_table
 from marginals.tables.sources.csv_form import AUTO, CsvForm
 from marginals.tables.sources.files import files_of, frame_of, likely_form
@@ -126,15 +127,17 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
         if name not in files.columns:
             raise InputError(f"{source.name} has no column {name!r}, which is wanted; {_similar(name, files.columns)}")
     frame, labels = frame_of(files), column_labels(source)
-    by_name = _keys(frame, {}, (*ALWAYS, *WORDS))
-    person = by_name[0] if by_name else None
-    read = [_column(_of_each(frame, name, person), name) for name in map(str, frame.columns)]
+    read = [_column(frame, name) for name in map(str, frame.columns)]
+    keys = _people(frame, read)
+    person = keys[0] if keys else None
+    if person is not None:
+        read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     made = {c.name: guess(c, rare, said.get(c.name, Said())) for c in (_without(c, tokens.texts) for c in read)}
-    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in by_name}
+    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
     if person is None:  # the values of an identifier tell it where its name does not
         person = next(iter(_keys(frame, made, tokens.texts)), None)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
@@ -159,6 +162,14 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
 
 def _similar(name: str, columns: Sequence[str]) -> str:
     return did_you_mean(name, list(columns)) or f"it has {len(columns)} others"
+
+
+def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
+    """The columns that number people who have several rows, by their names or, where these do not tell, by their values."""
+    missing = (*ALWAYS, *WORDS)
+    by_content = keys_by_content(frame, columns, missing)
+    by_name = [key for key in _keys(frame, {}, missing) if key.column not in by_content.numbering]
+    return by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
 
 
 def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
