@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marginals import Attribute
+import marginals
+from marginals import Attribute, Role
+from marginals.bundle.reading import read_bundle
 from marginals.config.guessing.initial_config import initial_config
 from marginals.errors import InputError
 from marginals.tables.source import TableSource, read_table
@@ -30,19 +32,18 @@ DESCRIPTIONS = {"age": "age in\nyears", "sex": "", "town": "", "born": "date of 
 SEX = {"sex": {1: "male", 2: "female"}}
 
 
-def saved(folder: Path, suffix: str) -> Path:
+def saved(folder: Path, suffix: str, people: pd.DataFrame = PEOPLE) -> Path:
     path = folder / f"people{suffix}"
+    labels = {"column_labels": {name: DESCRIPTIONS[name] for name in people}, "variable_value_labels": SEX}
     match suffix:
         case ".dta":
-            pyreadstat.write_dta(PEOPLE, str(path), column_labels=DESCRIPTIONS, variable_value_labels=SEX)
+            pyreadstat.write_dta(people, str(path), **labels)
         case ".sav":
-            pyreadstat.write_sav(PEOPLE, str(path), column_labels=DESCRIPTIONS, variable_value_labels=SEX)
+            pyreadstat.write_sav(people, str(path), **labels)
         case ".zsav":
-            pyreadstat.write_sav(
-                PEOPLE, str(path), column_labels=DESCRIPTIONS, variable_value_labels=SEX, compress=True
-            )
+            pyreadstat.write_sav(people, str(path), **labels, compress=True)
         case ".xlsx":
-            PEOPLE.to_excel(path, index=False)
+            people.to_excel(path, index=False)
     return path
 
 
@@ -133,6 +134,39 @@ def test_init_reads_them(suffix: str, tmp_path: Path) -> None:
     pyreadstat.write_dta(many, str(path)) if suffix == ".dta" else many.to_excel(path, index=False)
     config = initial_config(path, tmp_path / "release.toml")
     assert f'path = "many{suffix}"' in config.text
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".sav", ".zsav"])
+def test_init_hands_labels_on_to_the_config_and_the_release(suffix: str, tmp_path: Path) -> None:
+    """Descriptions of columns and labels of values, of the columns that are used."""
+    path = saved(tmp_path, suffix, pd.concat([PEOPLE.drop(columns="born")] * 50, ignore_index=True))
+    initial_config(path, tmp_path / "release.toml").write(tmp_path / "release.toml")
+    config = marginals.read_config(tmp_path / "release.toml")
+    age, sex, town = (config.source.attributes[name] for name in ("age", "sex", "town"))
+    assert (age.description, dict(age.values)) == ("age in years", {})
+    assert (sex.description, dict(sex.values)) == ("", {"1": "male", "2": "female"})
+    assert (town.description, dict(town.values)) == ("", {})
+    marginals.publish(config.read_table(), config.policy).write(tmp_path / "release")
+    codebook = read_bundle(tmp_path / "release").codebook
+    assert codebook.descriptions == {"age": "age in years"}
+    assert codebook.values == {"sex": {"1": "male", "2": "female"}}
+
+
+def test_labels_tell_names_from_numbers_and_what_is_sensitive(tmp_path: Path) -> None:
+    """A column of labelled codes holds names; one whose labels are illnesses is sensitive, and so is one described so."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({name: rng.integers(1, 4, 300).astype(float) for name in ("q1", "q2", "q3")})
+    frame["q3"] = rng.integers(1, 60, 300).astype(float)
+    labels = {"q1": {1: "North", 2: "South", 3: "West"}, "q2": {1: "Diabetes", 2: "Asthma", 3: "Influenza"}}
+    pyreadstat.write_sav(
+        frame, str(tmp_path / "t.sav"), column_labels=["", "", "monthly income"], variable_value_labels=labels
+    )
+    guesses = initial_config(tmp_path / "t.sav", tmp_path / "release.toml").guesses
+    assert "as its labels say" in guesses["q1"].why
+    assert guesses["q2"].role is Role.SENSITIVE
+    assert "its values look like illnesses" in guesses["q2"].why
+    assert guesses["q3"].likely_sensitive is not None
+    assert "its description says income" in guesses["q3"].why
 
 
 def test_without_its_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
