@@ -31,6 +31,7 @@ from models.graphs.collection import Collection
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import equal_cells
+from models.tables.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,14 @@ class Minimality:
     """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
 
     holders: who know nothing else. insiders: who know everybody's nonsensitive values, None where the truth is not
-    given. note: why there is nothing to tell, empty where there is.
+    given. note: why there is nothing to tell, empty where there is. domain: of the levels that the steps name; None where
+    there is nothing to tell.
     """
 
     holders: tuple[Refinement, ...] = ()
     insiders: tuple[Refinement, ...] | None = None
     note: str = ""
+    domain: Domain | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The steps as plain values."""
@@ -200,7 +203,7 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
     sensitive, claims = published.sensitive, published.claims
     holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin)
     if truth is None:
-        return Minimality(holders)
+        return Minimality(holders, domain=model.domain)
     cube, domain = truth.cube, truth.domain
 
     def exactly(margin: Mapping[str, int]) -> MarginBounds:
@@ -209,7 +212,8 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
         counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
         return MarginBounds(counts, counts, True)
 
-    return Minimality(holders, refinements(model.collection, sensitive, claims, exactly))
+    insiders = refinements(model.collection, sensitive, claims, exactly)
+    return Minimality(holders, insiders, domain=model.domain)
 
 
 def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:

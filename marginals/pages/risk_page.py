@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checks.risk.disclosure import Disclosure
 from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
 from checks.risk.sensitivity import Multiplicative, harmonic_shares
 from marginals.disclosure.rules import selected
@@ -17,6 +18,7 @@ from marginals.pages.risk_report import RiskReport
 from marginals.risk.assessment import RiskAssessment
 from marginals.risk.bundle_risk import are_comparable
 from marginals.risk.table_risk import TableRisk, finite_or_none
+from marginals.wording.level_names import level_name, name_or_star
 from models.arrays import CountArray
 
 _FITTING = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 19), (20, 99), (100, None))
@@ -44,19 +46,18 @@ class DictionaryRow:
 
 @dataclass(frozen=True)
 class WeightRow:
-    """What it weighs to disclose an attribute: by level, the least and the most of a value."""
+    """What it weighs to disclose an attribute: by level its name, and the least and the most of a value."""
 
     name: str
-    by_level: tuple[tuple[float, float], ...]
+    by_level: tuple[tuple[str, float, float], ...]
 
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A rule of the config, and how many records it is about."""
+    """A rule of the config: the name of the finest level that it allows, and how many records it is about."""
 
     attribute: str
-    level: int
-    height: int
+    level: str
     records: int
 
 
@@ -101,7 +102,7 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         objective=None if objective is None else in_words(objective),
         optimum=optimum,
         impossible=0 if optimum is None else int((~optimum.allowed).sum()),
-        levels=disclosure.level_counts(),
+        levels=_level_counts(disclosure),
         frontier=None if report.frontier is None else frontier_picture(report.frontier, _points(report)),
         frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist())),
         no_frontier=assessment.no_frontier,
@@ -171,11 +172,11 @@ def _weights(assessment: RiskAssessment) -> Iterator[WeightRow]:
         weight, shares = weights.get(name, 0.0), harmonic_shares(taxonomy)
         of_level = [shares[taxonomy.levels == level] for level in range(taxonomy.hierarchy.height + 1)]
         if weight:
-            yield WeightRow(
-                name, tuple((_times(weight, float(s.min())), _times(weight, float(s.max()))) for s in of_level)
-            )
+            names = (name_or_star(name, taxonomy.hierarchy, level) for level in range(len(of_level)))
+            ends = ((_times(weight, float(s.min())), _times(weight, float(s.max()))) for s in of_level)
+            yield WeightRow(name, tuple((level, low, high) for level, (low, high) in zip(names, ends)))
     added = (name for name in assessment.attackers.added_columns if weights.get(name))
-    yield from (WeightRow(name, ((weights[name],) * 2, (0.0, 0.0))) for name in added)
+    yield from (WeightRow(n, (("as it is", weights[n], weights[n]), ("*", 0.0, 0.0))) for n in added)
 
 
 def _times(weight: float, share: float) -> float:
@@ -184,9 +185,20 @@ def _times(weight: float, share: float) -> float:
 
 def _rules(assessment: RiskAssessment) -> Iterator[RuleRow]:
     for rule in assessment.rules:
-        height = assessment.table.rows.domain.hierarchy(rule.attribute).height
+        hierarchy = assessment.table.rows.domain.hierarchy(rule.attribute)
         records = int(selected(assessment.table, rule.condition).sum())
-        yield RuleRow(rule.attribute, height if rule.level is None else rule.level, height, records)
+        level = hierarchy.height if rule.level is None else rule.level
+        name = "hidden" if level == hierarchy.height else level_name(rule.attribute, hierarchy, level)
+        yield RuleRow(rule.attribute, name, records)
+
+
+def _level_counts(disclosure: Disclosure) -> dict[str, list[tuple[str, int]]]:
+    """For each attribute the names of its levels, the finest first, and how many records show it at each."""
+    domain = disclosure.records.space.domain
+    return {
+        attribute: [(name_or_star(attribute, domain.hierarchy(attribute), level), n) for level, n in enumerate(counts)]
+        for attribute, counts in disclosure.level_counts().items()
+    }
 
 
 def _quantiles(losses: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[tuple[str, float | None]]:

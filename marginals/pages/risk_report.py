@@ -8,6 +8,7 @@ from checks.risk.frontier import Frontier
 from checks.risk.optimal_disclosure import Optimum
 from marginals.risk.bundle_risk import BundleRisk, are_comparable
 from marginals.risk.table_risk import TableRisk, finite_or_none
+from marginals.wording.level_names import name_or_star
 
 _PRINTED = 11
 """Points of a frontier that are printed."""
@@ -98,8 +99,11 @@ def _optimum(optimum: Optimum) -> dict[str, Any]:
 
 def _optimum_lines(optimum: Optimum, linkage: str) -> Iterator[str]:
     yield f"Best disclosure{linkage}, row by row: risk {optimum.risk:.4g}, mean utility {optimum.mean_utility:.3f}"
+    domain = optimum.disclosure.records.space.domain
     for attribute, counts in optimum.disclosure.level_counts().items():
-        yield f"  {attribute}: " + ", ".join(f"{count} at level {level}" for level, count in enumerate(counts) if count)
+        hierarchy = domain.hierarchy(attribute)
+        named = ((name_or_star(attribute, hierarchy, level), count) for level, count in enumerate(counts) if count)
+        yield f"  {attribute}: " + ", ".join(f"{name} {count:,}" for name, count in named)
     if not optimum.allowed.all():
         yield f"  {int((~optimum.allowed).sum())} records cannot be disclosed so; they are suppressed."
 

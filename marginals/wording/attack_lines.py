@@ -1,9 +1,11 @@
 """What a terminal shows of attacks on releases: lines of plain text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from marginals.wording.attacks_in_words import certain_in_words, refusal_in_words, step_in_words, worst_in_words
+from marginals.wording.level_names import shown_at
 from marginals.wording.units_in_words import claimed_of
 
 if TYPE_CHECKING:
@@ -72,17 +74,25 @@ def _composition_lines(composition: "Composition") -> Iterator[str]:
 
 
 def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
-    if minimality.note:
+    if minimality.domain is None:
         yield f"Minimality: {minimality.note}."
         return
-    yield from _step_lines("Minimality: who knows that these were refused for the claims concludes", minimality.holders)
+    domain = minimality.domain
+
+    @cache
+    def shown(attribute: str, level: int) -> str:
+        return shown_at(attribute, domain.hierarchy(attribute), level)
+
+    lead = "Minimality: who knows that these were refused for the claims concludes"
+    yield from _step_lines(lead, minimality.holders, shown)
     if minimality.insiders is not None:
-        yield from _step_lines("Minimality, for those who know everybody's nonsensitive values", minimality.insiders)
+        lead = "Minimality, for those who know everybody's nonsensitive values"
+        yield from _step_lines(lead, minimality.insiders, shown)
     else:
-        yield "  Values below level 0 are known to the publisher: --truth CONFIG judges steps to these too."
+        yield "  Finer values than any published are known to the publisher: --truth CONFIG judges steps to these too."
 
 
-def _step_lines(lead: str, steps: "Sequence[Refinement]") -> Iterator[str]:
+def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, int], str]) -> Iterator[str]:
     """The steps that tell something one by one, then the others, those with the same reason on one line."""
     if not steps:
         yield f"{lead}: nothing, since the release names no finer values than it publishes."
@@ -91,8 +101,8 @@ def _step_lines(lead: str, steps: "Sequence[Refinement]") -> Iterator[str]:
     steps_by_reason: dict[str, list[str]] = {}
     for step in steps:
         if step.suspects is None:
-            steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step))
+            steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step, shown))
         else:
-            yield f"  {step_in_words(step)}: {refusal_in_words(step)}"
+            yield f"  {step_in_words(step, shown)}: {refusal_in_words(step)}"
     for reason, same in steps_by_reason.items():
         yield f"  {'; '.join(same)}: {reason}"

@@ -1,5 +1,7 @@
 """What attacks found, in sentences for people who decide about a release."""
 
+from collections.abc import Callable
+
 from checks.attacks.certain_cells import CertainCell, CertainCells
 from checks.attacks.reconstruction import Reconstruction
 from checks.attacks.refinement import Refinement
@@ -71,10 +73,14 @@ def threshold_in_words(threshold: Threshold) -> str:
     )
 
 
-def step_in_words(step: Refinement) -> str:
-    """The step that was refused: `age at level 1 instead of 2 in (age:2, sex:0)`."""
-    level = step.margin[step.attribute]
-    return f"{step.attribute} at level {step.finer} instead of {level} in ({step.margin})"
+def step_in_words(step: Refinement, shown: Callable[[str, int], str]) -> str:
+    """The step that was refused: `age in 10-year bands in place of age in 20-year bands, beside sex`.
+
+    shown: an attribute at a level, in words.
+    """
+    published = shown(step.attribute, step.margin[step.attribute])
+    others = ", ".join(shown(name, level) for name, level in step.margin.items() if name != step.attribute)
+    return f"{shown(step.attribute, step.finer)} in place of {published}{f', beside {others}' if others else ''}"
 
 
 def refusal_in_words(step: Refinement) -> str:

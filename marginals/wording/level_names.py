@@ -73,6 +73,11 @@ def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
     return _KNOWN[key]
 
 
+def name_or_star(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """The name of a level where it stands beside others, in a table; `*` for that of `*`."""
+    return SUPPRESSED if level == hierarchy.height else level_name(attribute, hierarchy, level)
+
+
 def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     """An attribute at a level, as a person says it; the name alone where there is no other level to publish it at.
 

@@ -172,7 +172,7 @@ def test_the_page_of_a_table_worked_by_hand(worked: Path) -> None:
         ["voters.csv", "8", "age, town", "0.25"],
         ["club.csv", "3", "town", "0.75"],
     ]
-    assert page.rows("Weights of values") == [["town", "1 0"], ["illness", "2 0"]]
+    assert page.rows("Weights of values") == [["town", "2 values: 1 *: 0"], ["illness", "2 values: 2 *: 0"]]
     assert page.header("The risk by dictionary") == [
         *("Dictionary", "Risk", "Largest loss", "Found, mean", "One entry", "Their own", "Fewest that fit", "Bound"),
     ]
@@ -187,9 +187,14 @@ def test_the_page_of_a_table_worked_by_hand(worked: Path) -> None:
     fit = "People by the number of entries of "
     assert page.rows(fit + "voters.csv") == [["none", "0", ""], ["1", "1", ""], ["2-4", "7", ""], *empty]
     assert page.rows(fit + "club.csv") == [["none", "0", ""], ["1", "3", ""], ["2-4", "5", ""], *empty]
-    assert page.rows("The rules of the config, without") == [["age", "2 of 3", "8"], ["illness", "hidden", "2"]]
-    assert page.rows("age") == [["0", "0", ""], ["1", "0", ""], ["2", "8", ""], ["*", "0", ""]]
-    assert page.rows("illness") == [["0", "6", ""], ["*", "2", ""]]
+    assert page.rows("The rules of the config, without") == [["age", "20-year bands", "8"], ["illness", "hidden", "2"]]
+    assert page.rows("age") == [
+        ["single years", "0", ""],
+        ["10-year bands", "0", ""],
+        ["20-year bands", "8", ""],
+        ["*", "0", ""],
+    ]
+    assert page.rows("illness") == [["2 values", "6", ""], ["*", "2", ""]]
     text = text_of((worked.parent / "risk.html").read_bytes())
     assert "No choice lies below the line" in text
     assert "Probabilities and losses assume that each person is one of the entries" in text
@@ -271,7 +276,8 @@ def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> 
         "[attributes.town]", "[attributes.town]\nprefixes = [1]"
     )
     worked.write_text(changed)
-    assert Page(written(worked)).rows("Weights of values")[0] == ["town", "0.6 0.2\N{EN DASH}0.6 0"]
+    weights = Page(written(worked)).rows("Weights of values")[0]
+    assert weights == ["town", "4 values: 0.6 first 1 character: 0.2\N{EN DASH}0.6 *: 0"]
 
 
 def test_similar_values_and_their_threshold_are_named(worked: Path) -> None:
