@@ -9,12 +9,15 @@ from itertools import chain
 from pathlib import Path
 
 import click
+import numpy as np
 import pandas as pd
 
 from marginals.bundle.target import output_file
 from marginals.errors import InputError
 from marginals.installing import installing
 from marginals.printable import printable
+from marginals.release.estimates import drawn
+from marginals.release.kinds import told
 from marginals.release.release import Release
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -62,6 +65,9 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 
 def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None:
-    """Draw rows of the published attributes at their finest levels, and write them."""
+    """Draw rows of the published attributes at their finest levels, and write them.
+
+    Warns, with AssumptionWarning, of columns that no published table shows together.
+    """
     write = rows_writer(Path(path))
-    write(release.sample(rows, seed))
+    write(told(drawn(release.model, rows, np.random.default_rng(seed))))

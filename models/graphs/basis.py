@@ -163,12 +163,20 @@ def bases_of_pairs(
     margins: Iterable[Margin], asked: Mapping[str, Distinction]
 ) -> Iterator[tuple[tuple[str, str], Basis]]:
     """For each two attributes, in the order of `asked`, what an answer about the two of them rests on."""
-    holding: dict[str, list[Margin]] = {a: [] for a in asked}
+    telling: dict[tuple[str, str], list[Margin]] = {}
+    alone: set[str] = set(asked)
+    place = {attribute: number for number, attribute in enumerate(asked)}
     for margin in margins:
-        for attribute in margin:
-            holding.get(attribute, []).append(margin)
+        told = [a for a, level in margin.items() if a in place and level <= asked[a].told_at]
+        alone.difference_update(told)
+        for pair in combinations(sorted(told, key=place.__getitem__), 2):
+            telling.setdefault(pair, []).append(margin)
     for a, b in combinations(asked, 2):
-        yield (a, b), basis_of([*holding[a], *holding[b]], {a: asked[a], b: asked[b]})
+        if (a, b) in telling:
+            yield (a, b), basis_of(telling[a, b], {a: asked[a], b: asked[b]})
+        else:
+            untold = tuple((attribute,) for attribute in (a, b) if attribute in alone)
+            yield (a, b), Basis(Kind.ASSUMED, (), untold or ((a, b),))
 
 
 def _all_at_most(margin: Margin, levels: Mapping[str, int]) -> bool:

@@ -38,7 +38,7 @@ class Collection:
         """The domain of the cube."""
         return self.cube.domain
 
-    @property
+    @cached_property
     def margins(self) -> tuple[Margin, ...]:
         """The margins, in the order of `masks`."""
         return tuple(map(self.domain.margin, self.masks))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import Array, iterative_proportional_fitting, lifted
-from models.graphs.basis import NOT_ASKED, Basis, Distinction, Kind, basis_of
+from models.graphs.basis import NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -229,3 +229,14 @@ def test_assumed_is_never_without_its_word() -> None:
     for kind, assumed in ((Kind.ASSUMED, ()), (Kind.SUPPORTED, (("a", "b"),))):
         with pytest.raises(ValueError, match="if and only if"):
             Basis(kind, (), assumed)
+
+
+@given(domains(), st.integers(0, 2**32 - 1))
+def test_pairs_all_at_once_are_pairs_one_by_one(domain: Domain, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    margins, groups = drawn_margins(domain, rng), drawn_groups(domain, rng)
+    levels = finest(domain, margins)
+    made = {a: Distinction.of_groups(domain.hierarchy(a), levels[a], own) for a, own in groups.items()}
+    asked = {a: distinction for a, distinction in made.items() if distinction}
+    singly = [((a, b), basis_of(margins, {a: asked[a], b: asked[b]})) for a, b in combinations(asked, 2)]
+    assert list(bases_of_pairs(margins, asked)) == singly
