@@ -31,7 +31,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     as far as they say of each attribute by itself which values are meant. The estimate is that of maximum entropy; the
     bounds hold for certain. What is counted is rows; it is people where the release says that each row is one.
 
-    The last line says what the estimate rests on. published: on published counts alone. supported: a published table shows
+    One more line says what the estimate rests on. published: on published counts alone. supported: a published table shows
     the same attributes, but coarser than asked. assumed: no published table shows some two of them together, so the
     estimate takes them to be independent, which says nothing about the data.
 

@@ -162,6 +162,29 @@ def test_levels_and_conditions_ask_for_groups_of_base_values(seed: int, shape: s
     assert word_of(opened.crosstab(rows, columns, {about: chosen})) == (expected.kind, list(expected.assumed))
 
 
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from(["chain", "star through a generalized value", "cycle", "disconnected"])
+)
+@settings(max_examples=60)
+def test_a_published_count_is_exact_and_an_inexact_one_is_not_published(seed: int, shape: str) -> None:
+    """What is published by its levels is what the bounds leave one number for."""
+    rng = np.random.default_rng(seed)
+    opened = OPENED[shape]
+    where = {}
+    for name, hierarchy in opened.domain.items():
+        if rng.random() < 0.7:
+            labels = hierarchy.labels[int(rng.integers(0, hierarchy.height))]
+            where[name] = [
+                str(label) for label in rng.choice(labels, int(rng.integers(1, len(labels) + 1)), replace=False)
+            ]
+    by_levels = opened.expected_count(where)
+    bounded = opened.count(where)
+    if by_levels.kind == "published":
+        assert bounded.exact
+        assert by_levels == pytest.approx(bounded.lower, abs=1e-7)
+    assert (bounded.kind == "published") == bounded.exact
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _opened(tmp_path_factory: pytest.TempPathFactory) -> None:
     for shape in SHAPES:
