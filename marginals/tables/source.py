@@ -15,7 +15,7 @@ from marginals.tables.keys import possible_keys, repeating_keys
 from marginals.tables.people import PeopleReader, kept_of_each
 from marginals.tables.reading import Reading, where_some
 from marginals.tables.rows import Rows
-from marginals.tables.sources.choice import ENGINES, file_source, frame_source, machine_memory
+from marginals.tables.sources.choice import ENGINES, file_source, frame_source, left_to_pandas, machine_memory
 from marginals.tables.sources.csv_form import CsvForm
 from marginals.tables.sources.distinct_rows import Engine, Source
 from marginals.tables.sources.files import Files, files_of, frame_of
@@ -131,6 +131,10 @@ class TableSource:
         if self.path is None:
             raise InputError("the table is a frame in memory; this needs the path of a file")
         return files_of(self.path, self.form)
+
+    def left_to_pandas(self) -> str:
+        """Why pandas reads its files though DuckDB is installed and nobody asked for pandas; empty where that is not so."""
+        return "" if self.path is None or self.unit.needs_order else left_to_pandas(self.files(), self.engine)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns that the rows have, in their order. Raises InputError where there is no table."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from marginals.errors import InputError
 from marginals.tables.sources.distinct_rows import Source
-from marginals.tables.sources.engine_files import duckdb_reads, with_duckdb, with_spark
+from marginals.tables.sources.engine_files import beyond_duckdb, with_duckdb, with_spark
 from marginals.tables.sources.files import Files
 from marginals.tables.sources.narwhals_frame import EagerFrame, LazyFrame
 from marginals.tables.sources.pandas_frame import PandasFrame
@@ -49,6 +49,17 @@ def frame_source(frame: object) -> Source:
 _EXTRAS = ("duckdb", "polars", "ibis")
 
 
+def left_to_pandas(files: Files, engine: str) -> str:
+    """Why "auto" has files read by pandas though DuckDB, which is quicker and takes less memory, is there; else empty."""
+    if engine != "auto" or isinstance(files, ProgramFile) or not _has_duckdb():
+        return ""
+    return beyond_duckdb(files)
+
+
+def _has_duckdb() -> bool:
+    return find_spec("duckdb") is not None and find_spec("pyarrow") is not None
+
+
 def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
     """The source for some columns of files. memory: bytes that DuckDB may take.
 
@@ -62,7 +73,7 @@ def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) 
         return with_spark(files, columns)
     if engine == "duckdb":
         return with_duckdb(files, columns, memory)
-    if engine == "pandas" or not (find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)):
+    if engine == "pandas" or not _has_duckdb() or beyond_duckdb(files):
         return files
     try:
         return with_duckdb(files, columns, memory)

@@ -12,6 +12,7 @@ from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import texts_of
 from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.compressed import LONGEST_HEADER, decompressed, not_in_utf8, reading
+from marginals.tables.sources.csv_form import CsvForm
 from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles
 from marginals.tables.sources.narwhals_frame import LazyFrame, sql_name
 from marginals.tables.sources.program_file import ProgramFile
@@ -28,18 +29,37 @@ _NO_TEXT = "\x01"
 
 
 def duckdb_reads(files: Files) -> bool:
-    """Whether DuckDB has the means to read files.
+    """Whether DuckDB has the means to read files."""
+    return not beyond_duckdb(files)
+
+
+def beyond_duckdb(files: Files) -> str:
+    """Why DuckDB cannot read files, in words; empty where it can.
 
     It knows no compression but gzip and no encoding but UTF-8, takes the first line as header, and tells no names apart by
     their case.
     """
-    if isinstance(files, ProgramFile) or _differ_by_case(files):
-        return False
+    if isinstance(files, ProgramFile):
+        return f"{files.name} is read by pandas only"
+    if _differ_by_case(files):
+        return f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart"
     if isinstance(files, ParquetFiles):
-        return True
-    return all(
-        _is_plain(path) and files.form.recoded_from(path) is None and not _begins_empty(path) for path in files.paths
-    )
+        return ""
+    for path in files.paths:
+        if reason := _beyond_engine(path, files.form, "DuckDB"):
+            return reason
+        if _begins_empty(path):
+            return f"{path.name} begins with an empty line, where DuckDB needs the header"
+    return ""
+
+
+def _beyond_engine(path: Path, form: CsvForm, engine: str) -> str:
+    """Why no engine but pandas can read a CSV file; empty where others can."""
+    if not _is_plain(path):
+        return f"{path.name} is compressed, and {engine} unpacks gzip only"
+    if (encoding := form.recoded_from(path)) is not None:
+        return f"{path.name} is in {encoding}, and {engine} reads UTF-8 only"
+    return ""
 
 
 def _is_plain(path: Path) -> bool:
@@ -61,16 +81,13 @@ def require_duckdb(files: Files, purpose: str) -> CsvFiles | ParquetFiles:
     require("pyarrow", "duckdb", purpose)
     if isinstance(files, ProgramFile):
         raise InputError(f"{files.name} is read by pandas only, and DuckDB is needed here; save it as CSV")
-    if _differ_by_case(files):
-        raise InputError(
-            f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart; rename one, or read "
-            'it with engine = "pandas"'
-        )
-    if not duckdb_reads(files):
-        raise InputError(
-            f'{files.name} is compressed, not in UTF-8, or begins with an empty line; read it with engine = "pandas"'
-        )
+    if reason := beyond_duckdb(files):
+        raise InputError(_read_by_pandas(reason))
     return files
+
+
+def _read_by_pandas(reason: str) -> str:
+    return f'{reason}; read it with engine = "pandas", or change the file'
 
 
 def _begins_empty(path: Path) -> bool:
@@ -268,8 +285,8 @@ def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> LazyFr
     if isinstance(files, CsvFiles):
         # Spark takes a quoted field to end where its file ends.
         for path in files.paths:
-            if not _is_plain(path) or files.form.recoded_from(path) is not None:
-                raise InputError(f'{path.name} is compressed, or not in UTF-8; read it with engine = "pandas"')
+            if reason := _beyond_engine(path, files.form, "Spark"):
+                raise InputError(_read_by_pandas(reason))
             if broken := broken_row(path, files.form):
                 raise broken
     try:

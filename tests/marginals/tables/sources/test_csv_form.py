@@ -6,15 +6,19 @@ import codecs
 import gzip
 import io
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import read_config, read_rows, read_table
+from marginals import Attribute, read_config, read_rows, read_table
+from marginals.commands.main import main
 from marginals.config.guessing.initial_config import initial_config
 from marginals.errors import InputError
+from marginals.tables.source import TableSource
 from marginals.tables.sources.csv_form import CsvForm, likely_encoding
 from marginals.tables.sources.files import likely_form
 
@@ -71,10 +75,53 @@ def test_engines_that_read_utf_8_only_say_so(way: str, engine: str, tmp_path: Pa
     pytest.importorskip("duckdb" if engine == "duckdb" else "pyspark")
     encoding, content = ENCODED[way]
     (tmp_path / "people.csv").write_bytes(content)
-    with pytest.raises(
-        InputError, match=r'people\.csv is compressed, .*not in UTF-8.*; read it with engine = "pandas"'
-    ):
+    named = {"duckdb": "DuckDB", "spark": "Spark"}[engine]
+    said = rf'^people\.csv is in (utf-16.*|cp1252), and {named} reads UTF-8 only; read it with engine = "pandas", or change'
+    with pytest.raises(InputError, match=said):
         read_table(tmp_path / "people.csv", ROLES, engine=engine, separator=";", encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    ("way", "suffix", "reason"),
+    [
+        ("cp1252", ".csv", "people.csv is in cp1252, and DuckDB reads UTF-8 only"),
+        ("utf-16 big", ".csv", "people.csv is in utf-16, and DuckDB reads UTF-8 only"),
+        ("utf-8", ".csv.xz", "people.csv.xz is compressed, and DuckDB unpacks gzip only"),
+        ("utf-8", ".csv", ""),
+        ("utf-8", ".csv.gz", ""),
+    ],
+)
+def test_why_pandas_reads_files_though_duckdb_is_there(way: str, suffix: str, reason: str, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    encoding, content = ENCODED[way]
+    path = tmp_path / f"people{suffix}"
+    path.write_bytes(compressed(content, suffix))
+    source = TableSource(
+        origin=path,
+        attributes={name: Attribute(role) for name, role in ROLES.items()},
+        separator=";",
+        encoding=encoding,
+    )
+    assert source.left_to_pandas() == reason
+    for engine in ("pandas", "duckdb"):
+        assert replace(source, engine=engine).left_to_pandas() == ""
+
+
+def test_publish_says_so_in_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    rows = "31;Köln\n31;Köln\n44;Ulm\n44;Ulm\n" * 9
+    (tmp_path / "people.csv").write_bytes(f"age;town\n{rows}".encode("cp1252"))
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "people.csv"\nseparator = ";"\nencoding = "cp1252"\n'
+        '[attributes.age]\nrole = "quasi-identifier"\n[attributes.town]\nrole = "quasi-identifier"\n'
+        "[privacy]\nk_link = 2\n"
+    )
+    command = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "release")]
+    answer = CliRunner().invoke(main, command)
+    assert answer.exit_code == 0, answer.output
+    line = "people.csv is in cp1252, and DuckDB reads UTF-8 only: pandas reads it, which takes longer and more memory."
+    assert line in answer.stderr.splitlines()
+    assert "pandas" not in CliRunner().invoke(main, [*command, "--json"]).stderr
 
 
 @pytest.mark.parametrize("engine", ["auto", "pandas", "duckdb"])
