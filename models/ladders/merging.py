@@ -12,6 +12,7 @@ smallest (by induction: what was merged for a lower threshold holds a value that
 
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | N
     groups = _Neighbours(counts, apart)
     for size in sizes:
         groups.merge_below(size)
+        groups.take_along()
         yield _numbered(groups.owners())
 
 
@@ -80,6 +82,7 @@ class _Neighbours:
         self._rows = {name: int(counts[name]) for name in names}
         self._apart = apart if apart is not None and counts[apart] else None
         self._with_apart: int | None = None
+        self._merged: set[int] = set()
         if self._apart is not None:
             self._rows[self._apart] = int(counts[self._apart])
         self._smallest = [(rows, name) for name, rows in self._rows.items()]
@@ -91,6 +94,23 @@ class _Neighbours:
             rows, name = heappop(self._smallest)
             if self._rows.get(name) == rows:
                 self._merge(name)
+
+    def take_along(self) -> None:
+        """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
+
+        So where a group begins or ends tells least of its rarest values, which are mostly far from the others.
+        """
+        names = sorted(self._stretch, key=self._stretch.__getitem__)
+        for low, high in pairwise(names):
+            (first, last), (follows, end) = self._stretch[low], self._stretch[high]
+            merged = [name for name in (high, low) if name in self._merged]
+            if merged and follows > last + 1:
+                taker = min(merged, key=self._rows.__getitem__)
+                self._stretch[taker] = (last + 1, end) if taker == high else (first, follows - 1)
+        if names[:1] and names[0] in self._merged:
+            self._stretch[names[0]] = 0, self._stretch[names[0]][1]
+        if names[-1:] and names[-1] in self._merged:
+            self._stretch[names[-1]] = self._stretch[names[-1]][0], len(self._order) - 1
 
     def owners(self) -> Partition:
         """The name of the group of each value, that of the value itself where it is in none: shape (values,)."""
@@ -119,18 +139,16 @@ class _Neighbours:
         self._grow(name, self._apart)
 
     def _join(self, low: int, high: int) -> None:
-        """Make two neighbours one, with all values between them, and with those beyond them where no others follow."""
+        """Make two neighbours one, with all values between them."""
         follower = self._after.pop(high, None)
         if follower is None:
             del self._after[low]
         else:
             self._after[low], self._before[follower] = follower, low
         del self._before[high]
-        first, last = self._stretch[low][0], self._stretch.pop(high)[1]
-        self._stretch[low] = (
-            first if low in self._before else 0,
-            len(self._order) - 1 if follower is None else last,
-        )
+        self._stretch[low] = self._stretch[low][0], self._stretch.pop(high)[1]
+        self._merged.discard(high)
+        self._merged.add(low)
         if self._with_apart == high:
             self._with_apart = low
         self._grow(low, high)

@@ -28,7 +28,8 @@ def by_definition(counts, sizes, nearest, along):
             if len(some) < 2 or rows(some[0]) >= size:
                 break
             other = nearest(some[0], some[1:], rows, first)
-            groups = along([g for g in groups if g not in (some[0], other)] + [some[0] | other], rows)
+            groups = [g for g in groups if g not in (some[0], other)] + [some[0] | other]
+        groups = along(groups, rows)
         yield {frozenset(g) for g in groups}
 
 
@@ -50,23 +51,31 @@ def neighbours(apart):
     return nearest
 
 
-def stretched(apart, values):
-    """Each merged group takes along the values without rows between its members, or beyond them to the end."""
+def stretched(apart, counts):
+    """A value without rows goes to the merged group beside it, of two such to that of fewer rows, else to the higher one."""
 
     def along(groups, rows):
-        some = [g for g in groups if rows(g)]
-        grown = []
-        for group in some:
-            own = group - {apart}
-            if len(own) > 1:
-                others = set().union(*(g for g in some if g != group)) - {apart}
-                low, high = min(own), max(own)
-                low = 0 if not any(value < low for value in others) else low
-                high = values - 1 if not any(value > high for value in others) else high
-                group = (set(range(low, high + 1)) - {apart}) | (group & {apart})
-            grown.append(frozenset(group))
-        taken = set().union(*grown)
-        return grown + [frozenset([value]) for value in range(values) if value not in taken]
+        some = [set(g) for g in groups if rows(g)]
+
+        def is_merged(group):
+            return sum(counts[value] > 0 for value in group - {apart}) > 1
+
+        ordered = sorted((g for g in some if g - {apart}), key=lambda g: min(g - {apart}))
+        grown = {id(g): set() for g in ordered}
+        ends = [(min(g - {apart}), max(g - {apart})) for g in ordered]
+        inside = set().union(*(set(range(low, high + 1)) for low, high in ends)) if ends else set()
+        for group, (low, high) in zip(ordered, ends):
+            grown[id(group)] |= set(range(low, high + 1)) - {apart}
+        for value in range(len(counts)):
+            if value == apart or value in inside:
+                continue
+            lower = [g for g, (_, high) in zip(ordered, ends) if high < value][-1:]
+            upper = [g for g, (low, _) in zip(ordered, ends) if low > value][:1]
+            beside = [g for g in upper + lower if is_merged(g)]
+            if beside:
+                grown[id(min(beside, key=rows))].add(value)
+        whole = [frozenset(grown.get(id(g), set()) | g) for g in some]
+        return whole + [frozenset([v]) for v in range(len(counts)) if not any(v in g for g in whole)]
 
     return along
 
@@ -74,7 +83,7 @@ def stretched(apart, values):
 @given(sizes_of_values, growing, st.data())
 def test_in_an_order_the_smallest_group_joins_its_smaller_neighbour(counts, sizes, data):
     apart = data.draw(st.none() | st.just(len(counts) - 1))
-    expected = by_definition(counts, sizes, neighbours(apart), stretched(apart, len(counts)))
+    expected = by_definition(counts, sizes, neighbours(apart), stretched(apart, counts))
     found = partitions_in_order(np.array(counts), sizes, apart)
     assert list(map(as_sets, found)) == list(expected)
 

@@ -118,7 +118,7 @@ def test_open_ends_tell_neither_the_lowest_nor_the_highest_number():
 
 def test_decimals_and_dates_are_merged_from_their_bands_on():
     bmi = read(KINDS["bmi"][0], ["18.2"] * 5 + ["19.7", "21.1"] + ["22.4"] * 6, 3).domain.hierarchy("column")
-    assert bmi.labels[2] == ("under 21.5", "21.5-<22", "22-<22.5", "22.5-<23")
+    assert bmi.labels[2] == ("under 22", "22-<22.5", "22.5-<23")
     days = read(KINDS["days"][0], ["2020-01-05"] * 5 + ["2020-03-01"] + ["2020-04-02"] * 6, 3)
     assert days.domain.hierarchy("column").labels[2][:3] == ("before 2020-04", "2020-04", "2020-05")
 
