@@ -54,19 +54,20 @@ def run(*arguments: object) -> str:
 @pytest.fixture
 def german(tmp_path: Path) -> Path:
     rng = np.random.default_rng(7)
-    bmi = np.round(rng.normal(26, 4, 900), 1)
+    bmi = np.round(rng.normal(26, 4, 300), 1)
     frame = pd.DataFrame(
         {
-            "alter": rng.integers(20, 80, 900).astype(str),
+            "alter": rng.integers(20, 80, 300).astype(str),
             "bmi": [f"{value:.1f}".replace(".", ",") for value in bmi],
-            "geschlecht": rng.choice(["m", "w"], 900),
-            "diagnose": rng.choice(["Grippe", "Asthma", "Diabetes", "Gicht"], 900),
+            "geschlecht": rng.choice(["m", "w"], 300),
+            "diagnose": rng.choice(["Grippe", "Asthma", "Diabetes", "Gicht"], 300),
         }
     )
     frame.to_csv(tmp_path / "tabelle.csv", sep=";", index=False)
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_german_table_gets_the_key_with_its_reason_and_is_published(german: Path) -> None:
     out = german / "release.toml"
     said = run("init", german / "tabelle.csv", "--out", out)
@@ -77,11 +78,12 @@ def test_a_german_table_gets_the_key_with_its_reason_and_is_published(german: Pa
     config = marginals.read_config(out)
     assert config.source.decimal == ","
     assert config.source.attributes["bmi"].intervals
-    assert config.read_table().rows == 900
+    assert config.read_table().rows == 300
     run("publish", out, "--out", german / "release")
     assert marginals.verify(german / "release").ok
 
 
+@pytest.mark.slow
 def test_the_same_is_guessed_of_the_same_table_with_points(german: Path) -> None:
     table = (german / "tabelle.csv").read_text()
     (german / "points.csv").write_text(table.replace(",", "."))
