@@ -113,7 +113,7 @@ class BundleContent:
         """
         if not self.collection.is_decomposable:
             return None
-        return round(MaximumEntropy(self.collection).information, INFORMATION_DECIMALS)
+        return round(MaximumEntropy(self.collection).information, INFORMATION_DECIMALS) + 0.0  # never -0.0
 
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
         """Check the claims made, and with them the rules, or other claims, on the marginals alone."""

@@ -135,7 +135,7 @@ class Obstacles:
         cube, sensitive = self.table.cube, self.table.sensitive
         unmet = unmet_demands(cube.table(mask), self.requirements)
         tried = islice(self._coarser(mask, fixed), _TRIED)
-        coarser = next((margin for margin in tried if self.allows([margin], 0) is None), None)
+        coarser = next((margin for margin in tried if margin and self.allows([margin], 0) is None), None)
         domain = self.table.domain
         if coarser is not None:
             levels = domain.levels(coarser)

@@ -140,7 +140,7 @@ def wanted_lines(wanted: Iterable[Mapping[str, Any]], domain: "Domain") -> Itera
             yield f"Wanted {names}: shown together, {margin_in_words(analysis['margin'], domain)}."
         else:
             missed = True
-            yield f"Wanted {names}: no published table shows them together, so what they say of each other is an estimate."
+            yield f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
     if missed:
         yield "The search does not weigh wanted analyses yet; search.must_publish demands a table."
 
