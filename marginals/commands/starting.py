@@ -69,7 +69,7 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     default=RARE,
     show_default=True,
     type=click.IntRange(1),
-    help="Values with fewer rows than this are named only in hierarchy files, and grouped there.",
+    help="Values with fewer rows than this are rare: they are not named, and merged with others.",
 )
 @click.option(
     "--wanted",

@@ -28,7 +28,7 @@ def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | N
     """One partition for each size, of values that stand in an order: merged with the smaller neighbour, the lower of two.
 
     counts: rows of each value, in the order of the values. sizes: ascending thresholds in rows. apart: a value that has no
-    place in the order, such as `missing`; it is merged with the smallest group.
+    place in the order, such as `missing`; it is merged with the smallest group that is large enough without it.
 
     >>> ages = np.array([5, 0, 3, 40, 9, 2])
     >>> [partition.tolist() for partition in partitions_in_order(ages, [4, 9, 30])]
@@ -83,17 +83,24 @@ class _Neighbours:
         self._apart = apart if apart is not None and counts[apart] else None
         self._with_apart: int | None = None
         self._merged: set[int] = set()
-        if self._apart is not None:
-            self._rows[self._apart] = int(counts[self._apart])
+        self._rows_apart = 0 if apart is None else int(counts[apart])
         self._smallest = [(rows, name) for name, rows in self._rows.items()]
         heapify(self._smallest)
 
     def merge_below(self, size: int) -> None:
-        """Merge the smallest group with its nearest as long as it has fewer rows."""
+        """Merge the smallest group with its nearest as long as it has fewer rows; what stands apart joins last.
+
+        So it joins a group that is large enough without it, which can be named after its values.
+        """
         while len(self._rows) > 1 and self._smallest[0][0] < size:
             rows, name = heappop(self._smallest)
             if self._rows.get(name) == rows:
                 self._merge(name)
+        if self._apart is not None and self._with_apart is None and self._rows:
+            least = min(self._rows, key=lambda name: (self._rows[name], name))
+            if min(self._rows[least], self._rows_apart) < size:
+                self._with_apart = least
+                self._grow(least, self._rows_apart)
 
     def take_along(self) -> None:
         """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
@@ -123,20 +130,10 @@ class _Neighbours:
 
     def _merge(self, name: int) -> None:
         low, high = self._before.get(name), self._after.get(name)
-        if name == self._apart:
-            self._take_apart(min(self._stretch, key=lambda other: (self._rows[other], other)))
-        elif low is not None and (high is None or self._rows[low] <= self._rows[high]):
+        if low is not None and (high is None or self._rows[low] <= self._rows[high]):
             self._join(low, name)
         elif high is not None:
             self._join(name, high)
-        else:  # all that is in order is one group
-            self._take_apart(name)
-
-    def _take_apart(self, name: int) -> None:
-        """Put the value that stands apart into a group."""
-        assert self._apart is not None
-        self._with_apart = name
-        self._grow(name, self._apart)
 
     def _join(self, low: int, high: int) -> None:
         """Make two neighbours one, with all values between them."""
@@ -151,10 +148,10 @@ class _Neighbours:
         self._merged.add(low)
         if self._with_apart == high:
             self._with_apart = low
-        self._grow(low, high)
+        self._grow(low, self._rows.pop(high))
 
-    def _grow(self, name: int, other: int) -> None:
-        self._rows[name] += self._rows.pop(other)
+    def _grow(self, name: int, rows: int) -> None:
+        self._rows[name] += rows
         heappush(self._smallest, (self._rows[name], name))
 
 

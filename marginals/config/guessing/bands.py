@@ -16,25 +16,23 @@ _LEAST = -6
 """The power of ten of the finest interval."""
 
 
-def widths_of(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool) -> tuple[int, ...] | tuple[Decimal, ...]:
+def widths_of(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int, ...] | tuple[Decimal, ...]:
     """Up to three widths of intervals for numbers that occur so often; of the widest there are two at least.
 
     The first is about a thirteenth of the range that most rows lie in, so the widest makes a few intervals of it; where most
-    rows are decides, not how far a few of them stray. Ages have 5, 10, 20 years. Whole numbers have whole widths.
+    rows are decides, not how far a few of them stray. Whole numbers have whole widths.
 
     >>> whole = list(map(Decimal, range(101)))
-    >>> widths_of(whole, np.ones(101, dtype=np.int64), False), widths_of(whole[25:65], np.ones(40, dtype=np.int64), True)
-    ((5, 10, 20), (5, 10, 20))
+    >>> widths_of(whole, np.ones(101, dtype=np.int64))
+    (5, 10, 20)
     >>> tenths = [Decimal(n) / 10 for n in range(7, 18)]
-    >>> [str(width) for width in widths_of(tenths, np.ones(11, dtype=np.int64), False)]
+    >>> [str(width) for width in widths_of(tenths, np.ones(11, dtype=np.int64))]
     ['0.1', '0.5']
     """
     are_whole = all(number == number.to_integral_value() for number in numbers)
     span = max(numbers) - min(numbers)
     low, high = _most(numbers, counts)
-    ladder = (
-        (Decimal(5), Decimal(10), Decimal(20)) if are_ages else _ladder(float(max(high - low, span / 20)), are_whole)
-    )
+    ladder = _ladder(float(max(high - low, span / 20)), are_whole)
     fitting = [width for width in ladder if 2 * width <= span + (1 if are_whole else 0)]
     return tuple(map(int, fitting)) if are_whole else tuple(fitting)
 

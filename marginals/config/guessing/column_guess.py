@@ -169,7 +169,7 @@ def _sensitive(column: Column, said: Said) -> Guess | None:
     else:
         return None
     if (numbers := _numbers(column)) is not None and len(numbers) > _FEW_NUMBERS:
-        widths = widths_of(numbers, column.counts, False)
+        widths = widths_of(numbers, column.counts)
         if not widths:
             return Guess(Role.IGNORED, f"{why}, which nobody should learn, but its numbers lie too close for intervals")
         why = f"{why}; of {len(numbers)} different numbers only intervals are published"

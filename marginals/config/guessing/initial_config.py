@@ -115,8 +115,8 @@ def _as_json(guessed: Guess) -> dict[str, Any]:
 def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequence[str] = ()) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
-    rare: values that fewer rows have are named in hierarchy files only. wanted: columns that an analysis needs. Raises
-    InputError where the file is no table, no column of it can be published, or a wanted column is not there.
+    rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
+    Raises InputError where the file is no table, no column of it can be published, or a wanted column is not there.
     """
     form = likely_form(source)
     files = files_of(source, form)

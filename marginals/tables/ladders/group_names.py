@@ -71,7 +71,7 @@ class GroupNames:
     def _of_values(self, members: IndexArray) -> Iterator[str]:
         """Names of a group that lacks no value."""
         labels = self.hierarchy.labels[self.start]
-        if len(members) == 1:
+        if len(members) == 1 and self.counts[members[0]] >= self.k:
             yield labels[members[0]]
         if self.scale is not None and len(members) == len(self.scale.order):
             yield "not missing"

@@ -12,7 +12,7 @@ sizes_of_values = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 5, 8, 20]), min_si
 growing = st.lists(st.integers(1, 30), min_size=1, max_size=4, unique=True).map(sorted)
 
 
-def by_definition(counts, sizes, nearest, along):
+def by_definition(counts, sizes, nearest, along, apart=None):
     """The partitions as sets of values: the smallest group that is too small is merged with the nearest, one by one."""
     groups = [frozenset([value]) for value in range(len(counts))]
 
@@ -24,10 +24,14 @@ def by_definition(counts, sizes, nearest, along):
 
     for size in sizes:
         while True:
-            some = sorted((g for g in groups if rows(g)), key=lambda g: (rows(g), first(g)))
-            if len(some) < 2 or rows(some[0]) >= size:
+            some = sorted((g for g in groups if rows(g) and g != {apart}), key=lambda g: (rows(g), first(g)))
+            alone = next((g for g in groups if rows(g) and g == {apart}), None)
+            if len(some) > 1 and rows(some[0]) < size:
+                other = nearest(some[0], some[1:], rows, first)
+            elif some and alone is not None and min(rows(some[0]), rows(alone)) < size:
+                other = alone
+            else:
                 break
-            other = nearest(some[0], some[1:], rows, first)
             groups = [g for g in groups if g not in (some[0], other)] + [some[0] | other]
         groups = along(groups, rows)
         yield {frozenset(g) for g in groups}
@@ -38,15 +42,13 @@ def as_sets(partition):
 
 
 def neighbours(apart):
-    def nearest(group, others, rows, first):
-        if group == {apart}:
-            return min(others, key=lambda g: (rows(g), first(g)))
-        ordered = {g - {apart}: g for g in others if g != {apart}}
+    def nearest(group, others, rows, _first):
+        ordered = {g - {apart}: g for g in others}
         own = group - {apart}
         lower = ordered.get(max((g for g in ordered if max(g) < min(own)), key=max, default=None))
         upper = ordered.get(min((g for g in ordered if min(g) > max(own)), key=min, default=None))
         beside = [g for g in (lower, upper) if g is not None]
-        return min(beside, key=rows) if beside else next(g for g in others if g == {apart})
+        return min(beside, key=rows)
 
     return nearest
 
@@ -83,7 +85,7 @@ def stretched(apart, counts):
 @given(sizes_of_values, growing, st.data())
 def test_in_an_order_the_smallest_group_joins_its_smaller_neighbour(counts, sizes, data):
     apart = data.draw(st.none() | st.just(len(counts) - 1))
-    expected = by_definition(counts, sizes, neighbours(apart), stretched(apart, counts))
+    expected = by_definition(counts, sizes, neighbours(apart), stretched(apart, counts), apart)
     found = partitions_in_order(np.array(counts), sizes, apart)
     assert list(map(as_sets, found)) == list(expected)
 

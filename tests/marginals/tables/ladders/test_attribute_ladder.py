@@ -45,6 +45,12 @@ def columns(draw):
     return attribute, draw(st.lists(values, min_size=1, max_size=40))
 
 
+def replace_missing(attribute):
+    """The attribute, with rows that lack a value counted."""
+    given_ones = ("hierarchy", "intervals", "start", "prefixes", "dates", "ladder")
+    return Attribute(attribute.role, missing="as a value", **{key: getattr(attribute, key) for key in given_ones})
+
+
 def read(attribute, column, k=3, **settings):
     frame = pd.DataFrame({"column": column, "ill": ["no"] * len(column)})
     return marginals.read_table(frame, {"column": attribute, "ill": "sensitive"}, k=k, **settings)
@@ -94,6 +100,21 @@ def test_names_name_values_only_that_have_rows_enough(column, k):
         for label in set(labels) - set(hierarchy.labels[0]):
             named = set(re.sub(r" and others|\(\d+\)", "", label).strip().split(", ")) & set(hierarchy.labels[0])
             assert all(counts[value] >= k for value in named)
+
+
+@given(columns(), st.integers(1, 9), st.integers(2, 9))
+def test_a_value_beside_missing_ones_is_named_where_it_has_rows_enough(column, gaps, k):
+    attribute, values = column
+    counting = replace_missing(attribute)
+    table = read(counting, [*values, *[""] * gaps], k)
+    hierarchy = table.domain.hierarchy("column")
+    rows = np.bincount(table.counts.codes[0], table.counts.counts, hierarchy.size(0))
+    finest = 1 if attribute.intervals or attribute.dates else 0
+    values_of = dict(zip(hierarchy.labels[finest], np.bincount(hierarchy.lift(0, finest), rows).tolist()))
+    for labels in hierarchy.labels[1:-1]:
+        for label in labels:
+            name = label.removesuffix(" or missing")
+            assert name == label or name not in values_of or values_of[name] >= k
 
 
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(2, 6))
