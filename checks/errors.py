@@ -11,5 +11,5 @@ class CriterionError(MarginalsError, ValueError):
     ...     marginals.Policy(diversity="entropy:x")
     ... except CriterionError as error:
     ...     print(error)
-    the diversity 'entropy:x' is not of the form distinct:l, simple:l, entropy:l, recursive:c,l, functional:tau,l
+    the diversity 'entropy:x' is not of the form distinct:l, simple:l, entropy:l, recursive:c,l [or equal], functional:tau,l
     """

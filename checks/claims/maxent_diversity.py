@@ -14,7 +14,7 @@ from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.fitted_diversity import fitted_diversity
-from checks.maxent.maxent_diversity import at_base_values, decided, maxent_diversity
+from checks.maxent.maxent_diversity import decided, maxent_diversity
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 
@@ -63,7 +63,7 @@ class MaxentDiversity(Claim):
         """The cliques with the attribute decide it (KG06 Prop. 7.3)."""
         if (diversity := self.class_diversity) is None:
             return Verdict.UNDECIDED
-        return decided(tree, at_base_values(diversity, tree), budget)[1].verdict
+        return decided(tree, diversity.among(tree.values), budget)[1].verdict
 
     def refuses_longer(self, level: int) -> bool:
         """A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with

@@ -170,7 +170,7 @@ class PrivacyConstraint:
             base = self._base_values[claim.about]
             if clique & base == base:
                 classes = self._classes[claim.about](clique)
-                if not satisfies(claim.class_diversity, classes.counts).all():
+                if not satisfies(claim.class_diversity.among(classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
         return None

@@ -47,7 +47,7 @@ def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversit
     share. A criterion about base values takes those under a general value to be equally likely.
     """
     classes = equivalence_classes(table, sensitive)
-    return check_classes(classes, diversity.at_base_values(table.domain.hierarchy(sensitive), classes.level))
+    return check_classes(classes, diversity.among(classes.values))
 
 
 def table_findings(

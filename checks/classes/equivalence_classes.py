@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from checks.diversity.relative.sensitive_values import SensitiveValues
 from models.arrays import CodeArray, read_only, read_only_copy
 from models.checked_arrays import value_codes
 from models.errors import DomainMismatchError
@@ -72,6 +73,14 @@ class EquivalenceClasses:
     def __len__(self) -> int:
         """Number of classes."""
         return len(self.counts)
+
+    @property
+    def values(self) -> SensitiveValues:
+        """The sensitive values, and the rows that all classes together have of each; expected rows are rounded."""
+        rows = self.counts.sum(axis=0)
+        return SensitiveValues(
+            self.domain.hierarchy(self.sensitive), self.level, tuple(np.rint(rows).astype(int).tolist())
+        )
 
     @property
     def attributes(self) -> tuple[str, ...]:

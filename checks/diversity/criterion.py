@@ -13,9 +13,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.diversity.violations.cases import Cases, RatioBounds
 from models.arrays import BoolArray, FloatArray
-from models.tables.hierarchy import Hierarchy
 
 BOUNDARY = 1e-9
 """Relative slack below which a verdict is left to exact arithmetic."""
@@ -74,6 +74,9 @@ class Diversity(ABC):
     about_base_values: ClassVar[bool] = False
     """Whether it judges base values, whatever level is published, so that what fails at a level fails at finer ones."""
 
+    is_relative: ClassVar[bool] = False
+    """Whether it depends on what values there are, or on the whole table, and is decided only `among` them."""
+
     @abstractmethod
     def slack(self, vectors: Vectors) -> FloatArray:
         """Positive where the class passes, negative where it fails, relative to the bound: shape (classes,).
@@ -108,8 +111,15 @@ class Diversity(ABC):
         """
         return None
 
-    def at_base_values(self, hierarchy: Hierarchy, level: int) -> "Diversity":  # noqa: ARG002
-        """The criterion for classes that are counted by the values of a level of the sensitive attribute's hierarchy."""
+    def among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002
+        """The criterion for classes that are counted by these values.
+
+        Raises CriterionError for a label that names none of them.
+        """
+        return self
+
+    def stated_among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002
+        """The same criterion of these values, by no labels but theirs, as a release states it that shows only them."""
         return self
 
     def least_values(self) -> int | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criterion import Diversity
+from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.diversity.spelling import numbers, spelled
 from checks.diversity.violations.cases import ROUNDING, Cases, RatioBounds
 from checks.diversity.violations.group_cases import GroupCases, most_frequent
@@ -176,11 +177,11 @@ class Functional(Diversity):
         """With psi divided by the factor below l."""
         return replace(self, scale=self.scale / factor)
 
-    def at_base_values(self, hierarchy: Hierarchy, level: int) -> "Functional":
+    def among(self, values: SensitiveValues) -> "Functional":
         """With the base values under each published one equally likely, unless it says already what these are."""
-        if self.induction is not None or not level:
+        if self.induction is not None or not values.level:
             return self
-        return replace(self, induction=Induction.at_level(hierarchy, level))
+        return replace(self, induction=Induction.at_level(values.hierarchy, values.level))
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
         """For every k < l the k base values that may be the most frequent ones, and the value that is so under the head.

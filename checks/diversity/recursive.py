@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from checks.diversity.criterion import NO_BOUND, Diversity, LargestRatio, ShareBound, Vectors
-from checks.diversity.spelling import check_l, numbers, spelled
+from checks.diversity.spelling import OR_EQUAL, Phrase, check_l, spelled
 from checks.diversity.violations.cases import ROUNDING, Cases, RatioBounds
 from checks.diversity.violations.tail_cases import TailCases, TrimmedCases, empty_tails, subsets
 from checks.errors import CriterionError
@@ -31,7 +31,7 @@ class Recursive(Diversity):
     strict: bool = True
     dont_care: frozenset[int] = frozenset()
     name: ClassVar[str] = "recursive"
-    parameters: ClassVar[str] = "c,l"
+    parameters: ClassVar[str] = "c,l [or equal]"
 
     def __post_init__(self) -> None:
         check_l("recursive:c,l", self.l)
@@ -39,16 +39,16 @@ class Recursive(Diversity):
             raise CriterionError(f"recursive:c,l needs a positive c, got {spelled(self.c)}")
 
     def __str__(self) -> str:
-        text = f"recursive:{spelled(self.c)},{self.l}" + ("" if self.strict else " or equal")
-        # Other criteria than the plain one have no text that can be read back; theirs must not be taken for its.
+        text = f"recursive:{spelled(self.c)},{self.l}" + ("" if self.strict else f" {OR_EQUAL}")
+        # Codes say nothing to a reader, so this is no text that can be read back; it must not be taken for the plain one.
         return f"pd-{text} without {sorted(self.dont_care)}" if self.dont_care else text
 
     @classmethod
     def parsed(cls, text: str) -> Self | None:
-        """From `c,l`, l a whole number."""
-        match numbers(text):
-            case [c, l] if l.denominator == 1:
-                return cls(c, int(l))
+        """From `c,l`, l a whole number, with `or equal` where the head may equal c times the tail (KG06 Def. 2.5)."""
+        match Phrase.read(text, [OR_EQUAL]):
+            case Phrase([c, l], clauses) if l.denominator == 1:
+                return cls(c, int(l), strict=OR_EQUAL not in clauses)
         return None
 
     def largest_ratio(self, value_count: int) -> LargestRatio | None:
@@ -145,8 +145,10 @@ class Recursive(Diversity):
     def meaning(self) -> str:
         """The head against its tail."""
         tail = "all others" if self.l == 2 else f"all but the {self.l - 1} most probable ones"
-        return f"the most probable sensitive value is less than {spelled(self.c)} times as probable as {tail} together"
+        bound = "less than" if self.strict else "at most"
+        return f"the most probable sensitive value is {bound} {spelled(self.c)} times as probable as {tail} together"
 
     def reached_in_words(self, value: float) -> str:
         """The head against its tail."""
-        return f"{value:.4g} times as probable; less than {spelled(self.c)} times is claimed"
+        bound = "less than" if self.strict else "at most"
+        return f"{value:.4g} times as probable; {bound} {spelled(self.c)} times is claimed"

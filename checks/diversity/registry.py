@@ -20,6 +20,9 @@ _HOMES = {
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
+_LONGEST = 10_000
+"""Most characters of a text that is read."""
+
 _registered: dict[str, type[Diversity]] = {}
 
 
@@ -95,6 +98,8 @@ def parse_diversity(text: str) -> Diversity:
     >>> parse_diversity("recursive:3,4"), str(parse_diversity("entropy:14/5"))
     (Recursive(c=Fraction(3, 1), l=4, strict=True, dont_care=frozenset()), 'entropy:2.8')
     """
+    if len(text) > _LONGEST:
+        raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
     name, _, parameters = text.partition(":")
     criterion = _criterion(name.strip())
     parsed = None if criterion is None else criterion.parsed(parameters)

@@ -11,7 +11,7 @@ from checks.budget import FULL, Budget
 from checks.classes.equivalence_classes import EquivalenceClasses, grouped
 from checks.diversity.criterion import Diversity, loosened_to
 from checks.finding import Algorithm, Finding, Verdict
-from checks.maxent.maxent_diversity import at_base_values, decided, describe_worst
+from checks.maxent.maxent_diversity import decided, describe_worst
 from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.errors import TooManyCellsError
@@ -45,7 +45,7 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
     verdicts, examined, worst = set(), 0, None
     for least in (0.0, VANISHING):
         tree = _tree(fit, sensitive, least)
-        criterion_here = at_base_values(diversity, tree)
+        criterion_here = diversity.among(tree.values)
         nearby = [loosened_to(criterion_here, MARGIN), loosened_to(criterion_here, -MARGIN)]
         for criterion in nearby if None not in nearby else [criterion_here]:
             algorithm, outcome = decided(tree, criterion or criterion_here, budget)

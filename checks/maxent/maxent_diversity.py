@@ -72,11 +72,6 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     return algorithm, outcome
 
 
-def at_base_values(diversity: Diversity, tree: SensitiveTree) -> Diversity:
-    """The criterion for the published values of a tree, where it is about the base values under them."""
-    return diversity.at_base_values(tree.domain.hierarchy(tree.sensitive), tree.level)
-
-
 def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> WorstClass:
     """A class combination for a reader: its cell, the marginals that combine to it, and the value it reaches."""
     exact = tree.exact_vector(combination)
@@ -95,7 +90,7 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    diversity = at_base_values(diversity, tree)
+    diversity = diversity.among(tree.values)
     algorithm, outcome = decided(tree, diversity, budget)
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"

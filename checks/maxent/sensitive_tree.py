@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
+from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.finding import WorstClass
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
@@ -87,6 +88,12 @@ class SensitiveTree:
     def level(self) -> int:
         """The finest level at which a clique shows the sensitive attribute."""
         return min(classes.level for classes in self.classes)
+
+    @cached_property
+    def values(self) -> SensitiveValues:
+        """The sensitive values at that level, and the rows of each in the whole table."""
+        classes = next(classes for classes in self.classes if classes.level == self.level)
+        return classes.values
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -164,11 +164,16 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
     when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
     """
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
-    return _failing(cube.table(mask), classes, requirements)
+    return _failing(cube, cube.table(mask), classes, requirements)
 
 
-def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: Requirements) -> BoolArray:
-    """Which classes of a table fail. classes: the table without its sensitive attributes. Shape (classes,)."""
+def _failing(
+    cube: DataCube, table: ContingencyTable, classes: ContingencyTable, requirements: Requirements
+) -> BoolArray:
+    """Which classes of a table, or of a part of it, fail. classes: the same without its sensitive attributes.
+
+    Shape (classes,).
+    """
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.class_size is not None:
         fails |= classes.counts < requirements.class_size
@@ -178,7 +183,9 @@ def _failing(table: ContingencyTable, classes: ContingencyTable, requirements: R
         return fails
     for attribute in requirements.sensitive:
         parts = equivalence_classes(table, attribute)
-        bad = ~satisfies(requirements.class_diversity, parts.counts)
+        whole = cube.table(cube.domain.mask({attribute: parts.level}))
+        criterion = requirements.class_diversity.among(equivalence_classes(whole, attribute).values)
+        bad = ~satisfies(criterion, parts.counts)
         if bad.any():
             fails[parts.coded_cells.positions_in(classes.coded_cells)[bad]] = True
     return fails
@@ -207,14 +214,14 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
         return True
     if suppressed.total > spare:
         return False
-    return not _failing(suppressed, suppressed.rolled_up({}), requirements).any()
+    return not _failing(cube, suppressed, suppressed.rolled_up({}), requirements).any()
 
 
 def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> ContingencyTable:
     """The rows of failing classes as they are shown: counted by their sensitive values alone."""
     table = cube.table(mask)
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
-    rows = _failing(table, classes, requirements)[table.positions_in(classes)]
+    rows = _failing(cube, table, classes, requirements)[table.positions_in(classes)]
     shown = {a: level for a, level in table.margin.items() if a in requirements.sensitive}
     codes = {a: column[rows] for a, column in zip(table.attributes, table.codes) if a in shown}
     return ContingencyTable.from_cells(cube.domain, shown, codes, table.counts[rows])

@@ -34,7 +34,7 @@ from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.fitted_diversity import fitted_diversity
 from checks.maxent.hull import by_hull, by_supports
-from checks.maxent.maxent_diversity import at_base_values, by_join, maxent_diversity
+from checks.maxent.maxent_diversity import by_join, maxent_diversity
 from checks.maxent.outcome import Outcome
 from checks.maxent.pairwise_ratios import pairwise_ratios
 from checks.maxent.relaxed_diversity import relaxed_diversity
@@ -162,7 +162,7 @@ def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator
         expected = expected_of(diversity, hierarchy, tree.level, vectors)
         if rng.random() < 0.2:
             yield Answer(kind, "chosen", maxent_diversity(collection, "s", diversity).verdict, expected)
-        asked = at_base_values(diversity, tree)
+        asked = diversity.among(tree.values)
         yield Answer(kind, "join", by_join(tree, asked).verdict, expected)
         for algorithm, outcome in forced(rng, tree, asked):
             if outcome is not None:

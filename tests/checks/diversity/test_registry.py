@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 
 from checks.diversity.criterion import Diversity
-from checks.diversity.recursive import Recursive
 from checks.diversity.registry import parse_diversity, spellings
 from checks.errors import CriterionError
 from privacy_strategies import diversities, functionals
@@ -12,21 +11,24 @@ from privacy_strategies import diversities, functionals
 
 @given(diversities() | functionals())
 def test_a_text_reads_back_as_the_criterion_that_wrote_it(diversity: Diversity) -> None:
-    """Recursive diversity that lets the head equal the tail has no text that can be read back."""
-    if isinstance(diversity, Recursive) and not diversity.strict:
-        with pytest.raises(CriterionError):
-            parse_diversity(str(diversity))
-    else:
-        assert parse_diversity(str(diversity)) == diversity
+    assert parse_diversity(str(diversity)) == diversity
+
+
+EXAMPLES = ("distinct:2", "simple:2.5", "entropy:2.5", "recursive:3,2 or equal", "functional:0.5,2")
+"""A text of each criterion, in their order."""
 
 
 def test_every_form_is_that_of_the_class_of_its_name() -> None:
-    assert spellings() == ("distinct:l", "simple:l", "entropy:l", "recursive:c,l", "functional:tau,l")
-    for form in spellings():
-        text = form.replace("tau", "0.5").replace("c", "3").replace("l", "2") if ":" in form else form
+    assert len(spellings()) == len(EXAMPLES)
+    for form, example in zip(spellings(), EXAMPLES):
         name, _, parameters = form.partition(":")
-        criterion = parse_diversity(f"{name}:{text.partition(':')[2]}")
-        assert (criterion.name, criterion.parameters) == (name, parameters)
+        criterion = parse_diversity(example)
+        assert (criterion.name, criterion.parameters, str(criterion)) == (name, parameters, example)
+
+
+def test_a_text_longer_than_any_criterion_is_refused() -> None:
+    with pytest.raises(CriterionError, match="10,000 characters"):
+        parse_diversity('recursive:3,2 may disclose "' + '"a' * 10_000)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +45,15 @@ def test_every_form_is_that_of_the_class_of_its_name() -> None:
         "distinct:2.5",
         "3",
         "npd:2",
+        "recursive:3,2 or",
+        "recursive:3,2 or equal or equal",
+        "recursive:3,2 or equal flu",
+        "recursive:or equal 3,2",
+        "recursive:3,2 of flu",
     ],
 )
 def test_a_text_of_no_form_is_refused_with_all_forms(text: str) -> None:
-    with pytest.raises(CriterionError, match=r"distinct:l, simple:l, entropy:l, recursive:c,l, functional:tau,l$"):
+    with pytest.raises(
+        CriterionError, match=r"distinct:l, simple:l, entropy:l, recursive:c,l \[or equal\], functional:tau,l$"
+    ):
         parse_diversity(text)

@@ -1,0 +1,54 @@
+"""The values that a sensitive attribute is published by, and how many rows of the whole table have each of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from checks.errors import CriterionError
+from models.tables.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class SensitiveValues:
+    """The values at a level of a hierarchy, in the order of their codes.
+
+    rows: of the whole table, not of one class, shape (values,).
+    """
+
+    hierarchy: Hierarchy
+    level: int
+    rows: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.rows) != self.hierarchy.size(self.level):
+            raise ValueError(f"{self.hierarchy.size(self.level)} values came with {len(self.rows)} counts")
+
+    def within(self, labels: Iterable[str]) -> frozenset[int]:
+        """The codes of the values under which there is nothing but what the labels name. Raises CriterionError."""
+        named = self._base_codes(labels)
+        under = self.hierarchy.lift(0, self.level).tolist()
+        return frozenset(under) - {code for base, code in enumerate(under) if base not in named}
+
+    def touching(self, labels: Iterable[str]) -> frozenset[int]:
+        """The codes of the values under which there is something that the labels name. Raises CriterionError."""
+        named = self._base_codes(labels)
+        return frozenset(code for base, code in enumerate(self.hierarchy.lift(0, self.level).tolist()) if base in named)
+
+    def labels_of(self, codes: Iterable[int]) -> tuple[str, ...]:
+        """The labels of values that have rows, in the order of texts; of the others nobody needs to be told."""
+        return tuple(sorted(self.hierarchy.labels[self.level][code] for code in codes if self.rows[code]))
+
+    def _base_codes(self, labels: Iterable[str]) -> set[int]:
+        """The base values that labels name: by themselves, or all that are under a general one."""
+        named: set[int] = set()
+        for label in labels:
+            places = (
+                (level, code)
+                for level in range(self.hierarchy.height + 1)
+                if (code := self.hierarchy.code(label, level)) is not None
+            )
+            place = next(places, None)
+            if place is None:
+                raise CriterionError(f"the criterion names {label!r}, which is no value of the sensitive attribute")
+            level, code = place
+            named.update(i for i, above in enumerate(self.hierarchy.lift(0, level).tolist()) if above == code)
+        return named
