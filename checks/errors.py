@@ -8,8 +8,8 @@ class CriterionError(MarginalsError, ValueError):
 
     >>> import marginals
     >>> try:
-    ...     marginals.Policy(diversity="entropy:x")
+    ...     marginals.Policy(diversity="entropy:0")
     ... except CriterionError as error:
     ...     print(error)
-    the diversity 'entropy:x' is not of the form distinct:l, simple:l, entropy:l, recursive:c,l [or equal], functional:tau,l
+    entropy:l needs l of at least 1, got 0
     """

@@ -174,6 +174,8 @@ class _Step:
                 return f"{claim.criterion} depends on several margins together"
             if claim.class_diversity is not None and len(self.shown) > 1:
                 return "the margin shows several sensitive attributes"
+            if claim.class_diversity is not None and claim.class_diversity.is_relative:
+                return f"{claim.class_diversity.name} is about certain values or compares with the whole table"
             if claim.class_diversity is not None and claim.class_diversity.about_base_values:
                 return f"{claim.class_diversity.name} diversity weighs base values"
         return ""

@@ -70,6 +70,10 @@ class Claim(ABC):
         """The same claim about people with at most so many rows each; about rows for None."""
         return replace(self, rows_per_person=rows_per_person)
 
+    def stated_on(self, collection: Collection) -> "Claim":  # noqa: ARG002
+        """The same claim by no labels but those that a collection shows, as a release of it states it."""
+        return self
+
     @property
     def parameters(self) -> dict[str, Any]:
         """What is demanded, as a finding states it."""

@@ -11,6 +11,7 @@ from checks.claims.claim import Claim
 from checks.diversity.criterion import Diversity
 from checks.diversity.of_people import of_people
 from checks.diversity.registry import parse_diversity
+from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.fitted_diversity import fitted_diversity
@@ -53,11 +54,25 @@ class MaxentDiversity(Claim):
             return self.undecided(
                 f"whether people of up to {self.rows_per_person} rows each are {self.diversity} cannot be decided"
             )
-        if collection.is_decomposable:
-            found = maxent_diversity(collection, self.sensitive, diversity, budget)
-        else:
-            found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+        try:
+            if collection.is_decomposable:
+                found = maxent_diversity(collection, self.sensitive, diversity, budget)
+            else:
+                found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+        except CriterionError as error:
+            return self.undecided(f"{self.sensitive}: {error}")
         return replace(found, parameters=self.parameters)
+
+    def stated_on(self, collection: Collection) -> "MaxentDiversity":
+        """With the labels of the values at the finest level of the attribute that the collection shows."""
+        levels = [margin[self.sensitive] for margin in collection.margins if self.sensitive in margin]
+        hierarchy = collection.domain.hierarchy(self.sensitive)
+        level = min(levels, default=hierarchy.height)
+        rows = [0] * hierarchy.size(level)
+        counted = collection.cube.table(collection.domain.mask({self.sensitive: level}))
+        for code, count in zip(counted.column(self.sensitive, level).tolist(), counted.counts.tolist()):
+            rows[code] += count
+        return replace(self, diversity=self.diversity.stated_among(SensitiveValues(hierarchy, level, tuple(rows))))
 
     def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:
         """The cliques with the attribute decide it (KG06 Prop. 7.3)."""

@@ -127,6 +127,10 @@ class PrivacyConstraint:
         self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
             attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
         }
+        for claim in self._claims:
+            if claim.about is not None:
+                # Raises CriterionError for a label that names no value, before anything is searched.
+                claim.stated_on(Collection.of(cube, [self._base_values[claim.about]]))
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
 

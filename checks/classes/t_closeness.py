@@ -1,135 +1,13 @@
-"""t-closeness: the sensitive values of each class are distributed nearly as in the whole table (Li, Li,
-Venkatasubramanian: t-Closeness, ICDE 2007).
+"""t-closeness of one table (Li, Li, Venkatasubramanian: t-Closeness, ICDE 2007)."""
 
-The distance is the least work of moving one distribution onto the other (earth mover's distance). On the ground
-distances here it is, up to a unit, the sum over certain sets of values of how much the two distributions differ there.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from checks.classes.assessment import check_classes
 from checks.classes.equivalence_classes import equivalence_classes
-from checks.diversity.criterion import Diversity
-from checks.diversity.spelling import spelled
-from checks.errors import CriterionError
+from checks.diversity.relative.t_closeness import Distance, TCloseness
 from checks.finding import Finding
-from models.arrays import FloatArray
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Hierarchy
-
-
-class Distance(Protocol):
-    """How far apart the values of a sensitive attribute are."""
-
-    @property
-    def name(self) -> str:
-        """What a reader calls it."""
-
-    def unit(self, value_count: int) -> Fraction:
-        """What a difference of 1 in one set of values costs."""
-
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """Sum over the sets of the absolute differences. differences: shape (classes, values), floats or objects."""
-
-
-@dataclass(frozen=True)
-class EqualDistance:
-    """All values are 1 apart: half the sum of the absolute differences, the variational distance."""
-
-    name: ClassVar[str] = "equal"
-
-    def unit(self, value_count: int) -> Fraction:  # noqa: ARG002
-        """A half: what is missing at one value is too much at another."""
-        return Fraction(1, 2)
-
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the single values."""
-        return np.asarray(np.abs(differences).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class OrderedDistance:
-    """Values lie evenly on a line in the order of their codes, the first and the last 1 apart."""
-
-    name: ClassVar[str] = "ordered"
-
-    def unit(self, value_count: int) -> Fraction:
-        """One step along the line."""
-        return Fraction(1, max(value_count - 1, 1))
-
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the first 1, 2, ... values."""
-        return np.asarray(np.abs(np.cumsum(differences, axis=1)[:, :-1]).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class HierarchicalDistance:
-    """Values published at `level` are as far apart as one must generalize for them to merge, `*` counting 1."""
-
-    hierarchy: Hierarchy
-    level: int = 0
-    name: ClassVar[str] = "hierarchical"
-
-    def unit(self, value_count: int) -> Fraction:  # noqa: ARG002
-        """Half a step: moving is up and down again."""
-        return Fraction(1, 2 * max(self.hierarchy.height - self.level, 1))
-
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the values of the hierarchy below `*`."""
-        total = np.zeros(len(differences), dtype=differences.dtype)
-        for level in range(self.level, self.hierarchy.height):
-            above = self.hierarchy.lift(self.level, level)
-            merged = np.zeros((len(differences), self.hierarchy.size(level)), dtype=differences.dtype)
-            for value, parent in enumerate(above.tolist()):
-                merged[:, parent] += differences[:, value]
-            total += np.abs(merged).sum(axis=1)
-        return total
-
-
-@dataclass(frozen=True)
-class TCloseness(Diversity):
-    """A class is no further than t from the whole table. Reached: the distance.
-
-    overall: rows of the whole table by sensitive value, in the order of the columns; not all 0. It stays the same when
-    classes merge, and so closeness is kept by merging.
-    """
-
-    t: Fraction
-    overall: tuple[int, ...]
-    distance: Distance
-    name: ClassVar[str] = "t-closeness"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.t <= 1:
-            raise CriterionError(f"t-closeness needs t from 0 to 1, got {spelled(self.t)}")
-        if not sum(self.overall) > 0:
-            raise CriterionError("t-closeness needs a table with rows")
-
-    def __str__(self) -> str:
-        return f"t-closeness:{spelled(self.t)} ({self.distance.name} distance)"
-
-    def slack(self, vectors: NDArray[Any]) -> FloatArray:
-        """The distance below t, both on the scale from 0 to 1."""
-        return float(self.t) - self.reached(vectors)
-
-    def reached(self, vectors: NDArray[Any]) -> FloatArray:
-        """The distance of each class from the whole table."""
-        whole = np.array(self.overall, dtype=np.float64)
-        differences = vectors / vectors.sum(axis=1, keepdims=True) - whole / whole.sum()
-        unit = float(self.distance.unit(len(whole)))
-        return np.asarray(unit * self.distance.work(differences), dtype=np.float64)
-
-    def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        rows, total = sum(vector), sum(self.overall)
-        differences = np.array([[v * total - w * rows for v, w in zip(vector, self.overall)]], dtype=object)
-        return bool(self.distance.unit(len(self.overall)) * self.distance.work(differences)[0] <= self.t * rows * total)
 
 
 def t_closeness(table: ContingencyTable, sensitive: str, t: Fraction, distance: Distance) -> Finding:

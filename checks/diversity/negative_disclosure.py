@@ -10,7 +10,7 @@ import numpy as np
 from checks.diversity.criterion import Diversity, Vectors
 from checks.diversity.spelling import spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
-from checks.diversity.violations.tail_cases import TailCases
+from checks.diversity.violations.tail_cases import too_rare
 from checks.errors import CriterionError
 from models.arrays import FloatArray
 
@@ -52,22 +52,5 @@ class NegativeDisclosure(Diversity):
         return NegativeDisclosure(percent, self.protected) if percent < 100 else None
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """A protected value w is rarer than percent: some value s exceeds its part of 100 / percent - 1 times w.
-
-        The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
-        """
-        values, possible = bounds.value_count, bounds.possible()
-        heads, weighted, theta = [], [], []
-        for w in sorted(self.protected):
-            others = [s for s in range(values) if s != w and possible[s]]
-            # Exact until here: a percentage just below 100 would be rounded to 100, and nothing would be left.
-            whole = float(100 / self.percent - 1)
-            # The parts may be anything positive: a ratio without a bound is cut off far above, one near 0 far below.
-            largest = np.exp(np.clip(bounds.ceiling[others, w], -300, 50))
-            for s, part in zip(others, whole * largest / largest.sum()):
-                heads.append(s)
-                weighted.append(w)
-                theta.append(1 / part)
-        support = np.zeros((values, len(heads)), dtype=bool)
-        support[weighted, np.arange(len(heads))] = True
-        return [TailCases(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))]
+        """A protected value is rarer than percent."""
+        return [too_rare(bounds, dict.fromkeys(self.protected, self.percent / 100))]

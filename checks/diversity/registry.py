@@ -15,6 +15,14 @@ _HOMES = {
     "entropy": "checks.diversity.entropy.Entropy",
     "recursive": "checks.diversity.recursive.Recursive",
     "functional": "checks.diversity.functional.Functional",
+    "pd-recursive": "checks.diversity.relative.pd_recursive.PdRecursive",
+    "npd-recursive": "checks.diversity.relative.negative.NpdRecursiveByLabel",
+    "negative-disclosure": "checks.diversity.relative.negative.ProtectedValues",
+    "adjusted-entropy": "checks.diversity.relative.adjusted_entropy.AdjustedEntropy",
+    "alpha": "checks.diversity.relative.alpha.Alpha",
+    "beta-likeness": "checks.diversity.relative.beta_likeness.BetaLikeness",
+    "bayes-optimal": "checks.diversity.relative.bayes_optimal.BayesOptimal",
+    "t-closeness": "checks.diversity.relative.t_closeness.Closeness",
 }
 """The class of each name. Its module is imported when the name is first asked for."""
 

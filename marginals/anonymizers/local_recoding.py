@@ -33,8 +33,9 @@ Weights = Mapping[str, Sequence[Fraction | int]]
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
     """What is required of the sensitive values of a table that is recoded locally, also from a text.
 
-    Raises InputError for a table without a sensitive attribute, and for one with several and another diversity than
-    "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6).
+    Raises InputError for a table without a sensitive attribute, for one with several and another diversity than
+    "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6), and for a diversity that is about
+    certain values or compares with the whole table.
 
     >>> from marginals.example import table
     >>> str(requirement_of(table, "functional:0.5,2"))
@@ -43,6 +44,11 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
     if criterion is not None and not table.sensitive:
         raise InputError("a diversity needs an attribute whose role is sensitive")
+    if criterion is not None and criterion.is_relative:
+        raise InputError(
+            f"local recoding cannot keep {criterion}, which is about certain values or compares with the whole table; use "
+            "the method lattice"
+        )
     if criterion is not None and not isinstance(criterion, Functional) and len(table.sensitive) > 1:
         raise InputError(
             f"local recoding of a table with {len(table.sensitive)} sensitive attributes needs a diversity "

@@ -1,6 +1,6 @@
 """A rule on one release: its demands as claims, as a bundle states them, and what is found of each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,13 +61,12 @@ class AppliedRule:
 
     def counting(self, rows_per_person: int | None) -> "AppliedRule":
         """The same rule about people with at most so many rows each; about rows for None."""
-        return replace(
-            self,
-            demands=tuple(
-                AppliedDemand(d.says, tuple(claim.counting(rows_per_person) for claim in d.claims))
-                for d in self.demands
-            ),
-        )
+        return self.stating(lambda claim: claim.counting(rows_per_person))
+
+    def stating(self, stated: Callable[[Claim], Claim]) -> "AppliedRule":
+        """The same rule with each claim put in another way."""
+        demands = (AppliedDemand(d.says, tuple(map(stated, d.claims))) for d in self.demands)
+        return replace(self, demands=tuple(demands))
 
     def judged(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "JudgedRule":
         """The rule with what was found of its claims, all of which are among those given."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 
+from checks.claims.claim import Claim
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.bundle.content import TITLE, BundleContent
@@ -220,12 +221,16 @@ def publish(
     obstacles = Obstacles(table, requirements, problem.constraint)
     if not bounded.cliques:
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
-    marginals = releasable(Collection.of(cube, bounded.cliques), table.public)
+    chosen = Collection.of(cube, bounded.cliques)
+    marginals = releasable(chosen, table.public)
+
+    def stated(claim: Claim) -> Claim:
+        return claim if claim.about in table.public else claim.stated_on(chosen)
+
     words = table.codebook.of_labels(marginals.domain)
-    rules = tuple(rule.applied(table.sensitive) for rule in policy.named_rules)
-    published = BundleContent(
-        marginals, table.roles, requirements.claims, title, deadline, table.rows_per_person, words, rules
-    )
+    rules = tuple(rule.applied(table.sensitive).stating(stated) for rule in policy.named_rules)
+    claims = tuple(map(stated, requirements.claims))
+    published = BundleContent(marginals, table.roles, claims, title, deadline, table.rows_per_person, words, rules)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:

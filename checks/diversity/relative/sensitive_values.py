@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from checks.errors import CriterionError
 from models.tables.hierarchy import Hierarchy
@@ -34,8 +35,19 @@ class SensitiveValues:
         return frozenset(code for base, code in enumerate(self.hierarchy.lift(0, self.level).tolist()) if base in named)
 
     def labels_of(self, codes: Iterable[int]) -> tuple[str, ...]:
-        """The labels of values that have rows, in the order of texts; of the others nobody needs to be told."""
-        return tuple(sorted(self.hierarchy.labels[self.level][code] for code in codes if self.rows[code]))
+        """The labels of values, in the order of texts."""
+        return tuple(sorted(self.hierarchy.labels[self.level][code] for code in codes))
+
+    def occurring(self, codes: Iterable[int]) -> tuple[str, ...]:
+        """The labels of those that have rows; a release names no others."""
+        return self.labels_of(code for code in codes if self.rows[code])
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The share of each in the whole table. Raises CriterionError for a table without rows."""
+        if not any(self.rows):
+            raise CriterionError("a criterion that compares with the whole table needs a table with rows")
+        return tuple(Fraction(count, sum(self.rows)) for count in self.rows)
 
     def _base_codes(self, labels: Iterable[str]) -> set[int]:
         """The base values that labels name: by themselves, or all that are under a general one."""

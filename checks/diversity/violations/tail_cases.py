@@ -1,6 +1,8 @@
 """Cases in which a tail of values is too light beside the head."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from math import log
@@ -8,7 +10,7 @@ from math import log
 import numpy as np
 from scipy.special import xlogy
 
-from checks.diversity.violations.cases import Cases, shares
+from checks.diversity.violations.cases import Cases, RatioBounds, shares
 from models.arrays import BoolArray, FloatArray, IndexArray
 
 
@@ -73,6 +75,28 @@ def empty_tails(heads: IndexArray, value_count: int) -> TailCases:
     """Every class with a positive head is a violation; a cut with no weight says just that."""
     nothing = np.zeros((value_count, len(heads)), dtype=bool)
     return TailCases(heads, nothing, np.full(len(heads), np.inf))
+
+
+def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> TailCases:
+    """The ways in which a value w has less than its least share p: another exceeds its part of 1 / p - 1 times w.
+
+    The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
+    """
+    values, possible = bounds.value_count, bounds.possible()
+    heads, weighted, theta = [], [], []
+    for w, share in sorted(least.items()):
+        others = [s for s in range(values) if s != w and possible[s]]
+        # Exact until here: a share just below 1 would be rounded to 1, and nothing would be left.
+        whole = float(1 / share - 1)
+        # The parts may be anything positive: a ratio without a bound is cut off far above, one near 0 far below.
+        largest = np.exp(np.clip(bounds.ceiling[others, w], -300, 50))
+        for s, part in zip(others, whole * largest / largest.sum()):
+            heads.append(s)
+            weighted.append(w)
+            theta.append(1 / part)
+    support = np.zeros((values, len(heads)), dtype=bool)
+    support[weighted, np.arange(len(heads))] = True
+    return TailCases(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))
 
 
 @lru_cache(maxsize=64)

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from checks.classes.equivalence_classes import equivalence_classes
-from checks.classes.t_closeness import (
+from checks.classes.t_closeness import t_closeness
+from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.relative.t_closeness import (
     Distance,
     EqualDistance,
     HierarchicalDistance,
     OrderedDistance,
     TCloseness,
-    t_closeness,
 )
-from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy

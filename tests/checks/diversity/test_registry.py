@@ -14,7 +14,21 @@ def test_a_text_reads_back_as_the_criterion_that_wrote_it(diversity: Diversity) 
     assert parse_diversity(str(diversity)) == diversity
 
 
-EXAMPLES = ("distinct:2", "simple:2.5", "entropy:2.5", "recursive:3,2 or equal", "functional:0.5,2")
+EXAMPLES = (
+    "distinct:2",
+    "simple:2.5",
+    "entropy:2.5",
+    "recursive:3,2 or equal",
+    "functional:0.5,2",
+    "pd-recursive:3,2 or equal may disclose flu",
+    "npd-recursive:3,5,2 may disclose flu must protect HIV",
+    "negative-disclosure:5 must protect HIV",
+    "adjusted-entropy:2.5 may disclose flu",
+    'alpha:0.25 of HIV, "of age"',
+    "beta-likeness:0.5",
+    "bayes-optimal:0.1,0.6",
+    "t-closeness:0.2 ordered",
+)
 """A text of each criterion, in their order."""
 
 
@@ -54,6 +68,7 @@ def test_a_text_longer_than_any_criterion_is_refused() -> None:
 )
 def test_a_text_of_no_form_is_refused_with_all_forms(text: str) -> None:
     with pytest.raises(
-        CriterionError, match=r"distinct:l, simple:l, entropy:l, recursive:c,l \[or equal\], functional:tau,l$"
+        CriterionError,
+        match=r"distinct:l, simple:l, entropy:l, recursive:c,l \[or equal\], functional:tau,l, pd-recursive",
     ):
         parse_diversity(text)
