@@ -146,7 +146,7 @@ def test_where_it_is_not_registered_the_bundle_is_refused_with_the_forms_that_ar
     marginals.unregister_diversity("top-two")
     try:
         finding = marginals.verify(bundle).checks[0]
-        with pytest.raises(CriterionError, match=r"functional:tau,l$"):
+        with pytest.raises(CriterionError, match=r"hierarchical\]$"):
             parse_diversity("top-two:0.9")
     finally:
         marginals.register_diversity(TopTwo)
