@@ -43,6 +43,7 @@ class Algorithm(Enum):
         "branch and bound",
         "by a search that leaves out what provably cannot break it (branch and bound)",
     )
+    MAXIMUM_FLOW = "maximum flow", "by the most rows that each combination in question can have (maximum flow)"
     INTEGER_PROGRAMMING = (
         "integer programming",
         "by the most rows that any combination can have (integer programming)",

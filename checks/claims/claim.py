@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
+from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup
 from checks.diversity.criterion import Diversity
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.errors import TimeOverError
 from models.graphs.collection import Collection
+from models.tables.domain import Domain, Mask
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,15 @@ class Claim(ABC):
         stated = {name: value for name, value in self.as_json().items() if name != "criterion"}
         return stated | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
 
-    def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict | None:  # noqa: ARG002
-        """The verdict on the cliques with the only sensitive attribute, each of which is allowed by itself.
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """The cliques that can break it together where none does by itself, apart where they cannot break it jointly.
 
-        None where only `check` can say.
+        cliques: those of a junction tree that show a sensitive attribute.
         """
+        return [SensitiveGroup(tuple(sensitive), tuple(cliques))]
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict | None:  # noqa: ARG002
+        """The verdict on one of its parts, each clique of which is allowed by itself; None where only `check` can say."""
         return None
 
     def refuses_longer(self, level: int) -> bool:  # noqa: ARG002

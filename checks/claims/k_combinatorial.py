@@ -7,10 +7,12 @@ from typing import ClassVar
 
 from checks.budget import FULL, Budget
 from checks.claims.count_claim import CountClaim
-from checks.combinatorial.k_combinatorial import k_combinatorial, of_tree
+from checks.combinatorial.k_combinatorial import k_combinatorial, of_part
+from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup, sensitive_groups
 from checks.finding import Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
+from models.tables.domain import Domain, Mask
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,13 @@ class KCombinatorial(CountClaim):
         """The finding on a collection."""
         return replace(k_combinatorial(collection, sensitive, self.least_count, budget), parameters=self.parameters)
 
-    def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:
-        """Where every class has k rows, one clique cannot break it."""
-        return Verdict.HOLDS if len(tree.classes) == 1 else of_tree(tree, self.least_count, budget).verdict
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:
+        """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
+        return [group for group in sensitive_groups(domain, cliques, sensitive) if len(group.cliques) > 1]
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
+        """As of the whole: each part decides by itself."""
+        return of_part(tree, self.least_count, budget).verdict
 
     def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
         """More margins leave no more room."""

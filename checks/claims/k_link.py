@@ -8,9 +8,10 @@ from typing import ClassVar
 from checks.budget import FULL, Budget
 from checks.claims.count_claim import CountClaim
 from checks.classes.k_anonymity import k_link
-from checks.finding import Finding, Verdict
-from checks.maxent.sensitive_tree import SensitiveTree
+from checks.combinatorial.sensitive_groups import SensitiveGroup
+from checks.finding import Finding
 from models.graphs.collection import Collection
+from models.tables.domain import Domain, Mask
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class KLink(CountClaim):
         """The finding on a collection."""
         return replace(k_link(collection, sensitive, self.least_count), parameters=self.parameters)
 
-    def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:  # noqa: ARG002
-        """It is about each margin by itself."""
-        return Verdict.HOLDS
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """None: it is about each margin by itself."""
+        return []
 
     def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
         """A margin that fails it fails beside any others."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
 from checks.claims.claim import Claim
+from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup
 from checks.diversity.criterion import Diversity
 from checks.diversity.of_people import of_people
 from checks.diversity.registry import parse_diversity
@@ -18,6 +19,7 @@ from checks.maxent.fitted_diversity import fitted_diversity
 from checks.maxent.maxent_diversity import decided, maxent_diversity
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
+from models.tables.domain import Domain, Mask
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,16 @@ class MaxentDiversity(Claim):
             rows[code] += count
         return replace(self, diversity=self.diversity.stated_among(SensitiveValues(hierarchy, level, tuple(rows))))
 
-    def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:
-        """The cliques with the attribute decide it (KG06 Prop. 7.3)."""
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
+        own = domain.attribute_masks[domain.index(self.sensitive)]
+        showing = tuple(clique for clique in cliques if clique & own)
+        return [SensitiveGroup((self.sensitive,), showing)] if showing else []
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict | None:
+        """That of all cliques with the attribute."""
+        if not isinstance(tree, SensitiveTree):
+            return None
         if (diversity := self.class_diversity) is None:
             return Verdict.UNDECIDED
         return decided(tree, diversity.among(tree.values), budget)[1].verdict

@@ -8,9 +8,10 @@ from typing import ClassVar
 from checks.budget import FULL, Budget
 from checks.claims.count_claim import CountClaim
 from checks.combinatorial.min_cell import min_cell
-from checks.finding import Finding, Verdict
-from checks.maxent.sensitive_tree import SensitiveTree
+from checks.combinatorial.sensitive_groups import SensitiveGroup
+from checks.finding import Finding
 from models.graphs.collection import Collection
+from models.tables.domain import Domain, Mask
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class MinCell(CountClaim):
         """The finding on a collection."""
         return replace(min_cell(collection, self.least_count, budget), parameters=self.parameters)
 
-    def on_tree(self, tree: SensitiveTree, budget: Budget) -> Verdict:  # noqa: ARG002
-        """With a junction tree it is about each margin by itself."""
-        return Verdict.HOLDS
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """None: with a junction tree it is about each margin by itself."""
+        return []
 
     def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
         """More margins leave no more room."""

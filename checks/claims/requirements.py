@@ -15,11 +15,13 @@ from checks.claims.min_cell import MinCell
 from checks.classes.assessment import table_findings
 from checks.classes.equivalence_classes import EquivalenceClasses
 from checks.classes.k_anonymity import nonsensitive_part
+from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.of_people import of_people
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.search.constraint import Refusal, RefusalScope
@@ -133,6 +135,7 @@ class PrivacyConstraint:
                 claim.stated_on(Collection.of(cube, [self._base_values[claim.about]]))
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
+        self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
 
     @property
     def pivot(self) -> Mask:
@@ -180,35 +183,47 @@ class PrivacyConstraint:
         return None
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
-        """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves.
-
-        With one sensitive attribute the classes of each clique are those that neighbouring models were judged by.
-        """
-        if not cliques:
-            return None
-        sensitive = self._requirements.sensitive
-        tree = self._tree(cliques, sensitive[0]) if len(sensitive) == 1 else None
-        collection: Collection | None = None
-        for claim in self._claims:
-            if not claim.joined_through(sensitive):
-                continue
-            verdict = None if tree is None else claim.on_tree(tree, SEARCHING)
-            if verdict is None:
-                collection = Collection.of(self._cube, cliques) if collection is None else collection
-                verdict = claim.check(collection, sensitive, SEARCHING).verdict
-            if verdict is not Verdict.HOLDS:
-                return _together(claim, verdict, self._finest_level(cliques, claim.about))
+        """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves."""
+        trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
+        for number, claim in enumerate(self._claims):
+            for part in claim.parts(self._cube.domain, sorted(cliques), self._requirements.sensitive):
+                if (number, part) not in self._verdicts:
+                    self._verdicts[number, part] = self._verdict(claim, part, trees)
+                verdict = self._verdicts[number, part]
+                if verdict is not Verdict.HOLDS:
+                    return _together(claim, verdict, self._finest_level(part.cliques, claim.about))
         return None
 
-    def _finest_level(self, cliques: frozenset[Mask], attribute: str | None) -> int:
+    def _verdict(
+        self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]
+    ) -> Verdict:
+        """The verdict on one part of a claim. trees: those that are known of parts."""
+        try:
+            tree = trees[part] = trees[part] if part in trees else self._tree(part)
+            verdict = claim.on_tree(tree, SEARCHING)
+        except TooManyCellsError:
+            return Verdict.UNDECIDED
+        except NotDecomposableError:  # a claim that is about margins which lie apart
+            verdict = None
+        if verdict is None:
+            collection = Collection.of(self._cube, part.cliques)
+            verdict = claim.check(collection, self._requirements.sensitive, SEARCHING).verdict
+        return verdict
+
+    def _finest_level(self, cliques: AnyCollection[Mask], attribute: str | None) -> int:
         """The finest level at which a clique shows an attribute; 0 for no attribute."""
         if attribute is None:
             return 0
         domain = self._cube.domain
         return min(domain.margin(clique).get(attribute, domain.hierarchy(attribute).height) for clique in cliques)
 
-    def _tree(self, cliques: frozenset[Mask], sensitive: str) -> SensitiveTree:
-        return SensitiveTree.of(JunctionTree.of(self._cube.domain, cliques), sensitive, self._classes[sensitive])
+    def _tree(self, part: SensitiveGroup) -> SensitiveTree | GroupTree:
+        """With one sensitive attribute the classes of each clique are those that neighbouring models were judged by."""
+        if len(part.attributes) > 1:
+            return GroupTree.of(self._cube, part)
+        (sensitive,) = part.attributes
+        tree = JunctionTree.of(self._cube.domain, part.cliques)
+        return SensitiveTree.of(tree, sensitive, self._classes[sensitive])
 
 
 def _together(claim: Claim, verdict: Verdict, level: int) -> Refusal:

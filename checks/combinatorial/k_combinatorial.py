@@ -7,10 +7,11 @@ A collection passes when no t has 0 < U(t) < k. For a decomposable one with one 
 
 Where cliques show C at several levels the inner part nests: what the cliques of a level allow for a value is at most
 the sum of what the finer ones allow for its children. If k-link holds, only cliques with C can break k-combinatorial
-anonymity, and only when there are two of them at least.
+anonymity, and only when there are two of them at least. Several sensitive attributes: see `several_sensitive`.
 """
 
 from collections.abc import Collection as AnyCollection
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,19 +19,16 @@ import numpy as np
 
 from checks.budget import FULL, Budget
 from checks.classes.k_anonymity import k_link
+from checks.combinatorial.minima import inside_minima, minimal_of_equal_support, outside_minima
 from checks.combinatorial.programmed_bounds import by_programming
+from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup, sensitive_groups
+from checks.combinatorial.several_sensitive import by_search as search_group
+from checks.combinatorial.several_sensitive import of_group
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from checks.maxent.vector_sets import (
-    TooManyVectorsError,
-    distinct_positions,
-    groups,
-    minimal_positions,
-    work_up,
-)
+from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.maxent.vector_sets import TooManyVectorsError, work_up
 from models.arrays import BoolArray, FloatArray, IndexArray
-from models.deadline import NEVER, Deadline
-from models.errors import TimeOverError
+from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.collection import Collection
 
 
@@ -69,57 +67,6 @@ def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
     return np.asarray(allowed.sum(axis=1), dtype=np.float64)
 
 
-def _minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
-    """Of the vectors of a block with the same support, those that no other is at most, everywhere.
-
-    A smaller vector of another support may end as U = 0, which is no finding, where the larger one ends below k.
-    """
-    distinct = distinct_positions(vectors, block)
-    alike = groups(block[distinct], np.unique(vectors[distinct] > 0, axis=0, return_inverse=True)[1].reshape(-1))
-    kept = [distinct[g if len(g) == 1 else g[minimal_positions(vectors[distinct[g]], deadline)]] for g in alike]
-    return np.sort(np.concatenate(kept)) if kept else distinct
-
-
-def _outside_minima(tree: SensitiveTree, factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
-    """For each clique and separator class the componentwise minimum over all that the rest of the tree can be."""
-    cliques = len(tree.classes)
-    arriving = _inside_minima(tree, factors)
-    outside: list[FloatArray] = [np.full((len(tree.separators[0]), factors[0].shape[1]), np.inf)] + [
-        np.zeros((0, 0))
-    ] * (cliques - 1)
-    for clique in range(cliques):
-        children = tree.tree.children[clique]
-        for child in children:
-            seen = np.minimum(factors[clique], outside[clique][tree.inward[clique]])
-            for sibling in children:
-                if sibling != child:
-                    seen = np.minimum(seen, arriving[sibling][tree.outward[sibling]])
-            outside[child] = _segment_min(seen, tree.outward[child], len(tree.separators[child]))
-    return tuple(outside)
-
-
-def _inside_minima(tree: SensitiveTree, factors: tuple[FloatArray, ...]) -> list[FloatArray]:
-    """For each clique and separator class the componentwise minimum over all that its subtree can be."""
-    inside: list[FloatArray] = list(factors)
-    arriving: list[FloatArray] = [np.zeros((0, 0))] * len(factors)
-    for clique in reversed(range(len(factors))):
-        for child in tree.tree.children[clique]:
-            inside[clique] = np.minimum(inside[clique], arriving[child][tree.outward[child]])
-        arriving[clique] = _segment_min(inside[clique], tree.inward[clique], len(tree.separators[clique]))
-    return arriving
-
-
-def _segment_min(rows: FloatArray, segment: IndexArray, segments: int) -> FloatArray:
-    """Componentwise minimum of the rows of each segment, infinite where it has none."""
-    result = np.full((segments, rows.shape[1]), np.inf)
-    order = np.argsort(segment, kind="stable")
-    ordered = segment[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
-    if len(starts):
-        result[ordered[starts]] = np.minimum.reduceat(rows[order], starts, axis=0)
-    return result
-
-
 def by_search(tree: SensitiveTree, k: int, budget: int = FULL.cell_branches) -> Finding:
     """Look for a class combination with 0 < U < k, clique by clique, the smallest U first.
 
@@ -127,7 +74,7 @@ def by_search(tree: SensitiveTree, k: int, budget: int = FULL.cell_branches) -> 
     `budget` partial combinations would have to be looked at.
     """
     factors = slice_factors(tree, cap=float(k))
-    arriving = _inside_minima(tree, factors)
+    arriving = inside_minima(tree, factors)
     examined = 0
 
     def screen(chosen: IndexArray, vectors: FloatArray) -> IndexArray:
@@ -160,12 +107,12 @@ def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) 
     values that nothing outside can empty already sum to k. Undecided when a step would make more than `limit` vectors.
     """
     factors = slice_factors(tree, cap=float(k))
-    outside = _outside_minima(tree, factors)
+    outside = outside_minima(tree, factors)
 
     def safe(clique: int, vectors: FloatArray, block: IndexArray) -> BoolArray:
         return upper_bounds(tree, np.minimum(vectors, outside[clique][block])) >= k
 
-    prune = partial(_minimal_of_equal_support, deadline=tree.deadline)
+    prune = partial(minimal_of_equal_support, deadline=tree.deadline)
     try:
         worked_up = work_up(tree, factors, np.minimum, prune, safe, limit)
     except TooManyVectorsError:
@@ -212,13 +159,21 @@ def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
     return by_vector_sets(tree, k, budget.cell_vectors) if finding.verdict is Verdict.UNDECIDED else finding
 
 
+def of_part(part: SensitiveTree | GroupTree, k: int, budget: Budget = FULL) -> Finding:
+    """Whether the cliques of one group of sensitive attributes are k-combinatorially anonymous.
+
+    Raises TimeOverError when the budget's deadline comes before the verdict.
+    """
+    return of_tree(part, k, budget) if isinstance(part, SensitiveTree) else of_group(part, k, budget)
+
+
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether a collection is k-combinatorially anonymous.
 
-    A decomposable one by the closed form, as far as one sensitive attribute is concerned; with several, or without a
-    junction tree, by programming. One cell below k is shown where there is one, else for the closed form the cell with
-    the smallest count U. Undecided when none of these comes to an end within the budget. Raises TimeOverError when its
-    deadline comes before the closed form has decided.
+    A decomposable one group by group of the sensitive attributes that are published together: by the closed form for one
+    attribute, as `checks.combinatorial.several_sensitive` says for several. Without a junction tree by programming. One
+    cell below k is shown where there is one, else the cell with the smallest count U. Undecided when none of these comes
+    to an end within the budget. Raises TimeOverError when its deadline comes before a group is decided.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -226,34 +181,64 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
         return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
     if not collection.is_decomposable:
         return by_programming(collection, sensitive, k, budget)
-    published = [attribute for attribute in sensitive if collection.shows(attribute)]
-    trees = [tree for attribute in published if (tree := sensitive_tree(collection, attribute))]
-    cliques = {clique for tree in trees for clique in tree.tree.cliques}
-    if len(cliques) <= 1:
+    groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
+    try:
+        # Where every class has k rows, one clique cannot break it.
+        parts = [tree_of_group(collection, group) for group in groups if len(group.cliques) > 1]
+    except TooManyCellsError as error:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
+    if not parts:
         return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
-    if len(trees) > 1:
-        return by_programming(collection, sensitive, k, budget)
-    tree = trees[0].until(budget.deadline)
-    finding = of_tree(tree, k, budget)
-    return _with_nearest(finding, tree, link, budget.proof) if finding.verdict is Verdict.HOLDS else finding
+    holding: list[Finding] = []
+    undecided: Finding | None = None
+    for part in parts:
+        finding = of_part(part, k, budget)
+        if finding.verdict is Verdict.FAILS:
+            return finding
+        holding.append(finding)
+        undecided = finding if finding.verdict is Verdict.UNDECIDED else undecided
+    if undecided is not None:
+        return undecided
+    algorithms = dict.fromkeys(algorithm for finding in holding for algorithm in finding.algorithms)
+    examined = sum(finding.examined for finding in holding)
+    together = replace(holding[0], algorithms=tuple(algorithms), examined=examined)
+    return _with_nearest(together, [part.until(budget.deadline) for part in parts], link, budget)
 
 
-def _with_nearest(holding: Finding, tree: SensitiveTree, link: Finding, budget: int) -> Finding:
+def tree_of_group(collection: Collection, group: SensitiveGroup) -> SensitiveTree | GroupTree:
+    """The tree of a group of a decomposable collection. Raises TooManyCellsError where it is too large to be laid out."""
+    if len(group.attributes) > 1:
+        return GroupTree.of(collection.cube, group)
+    (attribute,) = group.attributes
+    return SensitiveTree.of(collection.junction_tree, attribute, class_source(collection.cube.table, attribute))
+
+
+def _with_nearest(
+    holding: Finding, parts: Sequence[SensitiveTree | GroupTree], link: Finding, budget: Budget
+) -> Finding:
     """A claim that holds, with the cell nearest to failing: from the smallest class of k-link down, by search.
 
-    budget: partial combinations that may be looked at for it; the smallest one met is shown where it ends before.
+    budget: what it says of a proof are the partial combinations that may be looked at for it; the smallest one met is
+    shown where it ends before.
     """
     nearest, examined = link, 0
-    while (count := nearest.worst_class.count) is not None and count > holding.parameters["k"]:
-        try:
-            closer = by_search(tree, count, budget - examined)
-        except TimeOverError:
-            closer = replace(holding, verdict=Verdict.UNDECIDED, examined=0)
-        examined += closer.examined
-        if closer.verdict is Verdict.UNDECIDED:
-            note = "the cell shown is the one with the smallest count that was found; others may have a smaller one"
-            return replace(holding, worst=nearest.worst, examined=holding.examined + examined, note=note)
-        if closer.verdict is Verdict.HOLDS:
-            break
-        nearest = closer
+    for part in parts:
+        while (count := nearest.worst_class.count) is not None and count > holding.parameters["k"]:
+            try:
+                closer = _searched(part, count, replace(budget, cell_branches=budget.proof - examined))
+            except TimeOverError:
+                closer = replace(holding, verdict=Verdict.UNDECIDED, examined=0)
+            examined += closer.examined
+            if closer.verdict is Verdict.UNDECIDED:
+                note = "the cell shown is the one with the smallest count that was found; others may have a smaller one"
+                return replace(holding, worst=nearest.worst, examined=holding.examined + examined, note=note)
+            if closer.verdict is Verdict.HOLDS:
+                break
+            nearest = closer
     return replace(holding, worst=nearest.worst, examined=holding.examined + examined)
+
+
+def _searched(part: SensitiveTree | GroupTree, k: int, budget: Budget) -> Finding:
+    if isinstance(part, SensitiveTree):
+        return by_search(part, k, budget.cell_branches)
+    return search_group(part, k, budget)

@@ -17,21 +17,13 @@ from numpy.typing import NDArray
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.finding import WorstClass
+from checks.maxent.class_combinations import BLOCK, Combine, Members, Screen, depth_first, members_of
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain, Mask
-
-_BLOCK = 1 << 14
-"""Class combinations that are looked at together."""
-
-Combine = Callable[[FloatArray, FloatArray], FloatArray]
-"""How the rows of two cliques become one: `np.multiply`, `np.minimum` or `np.add`."""
-
-Screen = Callable[[IndexArray, FloatArray], IndexArray]
-"""From partial combinations and their combined rows to the positions worth pursuing, first ones first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +121,9 @@ class SensitiveTree:
         return vector
 
     @cached_property
-    def members(self) -> tuple[tuple[IndexArray, IndexArray], ...]:
+    def members(self) -> Members:
         """For each clique its classes ordered by separator class, and where each separator class begins in that."""
-        grouped = []
-        for separator, inward in zip(self.separators, self.inward):
-            order = np.argsort(inward, kind="stable")
-            starts = np.searchsorted(inward[order], np.arange(len(separator) + 1))
-            grouped.append((order, starts))
-        return tuple(grouped)
+        return members_of(self.separators, self.inward)
 
     @cached_property
     def combination_count(self) -> int:
@@ -148,57 +135,11 @@ class SensitiveTree:
             ways[self.tree.parents[clique]] *= arriving[self.outward[clique]]
         return int(ways[0].sum()) if ways else 0
 
-    def _extensions(self, chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:
-        """The classes of the next clique that fit partial combinations: pieces of (position in chosen, class)."""
-        clique = chosen.shape[1]
-        order, starts = self.members[clique]
-        separator = self.outward[clique][chosen[:, self.tree.parents[clique]]]
-        size = starts[separator + 1] - starts[separator]
-        ends = np.cumsum(size)
-        begin = 0
-        while begin < len(chosen):
-            done = int(ends[begin] - size[begin])
-            end = max(int(np.searchsorted(ends, done + block, side="right")), begin + 1)
-            piece = slice(begin, end)
-            rows = np.repeat(np.arange(begin, end), size[piece])
-            within = np.arange(len(rows)) + done - np.repeat(ends[piece] - size[piece], size[piece])
-            yield rows, order[np.repeat(starts[separator[piece]], size[piece]) + within]
-            begin = end
-
     def depth_first(
-        self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = _BLOCK
+        self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = BLOCK
     ) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """Class combinations built up clique by clique, depth first, in blocks.
-
-        contributions: for each clique a row for each class; rows of a combination are combined. screen: from partial
-        combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing, first ones
-        first. block: about how many combinations to take at a time. Yields the complete combinations that come through,
-        shape (n, cliques), with their combined rows.
-        """
-
-        def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
-            own = contributions[chosen.shape[1]]
-            for rows, joined in self._extensions(chosen, block):
-                yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])
-
-        roots = np.arange(len(self.classes[0]))[:, None]
-        first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
-        pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
-        while pending:
-            self.deadline.check()
-            found = next(pending[-1], None)
-            if found is None:
-                pending.pop()
-                continue
-            chosen, combined = found
-            pursued = screen(chosen, combined)
-            if not len(pursued):
-                continue
-            chosen, combined = chosen[pursued], combined[pursued]
-            if chosen.shape[1] == len(self.classes):
-                yield chosen, combined
-            else:
-                pending.append(extended(chosen, combined))
+        """The class combinations that come through a screen, as `class_combinations.depth_first` gives them."""
+        return depth_first(self, contributions, combine, screen, block)
 
     def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
         """All class combinations in blocks, with their combined factors; those whose vector is all 0 are left out."""

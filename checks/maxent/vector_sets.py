@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checks.maxent.sensitive_tree import Combine, SensitiveTree
+from checks.maxent.class_combinations import Combine, FittingClasses
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 
@@ -37,7 +37,7 @@ class VectorSet:
 
 
 def work_up(
-    tree: SensitiveTree,
+    tree: FittingClasses,
     factors: Sequence[FloatArray],
     combine: Combine,
     prune: Prune,

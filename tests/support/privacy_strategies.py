@@ -137,8 +137,12 @@ def sensitive_masks(dice: Dice, domain: Domain, sensitive: str) -> tuple[Mask, .
         return decomposable_masks.of(dice, domain)
     others = Domain.of({a: hierarchy for a, hierarchy in domain.items() if a != sensitive})
     most = max((decomposable_masks.of(dice, others) for _ in range(3)), key=len)
-    cliques = [domain.mask(others.margin(mask)) for mask in most] or [0]
-    subtree = list(range(len(cliques)))
+    return _with_steps(dice, domain, [domain.mask(others.margin(mask)) for mask in most] or [0], sensitive)
+
+
+def _with_steps(dice: Dice, domain: Domain, cliques: list[Mask], sensitive: str) -> tuple[Mask, ...]:
+    """Cliques with a junction tree, to connected parts of which steps of another attribute are added."""
+    cliques, subtree = list(cliques), list(range(len(cliques)))
     for step in vertices_of(domain.attribute_masks[domain.index(sensitive)]):
         if dice.below(3) == 0:
             holding = dice.one_of([v for i in subtree for v in vertices_of(cliques[i])] or [step])
@@ -174,3 +178,54 @@ def sensitive_collections(dice: Dice, max_cells: int = 48, max_values: int = 6) 
     domain, sensitive = sensitive_domains.of(dice, max_cells, max_values)
     cube = DataCube([dense_tables.of(dice, domain)])
     return Collection.of(cube, sensitive_masks.of(dice, domain, sensitive)), sensitive
+
+
+@Thrown
+def several_sensitive(dice: Dice, max_cells: int = 128) -> tuple[Collection, list[str]]:
+    """A valid decomposable collection over a random table, and two or three sensitive attributes that cliques show
+    together as a rule, at different levels at times.
+
+    (Collection(a:0, s:1, t:0; b:0, s:0, t:0; c:0, t:0), ["s", "t"])
+    """
+    names, room, several = list("stu"[: dice.one_of([2, 3, 3])]), max_cells, {}
+    for name in [*names, *"abcd"]:
+        if room > 1:
+            most = 3 if name in names and dice.yes() else 2
+            several[name] = hierarchies.of(dice, min(room, most), min_values=2)
+            room //= several[name].size(0)
+    domain = Domain.of({name: several[name] for name in dice.shuffled(several)})
+    cliques = _around_one(dice, domain, names) if dice.below(3) else _on_a_skeleton(dice, domain, names)
+    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+    counts = np.array([dice.one_of([0, 0, 0, 1, 1, 2]) for _ in range(prod(shape))])
+    counts[dice.below(len(counts))] += 1
+    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)
+    return Collection.of(DataCube([table]), cliques), names
+
+
+def _around_one(dice: Dice, domain: Domain, names: list[str]) -> tuple[Mask, ...]:
+    """A margin of all the sensitive attributes, and one for each other attribute with a part of an earlier margin."""
+
+    def level_from(name: str, level: int) -> int:
+        return dice.one_of([level, level, dice.between(level, domain.hierarchy(name).height)])
+
+    margins = [{name: level_from(name, 0) for name in names}]
+    in_turn = dice.yes()
+    for number, other in enumerate(a for a in domain.attributes if a not in names):
+        earlier = margins[0] if in_turn else dice.one_of(margins)
+        shared = [names[number % len(names)]] if in_turn else [name for name in earlier if dice.below(5) < 2]
+        kept = {name: level_from(name, earlier[name]) for name in shared}
+        margins.append({**kept, other: 0})
+    return tuple(map(domain.mask, margins))
+
+
+def _on_a_skeleton(dice: Dice, domain: Domain, names: list[str]) -> tuple[Mask, ...]:
+    """Any collection over the other attributes, to connected parts of which the sensitive ones are added in turn."""
+    others = Domain.of(
+        {a: hierarchy for a, hierarchy in domain.items() if a not in names} or {"s": domain.hierarchy("s")}
+    )
+    skeletons = (decomposable_masks.of(dice, others) for _ in range(3))
+    cliques = tuple(domain.mask(others.margin(mask)) for mask in max(skeletons, key=len)) or (0,)
+    for name in names:
+        cliques = _with_steps(dice, domain, list(cliques), name)
+    return cliques

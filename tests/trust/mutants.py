@@ -50,7 +50,7 @@ TESTS = {
     "group_cases": ("cases", "branch_and_bound", "maxent_algorithms"),
     "hull": ("maxent_algorithms", "budget"),
     "k_anonymity": ("k_anonymity",),
-    "k_combinatorial": ("k_combinatorial", "maxent_algorithms"),
+    "k_combinatorial": ("k_combinatorial", "maxent_algorithms", "several_sensitive"),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms"),
     "min_cell": ("min_cell",),
     "negative_disclosure": (
@@ -64,6 +64,7 @@ TESTS = {
     "npd_recursive": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "pairwise_ratios": ("maxent_algorithms",),
     "recursive": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
+    "several_sensitive": ("several_sensitive",),
     "relaxed_diversity": ("maxent_algorithms",),
     "simple": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "t_closeness": ("t_closeness",),

@@ -111,7 +111,7 @@ def test_k_combinatorial_is_that_of_integer_programming(shape: str, rows: int, s
             assert 0 < finding.worst_class.count < k
 
 
-def test_several_sensitive_attributes_are_decided_by_integer_programming() -> None:
+def test_sensitive_attributes_that_are_published_apart_are_decided_as_by_integer_programming() -> None:
     """A decomposable collection with two sensitive attributes in different margins."""
     for seed in range(6):
         table = random_table({"a": 2, "b": 3, "s": 3, "t": 2}, 40, seed)

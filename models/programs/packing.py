@@ -1,0 +1,224 @@
+"""Packings: the most rows of a table whose margins have limits, a limit for each of their cells.
+
+Given margins b and nonnegative whole numbers u_b over the cells of each, it is the largest sum of a table of nonnegative
+whole numbers over the joint cells whose b-margin is at most u_b for every b. With three margins of one attribute each
+beside the joint one this contains three-dimensional matching (Karp 1972), so it is hard in general, and the linear program
+alone may promise more rows than fit.
+
+Where the margins can be ordered so that what any two share is in all between them, it is a maximum flow: tables of whole
+numbers that agree on what neighbours share can be glued to one of the joint cells (Lauritzen, Graphical Models, 2.1.3), and
+such tables below the limits are a flow through the cells that neighbours share (Ford and Fulkerson 1956). So it is with one
+attribute at any levels, two attributes with their pairs, and pairs along a path. Else rows are put where they fit, then the
+linear program bounds what is left, then the integer program decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor
+from typing import NamedTuple
+
+import numpy as np
+
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.graphs.collection import Collection
+from models.programs.chain_flow import ChainTable, most_inside
+from models.programs.consistent_tables import Numbers, RealNumbers, WholeNumbers, least_within
+from models.programs.possible_cells import possible_cells
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Mask
+
+_WHOLE = 1e-6
+"""How far above a whole number a solver's bound may be and still stand for it."""
+
+_NUMBERS = 1 << 22
+"""Limits that are looked at together."""
+
+_FIRST_CELLS = 400
+"""Joint cells, at most, that rows are put into one after another."""
+
+_IN_A_CHAIN = 8
+"""Margins, at most, that are put in order."""
+
+
+class Screened(NamedTuple):
+    """Of packings with different limits: whether any row fits, exactly; so many fit surely. Shape (n,) each."""
+
+    possible: BoolArray
+    surely: FloatArray
+
+
+class PackedRows(NamedTuple):
+    """So many rows fit, and no more than that. programs: linear and integer programs that it took."""
+
+    least: int
+    most: int
+    programs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Which cells of some margins the joint cells fall into.
+
+    masks: of the margins. tables: theirs, of which only the cells matter; the limits of a packing are one number for each
+    of these cells, one margin after another. places: of each joint cell the number of its limit in each margin, shape
+    (margins, joint cells).
+    """
+
+    cube: DataCube
+    masks: tuple[Mask, ...]
+    tables: tuple[ContingencyTable, ...]
+    places: IndexArray
+
+    @classmethod
+    def of(cls, cube: DataCube, masks: Sequence[Mask], limit: int) -> "Packing":
+        """Over the margins with these masks. Raises TooManyCellsError for more joint cells than `limit`."""
+        tables = tuple(map(cube.table, masks))
+        joint = possible_cells(Collection.of(cube, masks), limit).coded_cells
+        begins = np.cumsum([0, *map(len, tables)])
+        places = [begin + joint.positions_in(table.coded_cells) for begin, table in zip(begins.tolist(), tables)]
+        return cls(cube, tuple(masks), tables, np.array(places, dtype=np.intp))
+
+    @cached_property
+    def begins(self) -> tuple[int, ...]:
+        """Where the limits of each margin begin, and where all end."""
+        return tuple(np.cumsum([0, *map(len, self.tables)]).tolist())
+
+    @property
+    def width(self) -> int:
+        """How many limits there are."""
+        return self.begins[-1]
+
+    @property
+    def joint_cells(self) -> int:
+        """How many joint cells there are."""
+        return len(self.places[0])
+
+    def screened(self, limits: FloatArray, enough: float) -> Screened:
+        """What single cells, and rows put into one after another, tell of many packings. limits: shape (n, width).
+
+        enough: rows after which it is not told how many more fit.
+        """
+        pieces = max(_NUMBERS // max(self.width, self.joint_cells), 1)
+        screened = [self._screened(limits[i : i + pieces], enough) for i in range(0, len(limits), pieces)]
+        if not screened:
+            return Screened(np.zeros(0, dtype=bool), np.zeros(0))
+        return Screened(*map(np.concatenate, zip(*screened)))
+
+    def _screened(self, limits: FloatArray, enough: float) -> Screened:
+        fitting = limits[:, self.places[0]]
+        for places in self.places[1:]:
+            np.minimum(fitting, limits[:, places], out=fitting)
+        most = fitting.max(axis=1, initial=0.0)
+        surely = np.minimum(most, enough)
+        unsure = np.flatnonzero((most > 0) & (surely < enough))
+        if len(unsure):
+            roomy = np.argsort(-fitting[unsure].mean(axis=0), kind="stable")[:_FIRST_CELLS]
+            surely[unsure] = np.maximum(surely[unsure], self._put_in(limits[unsure], roomy, enough))
+        return Screened(most > 0, surely)
+
+    def _put_in(self, limits: FloatArray, cells: IndexArray, enough: float) -> FloatArray:
+        """Rows that fit if each cell takes as many as it can, in this order, up to `enough`: shape (n,)."""
+        left = limits.T.copy()
+        put = np.zeros(len(limits))
+        for cell in cells.tolist():
+            at = self.places[:, cell]
+            rows = left[at].min(axis=0)
+            if rows.any():
+                left[at] -= rows
+                put += rows
+                if put.min() >= enough:
+                    break
+        return np.minimum(put, enough)
+
+    def most_rows(self, limits: FloatArray) -> FloatArray:
+        """A bound that each margin proves by itself: shape (n,). limits: shape (n, width)."""
+        sums = [limits[:, begin:end].sum(axis=1) for begin, end in zip(self.begins, self.begins[1:])]
+        return np.asarray(np.min(sums, axis=0), dtype=np.float64)
+
+    def rows(self, limits: FloatArray, enough: int, numbers: WholeNumbers) -> PackedRows:
+        """Bounds of the largest sum, limits of shape (width,): equal, unless the first is `enough` or the second is less,
+        or the time or the nodes that a program may take were over.
+
+        Proven below by a flow or a table of whole numbers that was checked.
+        """
+        if self.chain is not None:
+            exactly = self._largest_flow(limits, self.chain)
+            return PackedRows(exactly, exactly, 0)
+        fitting = limits[self.places].min(axis=0)
+        cells = np.flatnonzero(fitting > 0)
+        best = int(self._put_in(limits[None, :], cells[np.argsort(-fitting[cells], kind="stable")], np.inf)[0])
+        most = int(self.most_rows(limits[None, :])[0])
+        programs = 0
+        solving: Numbers
+        for solving in (RealNumbers(numbers.seconds), numbers):
+            if best >= enough or most < enough or best == most:
+                break
+            programs += 1
+            found, bound = self._solved(limits, cells, solving)
+            best, most = max(best, found), min(most, bound)
+        return PackedRows(best, most, programs)
+
+    def _solved(self, limits: FloatArray, cells: IndexArray, numbers: Numbers) -> tuple[int, int]:
+        """The rows of the whole table that a program finds, 0 for none, and the bound that it proves."""
+        # Slow to import, and few need them.
+        from scipy.optimize import LinearConstraint
+        from scipy.sparse import csr_array
+
+        margins = len(self.places)
+        at, number = self.places[:, cells].ravel(), np.tile(np.arange(len(cells)), margins)
+        within = csr_array((np.ones(len(at)), (at, number)), shape=(self.width, len(cells)))
+        solution = least_within(-np.ones(len(cells)), [LinearConstraint(within, -np.inf, limits)], numbers)
+        bound = floor(min(-solution.bound, float(limits.sum())) + _WHOLE)
+        if solution.table is None:
+            return 0, bound
+        table = np.floor(solution.table + _WHOLE)
+        fits = table.min(initial=0) >= 0 and bool((within @ table <= limits).all())
+        return int(table.sum()) if fits else 0, bound
+
+    @cached_property
+    def chain(self) -> tuple[int, ...] | None:
+        """The margins in an order in which what any two share is in all between them; None where there is none."""
+        return _in_a_chain(self.masks) if len(self.masks) <= _IN_A_CHAIN else None
+
+    def _largest_flow(self, limits: FloatArray, chain: Sequence[int]) -> int:
+        tables = []
+        for place, margin in enumerate(chain):
+            own = limits[self.begins[margin] : self.begins[margin + 1]]
+            before, after = self._shared[place], self._shared[place + 1]
+            kept = np.flatnonzero(own > 0)
+            tables.append(ChainTable(_whole(own[kept]), before[1][kept], after[0][kept]))
+        return most_inside(tables, [np.ones(len(table.counts), dtype=bool) for table in tables])
+
+    @cached_property
+    def _shared(self) -> list[tuple[IndexArray, IndexArray]]:
+        """Before, between and behind the margins of the chain: which shared cell those of either neighbour fall into."""
+        chain = self.chain or ()
+        none = np.zeros(0, dtype=np.intp)
+        ends = [np.zeros(len(self.tables[margin]), dtype=np.intp) for margin in (chain[0], chain[-1])]
+        between = []
+        for one, other in zip(chain, chain[1:]):
+            cells = self.cube.table(self.masks[one] & self.masks[other])
+            between.append((self.tables[one].positions_in(cells), self.tables[other].positions_in(cells)))
+        return [(none, ends[0]), *between, (ends[1], none)]
+
+
+def _whole(limits: FloatArray) -> CountArray:
+    return np.asarray(limits, dtype=np.int64)
+
+
+def _in_a_chain(masks: Sequence[Mask]) -> tuple[int, ...] | None:
+    """An order in which each mask shares with all before it no more than with the last one."""
+
+    def continued(order: tuple[int, ...], seen: Mask) -> tuple[int, ...] | None:
+        if len(order) == len(masks):
+            return order
+        for place, mask in enumerate(masks):
+            if place not in order and (not order or not seen & mask & ~masks[order[-1]]):
+                found = continued((*order, place), seen | mask)
+                if found is not None:
+                    return found
+        return None
+
+    return continued((), 0)
