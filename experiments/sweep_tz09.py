@@ -39,7 +39,7 @@ from marginals.errors import NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
-from models.inference.query_error import average_relative_error, random_count_queries
+from models.accuracy.query_error import average_relative_error, random_count_queries
 from models.tables.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")

@@ -17,20 +17,17 @@ from checks.classes.equivalence_classes import equivalence_classes
 from marginals.attacks.certainty import CERTAIN_SECONDS, certain_json, certainties, refined_certainties
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold, disclosure_measures
-from marginals.bundle.agreement import in_common, union
+from marginals.bundle.agreement import over_table, union
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together.refinement import common_refinement
-from marginals.conditions.common_hierarchy import CountedHierarchy
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.tables.table import Table
 from marginals.timing import Seconds, within
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError
-from models.graphs.collection import Collection
+from models.errors import ContradictionError
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import equal_cells
 from models.tables.domain import Domain
 
 
@@ -169,7 +166,7 @@ def _for_certain(deadline: Deadline) -> float:
 def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
     """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection, published.deadline)
-    true = None if truth is None else MarginalModel(_in_truth(published.collection, truth))
+    true = None if truth is None else MarginalModel(over_table(published.collection, truth))
     release_measures = disclosure_measures(published, model)
     attacked = []
     for measures in release_measures.measures:
@@ -229,23 +226,3 @@ def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], tr
     # Both know everybody's nonsensitive values; only one learns across classes.
     learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
     return Guessing(accuracy(learned, people), accuracy(unlearned, people), base_rate(people))
-
-
-def _in_truth(published: Collection, truth: Table) -> Collection:
-    """The published marginals over the hierarchies of the table, whose own they must be."""
-    other = InputError("the truth is another table than the one that was published; give the config it was made from")
-    if any(a not in truth.domain.attributes for table in published.tables for a in table.attributes):
-        raise other
-    hierarchies = {}
-    for name, hierarchy in truth.domain.items():
-        base = truth.cube.table(truth.domain.mask({name: 0}))
-        counts = np.zeros(hierarchy.size(0), dtype=np.int64)
-        counts[base.codes[0]] = base.counts
-        hierarchies[name] = CountedHierarchy(hierarchy, 0, counts)
-    try:
-        collection = in_common(published, hierarchies)
-    except MarginalsError:
-        raise other from None
-    if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
-        raise other
-    return collection

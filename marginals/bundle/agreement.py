@@ -8,9 +8,10 @@ import numpy as np
 
 from marginals.bundle.content import BundleContent
 from marginals.conditions.common_hierarchy import CountedHierarchy
-from marginals.errors import BundleError, IncompatibleReleasesError
+from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.tables.attribute import Role
-from models.errors import HierarchyError
+from marginals.tables.table import Table
+from models.errors import HierarchyError, MarginalsError
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
@@ -118,6 +119,29 @@ def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy
         levels[attribute] = own_levels
     tables = [recoded(table, domain, levels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
+
+
+def over_table(published: Collection, truth: Table) -> Collection:
+    """The published marginals over the hierarchies of the table that they were counted from.
+
+    Raises InputError for another table.
+    """
+    other = InputError("the truth is another table than the one that was published; give the config it was made from")
+    if any(a not in truth.domain.attributes for table in published.tables for a in table.attributes):
+        raise other
+    hierarchies = {}
+    for name, hierarchy in truth.domain.items():
+        base = truth.cube.table(truth.domain.mask({name: 0}))
+        counts = np.zeros(hierarchy.size(0), dtype=np.int64)
+        counts[base.codes[0]] = base.counts
+        hierarchies[name] = CountedHierarchy(hierarchy, 0, counts)
+    try:
+        collection = in_common(published, hierarchies)
+    except MarginalsError:
+        raise other from None
+    if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
+        raise other
+    return collection
 
 
 def _published_in(counted: CountedHierarchy, common: CountedHierarchy) -> tuple[int, ...] | None:

@@ -1,10 +1,16 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
+from math import log
+from statistics import fmean
 
 from marginals.pages.page import page
-from marginals.release.steward import StewardReport, TableErrors
+from marginals.release.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
+from marginals.release.steward import StewardReport
 from marginals.release.steward_file import MARK
 from marginals.wording.dropped_rows import dropped_warning
 from marginals.wording.level_names import margin_in_words, with_level_names
@@ -13,11 +19,23 @@ from marginals.wording.units_in_words import unit_in_words
 from models.search.result import Step
 from models.tables.domain import Domain
 
+_LOST = 0.01
+"""Cramer's V that is lost, from which on a pair is listed."""
+
+_FAR = log(1.1)
+"""Difference of the logarithms of two odds ratios, from which on a pair is listed."""
+
 _STEPS = 200
 """Steps of a search that are listed."""
 
 _FURTHEST = 10
 """Tables that are listed, those furthest from the data first."""
+
+_MAP = 24
+"""Attributes of which a map of all pairs is drawn."""
+
+_HEATS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+"""Total variations from which on a cell of the map is a shade darker."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,37 @@ class ErrorRow:
     furthest: tuple[tuple[str, float], ...]
 
 
+@dataclass(frozen=True)
+class HeatCell:
+    """An error in percentage points, how dark it is drawn, and what it is of; no text for what was not compared."""
+
+    text: str
+    heat: int
+    title: str
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Total variations of pairs: below the diagonal the release, above it exact one-way tables taken as independent.
+
+    attributes: in their order, those with the largest errors where there are too many; left_out: how many others there are.
+    rows: one for each of the attributes; None on the diagonal. scale: from which percentage points on each shade is drawn.
+    """
+
+    attributes: tuple[str, ...]
+    left_out: int
+    rows: tuple[tuple[HeatCell | None, ...], ...]
+    scale: tuple[str, ...] = tuple(f"{100 * heat:g}" for heat in _HEATS)
+
+
+@dataclass(frozen=True)
+class WantedRow:
+    """A table that was wanted, and the error of each model, None where it is not known."""
+
+    name: str
+    errors: tuple[float | None, ...]
+
+
 def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
     search = report.search
@@ -58,6 +107,11 @@ def steward_html(report: StewardReport) -> bytes:
         margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
         unpublished=report.unpublished,
         bars=_bars(report),
+        models=list(report.comparison.each.items()),
+        heat_map=_heat_map(report.comparison),
+        lost=_beyond(report.comparison.most_lost(), lambda pair: pair.lost >= _LOST),
+        odds=_beyond(report.comparison.furthest_odds(), lambda pair: pair.log_ratio >= _FAR),
+        wanted=_wanted(report.comparison),
         gain=report.gain,
         search=search,
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
@@ -86,3 +140,38 @@ def _errors(name: str, errors: TableErrors) -> ErrorRow:
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_FURTHEST]
     listed = tuple((" and ".join(attributes), error) for attributes, error in furthest)
     return ErrorRow(name, len(errors.by_table), errors.left_out, errors.mean, listed)
+
+
+def _heat_map(comparison: Comparison) -> HeatMap:
+    release, independent = comparison.release.two_way.by_table, comparison.yardsticks[INDEPENDENT].two_way.by_table
+    own: dict[str, list[float]] = {attributes[0]: [] for attributes in comparison.release.one_way.by_table}
+    for pair, error in release.items():
+        for attribute in pair:
+            own.setdefault(attribute, []).append(error)
+    furthest = sorted(own, key=lambda attribute: -fmean(own[attribute] or [0.0]))[:_MAP]
+    shown = tuple(attribute for attribute in own if attribute in furthest)
+
+    def cell(row: int, column: int) -> HeatCell | None:
+        if row == column:
+            return None
+        pair = shown[min(row, column)], shown[max(row, column)]
+        errors, whose = (release, "this release") if row > column else (independent, INDEPENDENT)
+        if pair not in errors:
+            return HeatCell("", 0, f"{' and '.join(pair)}: not compared")
+        points = 100 * errors[pair]
+        text = f"{points:.1f}" if points < 9.95 else f"{points:.0f}"
+        return HeatCell(text, bisect_right(_HEATS, errors[pair]), f"{' and '.join(pair)}, {whose}: {text}")
+
+    places = range(len(shown))
+    return HeatMap(shown, len(own) - len(shown), tuple(tuple(cell(row, column) for column in places) for row in places))
+
+
+def _beyond(pairs: Iterable[PairCompared], is_far: Callable[[PairCompared], bool]) -> list[PairCompared]:
+    """The first of the pairs that are far from the data."""
+    return list(islice(filter(is_far, pairs), _FURTHEST))
+
+
+def _wanted(comparison: Comparison) -> list[WantedRow]:
+    each = comparison.each.values()
+    tables = dict.fromkeys(table for own in each for table in own.wanted.by_table)
+    return [WantedRow(" and ".join(table), tuple(own.wanted.by_table.get(table) for own in each)) for table in tables]

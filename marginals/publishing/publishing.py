@@ -240,6 +240,11 @@ def publish(
             )
     until = time.monotonic() + _FOR_THE_STEWARD
     steward = steward_report(
-        obstacles, published, bounded, base.best, lambda: time.monotonic() > until or deadline.is_over
+        obstacles,
+        published,
+        bounded,
+        base.best,
+        policy.analyses,
+        lambda: time.monotonic() > until or deadline.is_over,
     )
     return Release(published, report_html, steward=steward)

@@ -7,40 +7,18 @@ all its digits can tell which of the tables that fit the marginals is the real o
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean
 
 import pandas as pd
 
 from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file
 from marginals.files.atomic_file import PRIVATE, replace_file
+from marginals.release.accuracy import Comparison, TableErrors
 from models.search import SearchResult
 from models.tables.domain import Domain
 
 StewardPageMaker = Callable[["StewardReport"], bytes]
 """What makes the page of a steward's report: HTML."""
-
-
-@dataclass(frozen=True)
-class TableErrors:
-    """How far the model's tables at base values are from the data's, as total variation, from 0 to 1.
-
-    by_table: for each table that was compared its attributes. left_out: how many were not compared, since they are too
-    large, or too many.
-    """
-
-    by_table: Mapping[tuple[str, ...], float]
-    left_out: int = 0
-
-    @property
-    def mean(self) -> float:
-        """Their mean; 0 where none was compared."""
-        return fmean(self.by_table.values()) if self.by_table else 0.0
-
-    @property
-    def worst(self) -> tuple[str, ...] | None:
-        """The attributes of the first of the tables that are furthest from the data; None where none was compared."""
-        return max(self.by_table, key=lambda attributes: self.by_table[attributes], default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +28,8 @@ class StewardReport:
     published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of the
     table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was
     looked for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table that
-    were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. one_way, two_way:
-    errors of the tables of one attribute, and of two. page: what makes its page. domain: of the table,
+    were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. comparison: how
+    near its tables and counts come to those of the data, beside yardsticks. page: what makes its page. domain: of the table,
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
     it may name a value of the table. left_out: rows beyond those that count of their person.
 
@@ -72,8 +50,7 @@ class StewardReport:
     search: SearchResult
     dropped: int
     dropped_in: Mapping[str, int]
-    one_way: TableErrors
-    two_way: TableErrors
+    comparison: Comparison
     page: StewardPageMaker
     domain: Domain
     unpublished: Mapping[str, str]
@@ -81,6 +58,16 @@ class StewardReport:
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"
+
+    @property
+    def one_way(self) -> TableErrors:
+        """Errors of the tables of one attribute."""
+        return self.comparison.release.one_way
+
+    @property
+    def two_way(self) -> TableErrors:
+        """Errors of the tables of two attributes."""
+        return self.comparison.release.two_way
 
     @property
     def gain(self) -> float | None:

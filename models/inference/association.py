@@ -23,6 +23,36 @@ def mutual_information(counts: FloatArray) -> float:
     return max(information, 0.0)
 
 
+def phi_squared(shares: FloatArray) -> float:
+    """Pearson's mean square contingency of a table of shares or counts: chi-squared over the number of rows.
+
+    shares: shape (values of one attribute, values of the other). 0 for no rows at all.
+    """
+    total = float(shares.sum())
+    if total <= 0:
+        return 0.0
+    product = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    ratio = np.divide(shares * shares, product, out=np.zeros_like(product), where=product > 0)
+    return max(float(ratio.sum()) - 1.0, 0.0)
+
+
+def cramers_v(phi_squared: float, rows: int, values: tuple[int, int], counted: tuple[int, int] | None = None) -> float:
+    """Cramer's V, from 0 to 1, less what chance alone shows in a table of so many rows (Bergsma 2013).
+
+    values: how many values of each of the two attributes have rows. counted: how many groups of them the table has that
+    phi squared comes from, if fewer; (1, 1) where chance adds nothing to it. 0 where an attribute has one value.
+
+    >>> round(cramers_v(0.25, 400, (2, 2)), 3)
+    0.498
+    """
+    own = counted or values
+    if rows < 2 or min(values) < 2:
+        return 0.0
+    beyond = max(phi_squared - (own[0] - 1) * (own[1] - 1) / (rows - 1), 0.0)
+    most = min(number - (number - 1) ** 2 / (rows - 1) for number in values) - 1
+    return min(float(np.sqrt(beyond / most)), 1.0) if most > 0 else 0.0
+
+
 class Range(NamedTuple):
     """lower <= value <= upper for certain."""
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range
+from models.inference.association import Range, cramers_v, mutual_information, odds_ratio, odds_ratio_range, phi_squared
 
 
 @given(arrays(np.float64, (2, 3, 2), elements=st.integers(0, 5)))
@@ -48,3 +48,28 @@ def test_the_odds_ratio_of_any_table_within_the_bounds_lies_in_its_range(counts:
         found = odds_ratio_range(cells, *around)
         assert isnan(ratio) or found.lower <= ratio * (1 + 1e-12)
         assert isnan(ratio) or ratio <= found.upper * (1 + 1e-12)
+
+
+@given(arrays(np.float64, (3, 4), elements=st.integers(0, 9)))
+def test_phi_squared_is_chi_squared_over_the_rows(counts: np.ndarray) -> None:
+    total = int(counts.sum())
+    chi_squared = 0.0
+    for i, j in product(range(3), range(4)):
+        expected = counts[i].sum() * counts[:, j].sum() / max(total, 1)
+        if expected:
+            chi_squared += (counts[i, j] - expected) ** 2 / expected
+    assert phi_squared(counts) == pytest.approx(chi_squared / max(total, 1), abs=1e-12)
+    assert phi_squared(counts / 7) == pytest.approx(phi_squared(counts), abs=1e-12)
+
+
+def test_cramers_v_is_corrected_as_bergsma_says() -> None:
+    """W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, J. Korean Stat. Soc. 42 (2013), formulas 4 to 7."""
+    rows, shape, phi = 101, (3, 5), 0.3
+    corrected = phi - 2 * 4 / 100
+    lengths = 3 - 4 / 100, 5 - 16 / 100
+    assert cramers_v(phi, rows, shape) == pytest.approx((corrected / (min(lengths) - 1)) ** 0.5)
+    assert cramers_v(0.07, rows, shape) == 0, "chance alone shows as much"
+    assert cramers_v(0.07, rows, shape, (1, 1)) > 0, "in a table that chance adds nothing to"
+    assert cramers_v(1.0, rows, (2, 2)) == pytest.approx(1)
+    assert cramers_v(0.3, rows, (1, 5)) == 0
+    assert cramers_v(0.0, 1, (2, 2)) == 0

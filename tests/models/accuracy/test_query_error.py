@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.accuracy.query_error import CountQueries, answers, average_relative_error, random_count_queries
 from models.errors import DomainMismatchError
-from models.inference.query_error import CountQueries, answers, average_relative_error, random_count_queries
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.generalized_cells import GeneralizedCells

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
+from models.accuracy.total_variation import total_variation
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
-from models.inference.total_variation import total_variation
 from privacy_oracles import base_table
 from strategies import decomposable_collections
 

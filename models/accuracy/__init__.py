@@ -1,0 +1,1 @@
+"""Accuracy: how far the tables and counts of a model are from those of the data that it was made of."""
