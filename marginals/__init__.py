@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from marginals.publishing.opening import open_release
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import anonymize, publish
+    from marginals.release.comparing import compare
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
     from marginals.risk.assessment import RiskAssessment
@@ -102,6 +103,7 @@ __all__ = [
     "anonymize",
     "assess",
     "attack",
+    "compare",
     "disclose",
     "disclosure_risk",
     "generalize",
@@ -158,6 +160,7 @@ _HOMES = {
     "anonymize": "marginals.publishing.publishing",
     "assess": "marginals.publishing.assessing",
     "attack": "marginals.attacks.attacking",
+    "compare": "marginals.release.comparing",
     "disclose": "marginals.disclosure.rules",
     "disclosure_risk": "marginals.config.configured_disclosure",
     "generalize": "marginals.disclosure.rules",

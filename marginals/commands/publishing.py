@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "--steward",
     metavar="FILE",
     type=FILE,
-    help="Page for the steward alone, outside of the release: how near it comes to the data, and how it was searched. By "
-    "default OUT-steward.html; an older page of this kind is replaced.",
+    help="Page for the steward alone, outside of the release: how near its tables and counts come to the data, which "
+    "associations are lost, and how it was searched. By default OUT-steward.html; an older page of this kind is replaced.",
 )
 @SIGN
 @ends_within(
@@ -154,6 +154,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool, wanted: "S
                 "information": release.published.information,
                 "kl_divergence": steward.kl_divergence,
                 "kl_suppressed": steward.kl_suppressed,
+                "errors": steward.comparison.as_json(),
                 "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
                 "margins": [dict(margin) for margin in release.margins],
                 "checks": verification.as_json()["checks"],

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import log
+from math import isinf, isnan, log
 from statistics import fmean
 
 from marginals.pages.page import page
@@ -18,9 +18,6 @@ from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.units_in_words import unit_in_words
 from models.search.result import Step
 from models.tables.domain import Domain
-
-_LOST = 0.01
-"""Cramer's V that is lost, from which on a pair is listed."""
 
 _FAR = log(1.1)
 """Difference of the logarithms of two odds ratios, from which on a pair is listed."""
@@ -109,9 +106,10 @@ def steward_html(report: StewardReport) -> bytes:
         bars=_bars(report),
         models=list(report.comparison.each.items()),
         heat_map=_heat_map(report.comparison),
-        lost=_beyond(report.comparison.most_lost(), lambda pair: pair.lost >= _LOST),
+        lost=_beyond(report.comparison.most_lost(), lambda pair: pair.is_lost),
         odds=_beyond(report.comparison.furthest_odds(), lambda pair: pair.log_ratio >= _FAR),
         wanted=_wanted(report.comparison),
+        odds_text=_odds_text,
         gain=report.gain,
         search=search,
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
@@ -164,6 +162,13 @@ def _heat_map(comparison: Comparison) -> HeatMap:
 
     places = range(len(shown))
     return HeatMap(shown, len(own) - len(shown), tuple(tuple(cell(row, column) for column in places) for row in places))
+
+
+def _odds_text(ratio: float) -> str:
+    """Three digits, as many of them behind the point as there are."""
+    return (
+        "\u2013" if isnan(ratio) else "\u221e" if isinf(ratio) else f"{ratio:#.3g}" if ratio < 1000 else f"{ratio:,.0f}"
+    )
 
 
 def _beyond(pairs: Iterable[PairCompared], is_far: Callable[[PairCompared], bool]) -> list[PairCompared]:

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 
 from marginals.anonymizers.lattice import SingleTable
+from marginals.anonymizers.stepwise_table import stepwise_table
 from marginals.bundle.content import BundleContent
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.wanted import Wanted
-from marginals.release.accuracy import INDEPENDENT, SINGLE
-from marginals.release.comparing import Stop, comparison, independent_model
+from marginals.release.accuracy import INDEPENDENT, SINGLE, STEPWISE
+from marginals.release.comparing import Stop, comparison
 from marginals.release.steward import StewardReport
+from models.accuracy.independent_model import IndependentModel, TableModel
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
@@ -31,9 +33,13 @@ def steward_report(
     table = obstacles.table
     cube = table.cube
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
-    yardsticks = {INDEPENDENT: independent_model(cube)}
+    yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
     if best is not None:
         yardsticks[SINGLE] = MarginalModel(Collection.of(cube, [best.mask]))
+    elif cube.holds(sum(cube.domain.attribute_masks)):
+        found = stepwise_table(cube, table.quasi_identifiers, obstacles.requirements, stop)
+        if found is not None:
+            yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [found]))
     model = MarginalModel(Collection.of(cube, search.cliques))
     return StewardReport(
         published,

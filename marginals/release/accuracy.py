@@ -11,11 +11,17 @@ import pandas as pd
 INDEPENDENT = "one-way tables, all else independent"
 """The yardstick of somebody who has the exact counts of each attribute, and takes attributes to be independent."""
 
-SINGLE = "best single table"
+SINGLE = "the best single table"
 """The yardstick of somebody who has the best of all single anonymized tables."""
+
+STEPWISE = "a single table, refined step by step"
+"""The same where looking for the best would take too long: one that no attribute can be finer in."""
 
 UNPUBLISHED = "unpublished"
 """Of a pair with an attribute of which nothing is published."""
+
+LEAST_LOST = 0.01
+"""Cramer's V that is lost, from which on a pair is told of."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,7 @@ class Accuracy:
             "one_way": self.one_way.as_json(),
             "two_way": self.two_way.as_json(),
             "counts": self.counts.as_json(),
+            "wanted": [{"attributes": list(names), "error": error} for names, error in self.wanted.by_table.items()],
         }
 
 
@@ -108,6 +115,11 @@ class PairCompared:
     def lost(self) -> float:
         """By how much Cramer's V is less in the release than in the table."""
         return self.cramers_v - self.cramers_v_released
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether that is enough to be told of."""
+        return self.lost >= LEAST_LOST
 
     @property
     def log_ratio(self) -> float:

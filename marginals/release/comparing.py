@@ -23,12 +23,12 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from marginals.tables.values.order import in_natural_order
 from models.accuracy.contrasts import LEAST_GROUP, strongest_contrast, two_by_two
+from models.accuracy.independent_model import IndependentModel, TableModel
 from models.accuracy.random_counts import random_counts, random_tables
 from models.accuracy.total_variation import total_variation
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import Basis
-from models.graphs.collection import Collection
 from models.inference.association import cramers_v, odds_ratio, phi_squared
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
@@ -70,18 +70,13 @@ def compare(release: Release, table: Table) -> Comparison:
     ('age', 'sex')
     """
     model = MarginalModel(over_table(release.collection, table))
-    return comparison(table.cube, model, {INDEPENDENT: independent_model(table.cube)})
-
-
-def independent_model(cube: DataCube) -> MarginalModel:
-    """Exact counts of each attribute, which are taken to be independent."""
-    return MarginalModel(Collection.of(cube, [cube.domain.mask({name: 0}) for name in cube.domain.attributes]))
+    return comparison(table.cube, model, {INDEPENDENT: IndependentModel(table.cube)})
 
 
 def comparison(
     cube: DataCube,
     model: MarginalModel,
-    yardsticks: Mapping[str, MarginalModel],
+    yardsticks: Mapping[str, TableModel],
     wanted: Sequence[tuple[str, ...]] = (),
     stop: Stop = lambda: False,
 ) -> Comparison:
@@ -91,7 +86,7 @@ def comparison(
     those that are left when it is time to stop.
     """
     rng = np.random.default_rng(_SEED)
-    comparing = _Comparing(cube, {_RELEASE: model, **yardsticks})
+    comparing = _Comparing(cube, model, yardsticks)
     attributes = cube.domain.attributes
     for name in attributes:
         if not stop():
@@ -118,15 +113,16 @@ class _Comparing:
     """What has been compared so far, by table and model."""
 
     cube: DataCube
-    models: Mapping[str, MarginalModel]
+    release: MarginalModel
+    yardsticks: Mapping[str, TableModel]
     errors: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
     relative: dict[str, list[FloatArray]] = field(default_factory=dict)
     pairs: dict[tuple[str, ...], PairCompared] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        domain, model = self.cube.domain, self.models[_RELEASE]
-        self.places = {name: _places(hierarchy) for name, hierarchy in domain.items()}
-        self.bases: dict[tuple[str, str], Basis] = dict(pairs_in(model, model.finest_levels))
+        self.models: dict[str, TableModel] = {_RELEASE: self.release, **self.yardsticks}
+        self.places = {name: _places(hierarchy) for name, hierarchy in self.cube.domain.items()}
+        self.bases: dict[tuple[str, str], Basis] = dict(pairs_in(self.release, self.release.finest_levels))
 
     def table(self, names: tuple[str, ...]) -> None:
         """Compare the table of some attributes."""

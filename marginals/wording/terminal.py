@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from checks.diversity.criterion import Diversity
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
+    from marginals.release.accuracy import Comparison
     from marginals.release.estimates import Estimate
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
@@ -153,7 +154,25 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
         yield f"  {report.kl_best_table:.3f} for the best single table."
         if report.gain is not None:
             yield f"So the release tells {report.gain:.1f} times as much as the best single table."
+    yield from _comparison_lines(report.comparison)
     yield search_line(report.search)
+
+
+def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
+    """How far tables and counts are off, and the pair of attributes whose association is lost most."""
+    own, others = comparison.release, comparison.yardsticks
+    if own.two_way.by_table:
+        beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
+        yield f"Two-way tables at base values: mean total variation {own.two_way.mean:.4f} ({beside})."
+    if own.counts.number:
+        beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
+        yield f"Random counts: median relative error {100 * own.counts.median:.1f} percent ({beside})."
+    lost = next(iter(comparison.most_lost()), None)
+    if lost is not None and lost.is_lost:
+        yield (
+            f"Association that is lost most: {' and '.join(lost.attributes)}, {lost.kind}; Cramer's V "
+            f"{lost.cramers_v:.2f} in the table, {lost.cramers_v_released:.2f} in the release."
+        )
 
 
 def search_line(search: "SearchResult") -> str:

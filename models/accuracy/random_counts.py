@@ -10,9 +10,9 @@ from math import comb, prod
 
 import numpy as np
 
+from models.accuracy.independent_model import TableModel
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TooManyCellsError
-from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Hierarchy
 
@@ -35,7 +35,7 @@ class RandomCounts:
         """Number of counts."""
         return len(self.true)
 
-    def relative_errors(self, model: MarginalModel) -> FloatArray:
+    def relative_errors(self, model: TableModel) -> FloatArray:
         """Of each count, `|expected - true| / true`, where the model spreads rows evenly over the base values of a group.
 
         Raises TooManyCellsError where the model's table of the attributes is too large to be laid out, and NotFittedError

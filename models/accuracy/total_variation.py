@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from models.inference.marginal_model import MarginalModel
+from models.accuracy.independent_model import TableModel
 from models.tables.contingency_table import ContingencyTable
 
 
-def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
+def total_variation(data: ContingencyTable, model: TableModel) -> float:
     """Half the sum of abs(p - q) over the cells of a table, from 0 to 1: the largest error in the share of a set of cells.
 
     data: counts, which may be finer than what the model was made from. p: their shares, q: the model's, in which values

@@ -1,0 +1,185 @@
+"""A release beside its table: every number is what somebody finds who works on the rows themselves."""
+
+import json
+import math
+from collections import Counter
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from html_pages import Page
+from marginals import Attribute, InputError, Policy
+from marginals.commands.main import main
+from marginals.example import release, table
+from marginals.release.accuracy import INDEPENDENT, LEAST_LOST, SINGLE, STEPWISE, CountErrors
+from models.errors import TooManyCellsError
+from small_release import write_config
+
+
+def people(rows: int = 600) -> pd.DataFrame:
+    """Older people die more; the town says nothing; shoes go with the sex."""
+    rng = np.random.default_rng(7)
+    age, sex = rng.integers(20, 60, rows), rng.choice(["f", "m"], rows)
+    return pd.DataFrame(
+        {
+            "age": age.astype(str),
+            "sex": sex,
+            "town": rng.choice(["ash", "elm", "oak"], rows),
+            "shoe": np.where(sex == "f", rng.integers(36, 41, rows), rng.integers(40, 46, rows)).astype(str),
+            "dead": np.where(rng.random(rows) < np.where(age >= 45, 0.4, 0.05), "yes", "no"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def made() -> marginals.Release:
+    attributes = {name: Attribute("quasi-identifier", ladder="fitted") for name in ("age", "sex", "town", "shoe")}
+    counted = marginals.read_table(people(), attributes | {"dead": Attribute("sensitive")}, k=5)
+    policy = Policy(k_link=5, base="none", max_attributes=2, wanted=[{"attributes": ["dead", "sex"]}])
+    return marginals.publish(counted, policy)
+
+
+def test_pairs_are_compared_as_on_the_rows(made: marginals.Release) -> None:
+    assert made.steward is not None
+    rows, n = people(), 600
+    comparison = made.steward.comparison
+    assert [pair.attributes for pair in comparison.compared_pairs] == list(
+        combinations(["age", "sex", "town", "shoe", "dead"], 2)
+    )
+    for pair in comparison.compared_pairs:
+        a, b = pair.attributes
+        both, one, other = Counter(zip(rows[a], rows[b])), Counter(rows[a]), Counter(rows[b])
+        phi = sum(count**2 / (one[x] * other[y]) for (x, y), count in both.items()) - 1
+        beyond = max(phi - (len(one) - 1) * (len(other) - 1) / (n - 1), 0)
+        most = min(len(values) - (len(values) - 1) ** 2 / (n - 1) for values in (one, other)) - 1
+        assert pair.cramers_v == pytest.approx((beyond / most) ** 0.5)
+        apart = sum(abs(both[x, y] - one[x] * other[y] / n) for x, y in product(one, other)) / 2 / n
+        assert comparison.yardsticks[INDEPENDENT].two_way.by_table[a, b] == pytest.approx(apart)
+        assert pair.kind == made.supports([a, b]).kind
+        assert comparison.release.two_way.by_table[a, b] == pair.total_variation
+
+
+def test_the_contrast_of_dying_with_age_is_the_one_that_was_put_there(made: marginals.Release) -> None:
+    assert made.steward is not None
+    pair = next(p for p in made.steward.comparison.compared_pairs if p.attributes == ("age", "dead"))
+    assert pair.contrast is not None
+    condition, dead = pair.contrast
+    assert dead == "dead=yes"
+    name, start = condition.split(">=")
+    assert name == "age"
+    assert 42 <= int(start) <= 48
+    rows = people()
+    old, died = rows["age"].astype(int) >= int(start), rows["dead"] == "yes"
+    cells = [(x & y).sum() for x, y in ((old, died), (old, ~died), (~old, died), (~old, ~died))]
+    assert pair.odds_ratio == pytest.approx(cells[0] * cells[3] / (cells[1] * cells[2]))
+    assert pair.standard_error == pytest.approx(sum(1 / cell for cell in cells) ** 0.5)
+
+
+def test_an_odds_ratio_that_is_lost_is_told(tmp_path: Path) -> None:
+    """No published table links the two, so that the release shows 1, whatever the table says."""
+    attributes = {"age": Attribute("quasi-identifier", intervals=[10]), "dead": Attribute("sensitive")}
+    counted = marginals.read_table(people()[["age", "dead"]], attributes)
+    apart = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1))
+    assert apart.steward is not None
+    [pair] = apart.steward.comparison.furthest_odds()
+    assert (pair.kind, pair.odds_ratio_released) == ("assumed", pytest.approx(1))
+    assert pair.odds_ratio > 5
+    assert pair.lost == pair.cramers_v
+    assert pair.log_ratio == pytest.approx(math.log(pair.odds_ratio))
+    page = " ".join(Page(apart.steward.page(apart.steward)).text)
+    assert f"{pair.contrast[0]} and {pair.contrast[1]}" in page if pair.contrast else False
+    assert f"{pair.odds_ratio:#.3g}" in page
+    apart.write(tmp_path / "out")
+    written = "".join(f.read_text(encoding="utf-8") for f in (tmp_path / "out").rglob("*") if f.is_file())
+    assert f"{pair.odds_ratio:.4f}"[:5] not in written
+
+
+def test_a_release_that_was_read_is_compared_as_the_one_that_was_made(made: marginals.Release, tmp_path: Path) -> None:
+    assert made.steward is not None
+    read = marginals.open_release(made.write(tmp_path / "release").path)
+    attributes = {name: Attribute("quasi-identifier", ladder="fitted") for name in ("age", "sex", "town", "shoe")}
+    counted = marginals.read_table(people(), attributes | {"dead": Attribute("sensitive")}, k=5)
+    again, first = marginals.compare(read, counted), made.steward.comparison
+    pd.testing.assert_frame_equal(again.pairs(), first.pairs())
+    kept = ["this release", INDEPENDENT]
+    pd.testing.assert_frame_equal(
+        again.summary().drop(columns="wanted"), first.summary().loc[kept].drop(columns="wanted")
+    )
+    with pytest.raises(InputError, match="another table"):
+        marginals.compare(release, counted)
+    other = marginals.read_table(people().iloc[:-1], attributes | {"dead": Attribute("sensitive")}, k=5)
+    with pytest.raises(InputError, match="another table"):
+        marginals.compare(read, other)
+
+
+def test_yardsticks_stand_beside_it_with_what_was_wanted(made: marginals.Release) -> None:
+    assert made.steward is not None
+    comparison = made.steward.comparison
+    assert list(comparison.yardsticks) == [INDEPENDENT, STEPWISE]
+    assert list(comparison.release.wanted.by_table) == [("sex", "dead")]
+    independent = comparison.yardsticks[INDEPENDENT]
+    assert independent.wanted.by_table["sex", "dead"] == independent.two_way.by_table["sex", "dead"]
+    assert independent.one_way.mean == pytest.approx(0)
+    assert comparison.release.counts.number == 1000
+    assert comparison.release.counts.median < comparison.yardsticks[STEPWISE].counts.median
+    assert "What was wanted" in " ".join(Page(made.steward.page(made.steward)).text)
+    best = marginals.publish(table, Policy(k_link=4, diversity="distinct:2")).steward
+    assert best is not None
+    assert list(best.comparison.yardsticks) == [INDEPENDENT, SINGLE]
+
+
+def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginals.release.comparing._PAIRS", 1)
+    some = marginals.compare(release, table)
+    assert len(some.compared_pairs) == 1
+    assert some.release.two_way.left_out == 2
+    monkeypatch.setattr("marginals.release.comparing._PAIRS", 1000)
+    monkeypatch.setattr("marginals.release.comparing._CELLS", 100)
+    some = marginals.compare(release, table)
+    assert [pair.attributes for pair in some.compared_pairs] == [("age", "sex"), ("sex", "diagnosis")]
+    assert some.release.two_way.left_out == 0, "its total variation is known all the same"
+
+    def refuse(*_: object) -> float:
+        raise TooManyCellsError("too many")
+
+    monkeypatch.setattr("marginals.release.comparing.total_variation", refuse)
+    monkeypatch.setattr("models.accuracy.random_counts._CELLS", 0)
+    some = marginals.compare(release, table)
+    assert some.release.one_way.left_out == 3
+    assert some.release.counts.number == 0
+    assert some.release.counts.as_json() == {"median": None, "ninth_decile": None, "number": 0}
+    assert math.isnan(CountErrors().median)
+
+
+def test_rare_long_numbers_are_not_named() -> None:
+    """They may be keys."""
+    rng = np.random.default_rng(1)
+    income = rng.permutation(40_000 + 7 * np.arange(400))
+    rows = pd.DataFrame(
+        {"income": income.astype(str), "owner": np.where((income > 41_600) ^ (rng.random(400) < 0.1), "yes", "no")}
+    )
+    attributes = {"income": Attribute("quasi-identifier", intervals=[1000]), "owner": Attribute("sensitive")}
+    made = marginals.publish(marginals.read_table(rows, attributes), Policy(k_link=5, base="none"))
+    assert made.steward is not None
+    [pair] = made.steward.comparison.compared_pairs
+    assert pair.contrast == ("income in its highest 43 percent", "owner=yes")
+
+
+def test_publish_tells_the_errors_as_json_and_in_lines(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    said = CliRunner().invoke(main, ["publish", str(config), "--out", str(tmp_path / "out"), "--json"])
+    errors = json.loads(said.stdout)["errors"]
+    assert set(errors) == {"one_way", "two_way", "counts", "wanted", "yardsticks", "pairs"}
+    assert INDEPENDENT in errors["yardsticks"]
+    assert len(errors["pairs"]) == 6
+    printed = CliRunner().invoke(main, ["publish", str(config), "--out", str(tmp_path / "out")]).stdout
+    assert f"Two-way tables at base values: mean total variation {errors['two_way']['mean']:.4f} (" in printed
+    assert "Random counts: median relative error" in printed
+    assert ("Association that is lost most" in printed) == any(
+        pair["cramers_v"] - pair["cramers_v_released"] >= LEAST_LOST for pair in errors["pairs"]
+    )
