@@ -1,5 +1,6 @@
 """A program in a process of its own has the solution that it has here, and none where its time is over."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from models.graphs.collection import Collection
-from models.programs import consistent_tables
+from models.programs import consistent_tables, solver_process
 from models.programs.cell_bounds import extreme_count
 from models.programs.possible_cells import PossibleCells, possible_cells
 from models.programs.solver_process import milp_until_killed
@@ -47,11 +48,52 @@ def test_nothing_is_told_of_what_is_killed_or_fails() -> None:
     assert milp_until_killed("no numbers", seconds=60) is None
 
 
+def test_the_process_is_kept_until_it_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Counted(solver_process._Solver):
+        def __init__(self) -> None:
+            started.append(self)
+            super().__init__()
+
+    monkeypatch.setattr(solver_process, "_Solver", Counted)
+    monkeypatch.setattr(solver_process, "_solver", None)
+    for _ in range(3):
+        assert milp_until_killed(np.ones(3), seconds=60) is not None
+    assert len(started) == 1
+    assert milp_until_killed(np.ones(3), seconds=0.0001) is None
+    assert not started[0].is_ready()
+    assert started[0]._process.poll() is not None, "it has ended"
+    for _ in range(3):
+        assert milp_until_killed(np.ones(3), seconds=60) is not None
+    assert len(started) == 2
+    started[1].end()
+
+
+def test_a_fork_starts_a_process_of_its_own() -> None:
+    assert milp_until_killed(np.ones(3), seconds=60) is not None
+    solver = solver_process._solver
+    assert solver is not None
+    assert solver.is_ready()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = milp_until_killed(np.ones(3), seconds=60)
+        os.write(writing, b"same" if found is None or solver.is_ready() else b"own")
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers:
+        assert answers.read() == b"own"
+    os.waitpid(child, 0)
+    assert solver.is_ready()
+
+
 def test_no_program_that_lies_in_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody may stand in a release by others, which may hold a `pickle.py`."""
     for name in ("pickle.py", "scipy.py"):
         (tmp_path / name).write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(solver_process, "_solver", None)
     found = milp_until_killed(np.ones(3), seconds=60)
     assert found is not None
     assert found.fun == 0
