@@ -1,8 +1,9 @@
 """Dictionaries: what an attacker knows of people, and whom a disclosed record may be about (LSFB09 section 3.2).
 
 An entry and a disclosed record are consistent when in each attribute one value is over the other in the hierarchy;
-suppressed agrees with everything. Entries are counted by generalized value, one combination of levels after the other;
-only where few are left are they compared with each record.
+suppressed agrees with everything. Entries are counted by generalized value, one combination of levels after the other:
+by a packed key where all records have the same levels, else attribute by attribute, and only where few are left are they
+compared with each record.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,9 @@ from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_on
 from models.checked_arrays import whole_numbers
 from models.errors import DomainMismatchError
 from models.tables.mixed_radix import pack, tally
+
+ENTRIES = 4
+"""So many entries for each record are all counted by a packed key; of more, most agree with no record."""
 
 PAIRS = 1 << 16
 """So many pairs of a record and an entry are compared one by one, which is faster than telling them apart by attribute."""
@@ -85,6 +89,10 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
     """
     if records.space != dictionary.space:
         raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
+    levels = records.level_vector
+    if levels is not None and sum(len(part.counts) for part in dictionary.parts) <= ENTRIES * len(records):
+        by_part = [_packed_counts(records, levels, part) for part in dictionary.parts]
+        return np.asarray(sum(by_part, np.zeros(len(records), dtype=np.int64)))
     distinct, number = records.distinct()
     counts = np.zeros(len(distinct), dtype=np.int64)
     for part in dictionary.parts:
@@ -97,6 +105,23 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
 def identification_probability(counts: CountArray) -> FloatArray:
     """The probability that an attacker finds the person who guesses among the consistent entries; 0 if there is none."""
     return np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
+
+
+def _packed_counts(records: Records, levels: IndexArray, part: DictionaryPart) -> CountArray:
+    """How many entries of a part are consistent with each of some records that all have these levels: shape (records,)."""
+    space = records.space
+    shared = np.maximum(levels, part.levels)
+    columns, radices = [], []
+    for axis in np.flatnonzero(shared < space.heights).tolist():
+        level = shared[axis]
+        above = space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]
+        columns.append(np.concatenate([above[records.nodes[:, axis]], above[part.columns[axis]]]))
+        radices.append(space.domain.hierarchies[axis].size(level))
+    keys, bound = pack(columns, radices, len(records) + len(part.counts))
+    sought, held = keys[: len(records)], keys[len(records) :]
+    first, counts = tally(held, bound, part.counts)
+    place = _places(held[first], bound, sought)
+    return np.where(place >= 0, counts[place], 0)
 
 
 def _looked_up(sought: Records, part: DictionaryPart) -> CountArray:
@@ -165,7 +190,7 @@ class _Search:
         return _Search(self.rows, self.rank, self.ranks, columns, counts, self.held_rank[first])
 
 
-def _places(keys: CountArray, space: int, sought: CountArray) -> IndexArray:
+def _places(keys: CodeArray, space: int, sought: CodeArray) -> IndexArray:
     """For each sought key its place among ascending keys below space, -1 where it is not among them."""
     if space <= max(4 * len(sought), 1 << 16):
         table = np.full(space, -1, dtype=np.intp)

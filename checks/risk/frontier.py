@@ -98,11 +98,17 @@ def _best_by_utility(problem: DecisionProblem) -> tuple[FloatArray, FloatArray]:
     vectors = problem.originals.space.level_vectors()
     # Rounded, since sums of the same step weights in another order are the same utility.
     utilities = np.unique(np.concatenate([np.unique(problem.utility(rows, levels).round(9)) for levels in vectors]))
-    loss = np.full((len(rows), len(utilities)), np.inf)
-    for levels in vectors:
-        place = np.searchsorted(utilities, problem.utility(rows, levels).round(9))
-        loss[rows, place] = np.minimum(loss[rows, place], problem.loss(rows, levels))
-    return utilities, loss
+    loss = np.full((len(utilities), len(rows)), np.inf)
+    for alike in problem.same_counts():
+        counts = tuple(problem.counts(rows, alike[0]))
+        for levels in alike:
+            losses = problem.losses(levels, counts)
+            place = np.searchsorted(utilities, problem.utility(rows, levels).round(9))
+            if place.min() == place.max():
+                np.minimum(loss[place[0]], losses, out=loss[place[0]])
+            else:
+                loss[place, rows] = np.minimum(loss[place, rows], losses)
+    return utilities, loss.T
 
 
 def _cheapest(loss: FloatArray) -> IndexArray:

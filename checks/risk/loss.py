@@ -35,6 +35,8 @@ def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray
     """The expected harm of a guess among `counts` entries; certainly missed where there are none: shape (records,)."""
     # Divided, not multiplied by a rounded reciprocal: c / k must be exactly what k entries make of c.
     shared = np.divide(identified, counts, out=np.zeros(len(counts)), where=counts > 0)
+    if not missed.any():
+        return shared
     return shared + product(1.0 - identification_probability(counts), missed)
 
 

@@ -6,7 +6,7 @@ finest vector of a box bound it: generalizing lowers utility, sensitivity and, o
 probability of identification.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -51,9 +51,9 @@ class DecisionProblem:
     @cached_property
     def _finest_counts(self) -> tuple[CountArray, ...]:
         """By dictionary, how many entries are consistent with each original record."""
-        return tuple(self._counts(np.arange(len(self.originals)), self.originals.space.heights * 0))
+        return tuple(self.counts(np.arange(len(self.originals)), self.originals.space.heights * 0))
 
-    def _counts(self, rows: IndexArray, levels: IndexArray) -> Iterator[CountArray]:
+    def counts(self, rows: IndexArray, levels: IndexArray) -> Iterator[CountArray]:
         """By dictionary, how many entries are consistent with some records at a level vector: shape (rows,)."""
         cells, cell_of = self._cells
         needed, place = np.unique(cell_of[rows], return_inverse=True)
@@ -64,14 +64,33 @@ class DecisionProblem:
     def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The utility of some records at a level vector: shape (rows,)."""
         worth = np.ones(len(self.originals.space)) if self.steps is None else np.array(self.steps)
+        of_all = self.originals.level_vector
+        if of_all is not None:
+            return np.full(len(rows), (self.originals.space.heights - np.maximum(of_all, levels)) @ worth)
         disclosed = np.maximum(self.originals.levels[rows], levels)
         return np.asarray((self.originals.space.heights - disclosed) @ worth, dtype=np.float64)
 
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The loss of some records at a level vector, expected over the dictionaries: shape (rows,)."""
-        disclosed = self.originals[rows].generalized(levels)
-        parts = [self.harm.loss(disclosed, rows, counts) for counts in self._counts(rows, levels)]
-        return self._averaged(parts)
+        return self._loss(self.originals[rows].generalized(levels), rows, self.counts(rows, levels))
+
+    def losses(self, levels: IndexArray, counts: Iterable[CountArray]) -> FloatArray:
+        """The same of all records. counts: those that `counts` finds for all of them there, or where counts are the same."""
+        return self._loss(self.originals.generalized(levels), np.arange(len(self.originals)), counts)
+
+    def _loss(self, disclosed: Records, people: IndexArray, counts: Iterable[CountArray]) -> FloatArray:
+        return self._averaged([self.harm.loss(disclosed, people, of_dictionary) for of_dictionary in counts])
+
+    def same_counts(self) -> Iterator[IndexArray]:
+        """All level vectors, those together at which as many entries are consistent with every record.
+
+        They differ in attributes only that no dictionary has. Shape (vectors, attributes) each.
+        """
+        vectors, heights = self.originals.space.level_vectors(), self.originals.space.heights
+        told = np.any([part.levels < heights for each in self.dictionaries for part in each.parts], axis=0)
+        _, number = np.unique(vectors[:, np.broadcast_to(told, heights.shape)], axis=0, return_inverse=True)
+        order = np.argsort(number.ravel(), kind="stable")
+        yield from np.split(vectors[order], np.flatnonzero(np.diff(number.ravel()[order])) + 1)
 
     def loss_and_bound(self, rows: IndexArray, levels: IndexArray) -> tuple[FloatArray, FloatArray]:
         """The loss at a level vector, and a lower bound of that at any finer one: shape (rows,) each.
@@ -81,7 +100,7 @@ class DecisionProblem:
         disclosed = self.originals[rows].generalized(levels)
         identified, missed = self.harm.identified(disclosed, rows), self.harm.missed(disclosed, rows)
         exact, lower = [], []
-        for counts, finest in zip(self._counts(rows, levels), self._finest_counts):
+        for counts, finest in zip(self.counts(rows, levels), self._finest_counts):
             exact.append(expected_harm(identified, missed, counts))
             # The loss is linear in the probability of identification, so that one of its ends is the least.
             least = np.where(finest[rows] > 0, 1.0 / np.maximum(counts, 1), 0.0)
@@ -91,6 +110,8 @@ class DecisionProblem:
         return self._averaged(exact), self._averaged(lower)
 
     def _averaged(self, parts: Sequence[FloatArray]) -> FloatArray:
+        if len(parts) == 1:
+            return parts[0]
         weights = np.array(self.prior, dtype=np.float64)[:, None]
         return np.asarray(product(weights, np.stack(parts)).sum(axis=0), dtype=np.float64)
 

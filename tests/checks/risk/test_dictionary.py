@@ -45,6 +45,18 @@ def test_counts_are_those_of_all_pairs(data: st.DataObject, pairs_compared: int)
 
 
 @given(st.data())
+def test_records_of_one_level_vector_are_counted_like_all_others(data: st.DataObject) -> None:
+    """By a packed key, unless there are too many entries for that."""
+    space = data.draw(spaces())
+    drawn, dictionary = data.draw(records(space)), data.draw(dictionaries(space))
+    levels = [data.draw(st.integers(0, height)) for height in space.heights.tolist()]
+    sought = drawn.generalized(np.maximum(levels, drawn.levels.max(axis=0, initial=0)))
+    assert sought.level_vector is not None or not len(sought)
+    with patch.object(dictionary_module, "ENTRIES", data.draw(st.sampled_from([-1, 1000]))):
+        assert consistent_counts(sought, dictionary).tolist() == walked(sought, dictionary)
+
+
+@given(st.data())
 def test_generalizing_never_loses_a_consistent_entry(data: st.DataObject) -> None:
     """LSFB09 eq. 6."""
     space = data.draw(spaces())
