@@ -102,7 +102,8 @@ class Finding:
 
     criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
     where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
-    cells, classes or bounds were looked at.
+    cells, classes or bounds were looked at. odds: the largest that are proven for attackers with evidence of their own,
+    infinite for any; None where none are known.
     """
 
     criterion: str
@@ -112,6 +113,7 @@ class Finding:
     algorithms: tuple[Algorithm, ...]
     examined: int
     note: str = field(default="")
+    odds: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -139,6 +141,7 @@ class Finding:
             "algorithm": self.algorithm,
             "examined": self.examined,
         }
+        plain |= {} if self.odds is None else {"odds": self.odds if isfinite(self.odds) else None}
         return plain | ({"note": self.note} if self.note else {})
 
     def __str__(self) -> str:

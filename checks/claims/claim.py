@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from checks.budget import FULL, Budget
@@ -71,6 +72,13 @@ class Claim(ABC):
     def counting(self, rows_per_person: int | None) -> Self:
         """The same claim about people with at most so many rows each; about rows for None."""
         return replace(self, rows_per_person=rows_per_person)
+
+    def at_odds(self, odds: Fraction) -> "Claim | None":  # noqa: ARG002
+        """The same claim against attackers with evidence of such odds; None where that says nothing of it.
+
+        Raises CriterionError for odds below 1.
+        """
+        return None
 
     def stated_on(self, collection: Collection) -> "Claim":  # noqa: ARG002
         """The same claim by no labels but those that a collection shows, as a release of it states it."""

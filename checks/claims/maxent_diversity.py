@@ -3,21 +3,24 @@
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import isfinite
 from typing import Any, ClassVar, Self
 
-from checks.budget import FULL, Budget
+from checks.budget import FULL, SEARCHING, Budget
 from checks.claims.claim import Claim
 from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup
 from checks.diversity.criterion import Diversity
+from checks.diversity.odds.at_odds import AtOdds
 from checks.diversity.of_people import of_people
 from checks.diversity.registry import parse_diversity
 from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, WorstClass
 from checks.maxent.fitted_diversity import fitted_diversity
+from checks.maxent.largest_odds import largest_odds
 from checks.maxent.maxent_diversity import decided, maxent_diversity
-from checks.maxent.sensitive_tree import SensitiveTree
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.graphs.collection import Collection
 from models.tables.domain import Domain, Mask
 
@@ -64,6 +67,20 @@ class MaxentDiversity(Claim):
         except CriterionError as error:
             return self.undecided(f"{self.sensitive}: {error}")
         return replace(found, parameters=self.parameters)
+
+    def finding(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+        """With the largest odds that a collection with a junction tree bears, as far as a quick check proves them."""
+        found = super().finding(collection, sensitive, budget)
+        tree = sensitive_tree(collection, self.sensitive) if found.holds and collection.is_decomposable else None
+        # What evidence says of somebody who has several rows in a class is another question.
+        if tree is None or self.class_diversity is not self.diversity:
+            return found
+        plain = _without_odds(self.diversity).among(tree.values)
+        return replace(found, odds=largest_odds(tree, plain, SEARCHING.until(budget.deadline)))
+
+    def at_odds(self, odds: Fraction) -> "MaxentDiversity":
+        """With the odds beside the criterion, instead of those that it has."""
+        return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
 
     def stated_on(self, collection: Collection) -> "MaxentDiversity":
         """With the labels of the values at the finest level of the attribute that the collection shows."""
@@ -146,3 +163,7 @@ class MaxentDiversity(Claim):
         """The wrong distribution."""
         people = "" if self.rows_per_person is None else " of people"
         return f"a distribution of {self.sensitive} that is not {self.diversity}{people}"
+
+
+def _without_odds(diversity: Diversity) -> Diversity:
+    return diversity.plain if isinstance(diversity, AtOdds) else diversity

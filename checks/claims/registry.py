@@ -1,10 +1,12 @@
 """The claims that a bundle can state and that can be checked of one: a new one is a file and a line in the table below."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
 from checks.claims.claim import Claim
+from checks.diversity.spelling import numbers
 from checks.errors import CriterionError
 
 _HOMES = {
@@ -41,8 +43,23 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     kinds = {kind.form.partition("=")[0]: kind for kind in map(_kind, _HOMES)}
     claims = kinds[name].from_text(value, sensitive) if name in kinds else None
     if claims is None:
-        raise CriterionError(f"a check is {_listed([kind.form for kind in kinds.values()])}, not {text!r}")
+        raise CriterionError(f"a check is {_listed([*(kind.form for kind in kinds.values()), 'odds=G'])}, not {text!r}")
     return list(claims)
+
+
+def odds_from_text(text: str) -> Fraction | None:
+    """The odds behind `odds=1.5`; None for another text. Raises CriterionError for what is no number.
+
+    >>> odds_from_text("odds=1.5"), odds_from_text("k-link=6")
+    (Fraction(3, 2), None)
+    """
+    name, _, value = text.partition("=")
+    if name != "odds":
+        return None
+    match numbers(value):
+        case [odds]:
+            return odds
+    raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")
 
 
 def _kind(criterion: str) -> type[Claim]:

@@ -122,6 +122,17 @@ class Diversity(ABC):
         """The same criterion of these values, by no labels but theirs, as a release states it that shows only them."""
         return self
 
+    def at_odds(self, odds: Fraction) -> "Diversity | None":  # noqa: ARG002
+        """What a class satisfies exactly when it satisfies this whatever evidence of such odds, 1 or more, says of a person.
+
+        None where it has no such form; then all that evidence can say is tried, among 16 values at most.
+        """
+        return None
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray | None:  # noqa: ARG002
+        """The largest odds at which each class passes, below 1 where it fails: shape (classes,). None without a formula."""
+        return None
+
     def least_values(self) -> int | None:
         """How many different values it demands, if it demands nothing else."""
         return None

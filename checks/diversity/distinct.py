@@ -46,6 +46,14 @@ class Distinct(Diversity):
         """The exact verdict on one class."""
         return sum(v > 0 for v in vector) >= self.l
 
+    def at_odds(self, odds: Fraction) -> Self:  # noqa: ARG002
+        """Itself: evidence rules no value out."""
+        return self
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """Any odds, or none."""
+        return np.where(self.slack(vectors) > 0, np.inf, 0.0)
+
     def least_values(self) -> int:
         """Itself."""
         return self.l

@@ -11,6 +11,7 @@ from scipy.special import xlogy
 
 from checks.diversity.criterion import Diversity, Vectors
 from checks.diversity.exact_entropy import entropy_is_at_least
+from checks.diversity.odds.entropy_at_odds import EntropyAtOdds
 from checks.diversity.spelling import check_l, numbers, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.entropy_cases import EntropyCases
@@ -55,6 +56,10 @@ class Entropy(Diversity):
     def scaled(self, factor: Fraction) -> "Entropy":
         """With factor times l, 1 at least."""
         return Entropy(max(self.l * factor, Fraction(1)))
+
+    def at_odds(self, odds: Fraction) -> EntropyAtOdds:
+        """With the most frequent values raised, however many of them."""
+        return EntropyAtOdds(self.l, odds)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """The entropy is at most ln l, under a most frequent value."""

@@ -100,13 +100,14 @@ class Functional(Diversity):
     """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
 
     induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
-    than 1 for the criterion that a given class just satisfies.
+    than 1 for the criterion that a given class just satisfies. odds: of evidence that it must bear (`under_odds`).
     """
 
     tau: Fraction
     l: int
     induction: Induction | None = None
     scale: Fraction = Fraction(1)
+    odds: Fraction = Fraction(1)
     name: ClassVar[str] = "functional"
     parameters: ClassVar[str] = "tau,l"
     about_base_values: ClassVar[bool] = True
@@ -122,6 +123,7 @@ class Functional(Diversity):
     def __str__(self) -> str:
         text = f"functional:{spelled(self.tau)},{self.l}"
         # Only the plain criterion has a text that can be read back; a scaled one must not be taken for it.
+        text = text if self.odds == 1 else f"{text} against {spelled(self.odds)}"
         return text if self.scale == 1 else f"{text} scaled by {spelled(self.scale)}"
 
     @classmethod
@@ -136,7 +138,9 @@ class Functional(Diversity):
         """psi(k), scaled below l."""
         if k >= self.l:
             return Fraction(1)
-        return self.scale * (self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1))
+        psi = self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1)
+        # The k most frequent values weigh odds times as much, all others as they do.
+        return self.scale * psi / (psi + self.odds * (1 - psi))
 
     def bounds(self, size: int) -> FloatArray:
         """psi(1), ..., psi(size)."""
@@ -176,6 +180,18 @@ class Functional(Diversity):
     def scaled(self, factor: Fraction) -> "Functional":
         """With psi divided by the factor below l."""
         return replace(self, scale=self.scale / factor)
+
+    def at_odds(self, odds: Fraction) -> "Functional":
+        """With a lower psi; evidence is about base values."""
+        return replace(self, odds=self.odds * odds)
+
+    def odds_borne(self, vectors: NDArray[Any]) -> FloatArray:
+        """The smallest ratio of F / (1 - F) at psi(k) and at F(k)."""
+        shares = self.cumulative(vectors)[:, : self.l - 1]
+        bounds = self.bounds(shares.shape[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where(bounds >= 1, np.inf, bounds / (1 - bounds) * (1 - shares) / shares)
+        return np.asarray(ratios.min(axis=1, initial=np.inf), dtype=np.float64)
 
     def among(self, values: SensitiveValues) -> "Functional":
         """With the base values under each published one equally likely, unless it says already what these are."""

@@ -51,6 +51,17 @@ class NegativeDisclosure(Diversity):
         percent = self.percent * factor
         return NegativeDisclosure(percent, self.protected) if percent < 100 else None
 
+    def at_odds(self, odds: Fraction) -> "NegativeDisclosure":
+        """All others weigh odds times as much as a protected value."""
+        share = self.percent / 100
+        return NegativeDisclosure(100 * share * odds / (1 + share * (odds - 1)), self.protected)
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """V / (1 - v) over the same of the percentage, v the smallest share of a protected value."""
+        share, least = self.reached(vectors) / 100, float(self.percent / 100)
+        with np.errstate(divide="ignore"):
+            return np.asarray(share / (1 - share) * (1 - least) / least, dtype=np.float64)
+
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """A protected value is rarer than percent."""
         return [too_rare(bounds, dict.fromkeys(self.protected, self.percent / 100))]

@@ -46,6 +46,14 @@ class NpdRecursive(Diversity):
         negative = self.negative.scaled(factor)
         return None if negative is None else NpdRecursive(self.positive.scaled(factor), negative)
 
+    def at_odds(self, odds: Fraction) -> "NpdRecursive":
+        """Both halves."""
+        return NpdRecursive(self.positive.at_odds(odds), self.negative.at_odds(odds))
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """Those of the half that bears less."""
+        return np.minimum(self.positive.odds_borne(vectors), self.negative.odds_borne(vectors))
+
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """Those of both halves."""
         return [*self.positive.violations(bounds), *self.negative.violations(bounds)]

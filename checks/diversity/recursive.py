@@ -108,6 +108,15 @@ class Recursive(Diversity):
         """With c divided by the factor."""
         return Recursive(self.c / factor, self.l, self.strict, self.dont_care)
 
+    def at_odds(self, odds: Fraction) -> "Recursive":
+        """The head weighs odds times as much, its tail as it does."""
+        return self if self.l == 1 else self.scaled(odds)
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """C times the tail over the head; where the head may not equal it, any odds below that."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(float(self.c) / self.reached(vectors), dtype=np.float64)
+
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """The tail of a value outside the don't-care set weighs at most 1/c times that value.
 

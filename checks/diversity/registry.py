@@ -7,6 +7,8 @@ import re
 from importlib import import_module
 
 from checks.diversity.criterion import Diversity
+from checks.diversity.odds.at_odds import AtOdds
+from checks.diversity.spelling import split_odds
 from checks.errors import CriterionError
 
 _HOMES = {
@@ -100,20 +102,21 @@ def unregister_diversity(name: str) -> None:
 def parse_diversity(text: str) -> Diversity:
     """The criterion that a policy or a bundle names, for instance `entropy:l`.
 
-    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. Raises CriterionError for a text that
-    is none, with a list of all forms.
+    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. At the end may stand the odds that it
+    must bear, `at odds 1.2`. Raises CriterionError for a text that is none, with a list of all forms.
 
     >>> parse_diversity("recursive:3,4"), str(parse_diversity("entropy:14/5"))
     (Recursive(c=Fraction(3, 1), l=4, strict=True, dont_care=frozenset()), 'entropy:2.8')
     """
     if len(text) > _LONGEST:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
-    name, _, parameters = text.partition(":")
+    plain, odds = split_odds(text)
+    name, _, parameters = plain.partition(":")
     criterion = _criterion(name.strip())
     parsed = None if criterion is None else criterion.parsed(parameters)
     if parsed is None:
         raise CriterionError(f"the diversity {text!r} is not of the form {', '.join(spellings())}")
-    return parsed
+    return parsed if odds is None else AtOdds(parsed, odds)
 
 
 def spellings() -> tuple[str, ...]:

@@ -53,6 +53,16 @@ class Simple(Diversity):
         """With factor times l, 1 at least."""
         return Simple(max(self.l * factor, Fraction(1)))
 
+    def at_odds(self, odds: Fraction) -> "Simple":
+        """The most frequent value weighs odds times as much, all others as they do."""
+        return Simple(1 + odds * (self.l - 1))
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """(1 - v) / ((l - 1) v), v the largest share."""
+        if self.l == 1:
+            return np.full(len(vectors), np.inf)
+        return (self.reached(vectors) - 1) / float(self.l - 1)
+
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """All others together weigh at most l - 1 times a most frequent value."""
         if self.l <= 1:

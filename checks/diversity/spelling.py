@@ -29,7 +29,10 @@ def numbers(text: str) -> list[Fraction]:
 OR_EQUAL, MAY_DISCLOSE, MUST_PROTECT, OF = "or equal", "may disclose", "must protect", "of"
 """What a criterion may say after its numbers; all but the first are followed by labels of sensitive values."""
 
-_CLAUSE = re.compile(rf"(?<!\S)({OR_EQUAL}|{MAY_DISCLOSE}|{MUST_PROTECT}|{OF})(?!\S)")
+AT_ODDS = "at odds"
+"""What stands at the end of any criterion, before odds."""
+
+_CLAUSE = re.compile(rf"(?<!\S)({OR_EQUAL}|{MAY_DISCLOSE}|{MUST_PROTECT}|{OF}|{AT_ODDS})(?!\S)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _BARE = re.compile(r"[\w-]+( [\w-]+)*")
@@ -67,6 +70,19 @@ class Phrase:
         return cls(numbers(text[: marks[0].start()] if marks else text), clauses)
 
 
+def split_odds(text: str) -> tuple[str, Fraction | None]:
+    """A criterion's text without `at odds G` at its end, and G; None where it does not end so.
+
+    >>> split_odds("entropy:6 at odds 1.2"), split_odds("entropy:6")
+    (('entropy:6', Fraction(6, 5)), ('entropy:6', None))
+    """
+    plain, mark, odds = text.rpartition(f" {AT_ODDS} ")
+    match numbers(odds) if mark else []:
+        case [number]:
+            return plain, number
+    return text, None
+
+
 def _labels(text: str, masked: str) -> tuple[str, ...]:
     """The labels between commas, each once, in the order of texts; none where a part is no label."""
     labels, start = set(), 0
@@ -97,6 +113,12 @@ def check_l(spelling: str, l: Fraction | int, least: int = 1) -> None:
     """Raise CriterionError for an l that is too small. spelling: of the criterion."""
     if l < least:
         raise CriterionError(f"{spelling} needs l of at least {least}, got {spelled(l)}")
+
+
+def check_odds(odds: Fraction) -> None:
+    """Raise CriterionError for odds below 1."""
+    if odds < 1:
+        raise CriterionError(f"odds are at least 1, got {spelled(odds)}")
 
 
 def spelled(value: Fraction | int) -> str:

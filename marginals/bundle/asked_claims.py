@@ -1,24 +1,38 @@
-"""Claims that somebody wants checked, as objects or as text: `k-link=6`, `min-cell=11`, `diversity=entropy:6`."""
+"""Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`, `odds=1.5`."""
 
 from collections.abc import Sequence
 
 from checks.claims.claim import Claim
-from checks.claims.registry import claims_from_text
+from checks.claims.registry import claims_from_text, odds_from_text
 from checks.errors import CriterionError
 from marginals.errors import InputError
 
 
-def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim]:
+def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: Sequence[Claim] = ()) -> list[Claim]:
     """The claims that objects and texts stand for, in their order.
 
-    A diversity in text is claimed for each sensitive attribute. Raises InputError for text that is no claim.
+    A diversity in text is claimed for each sensitive attribute. `odds=G` is about the diversities among them, or where
+    there are none about those of `own`, the claims of the release, which are then claimed at these odds. Raises InputError
+    for text that is no claim, and for odds without a diversity.
     """
     listed = [claims] if isinstance(claims, str) else claims
-    return [claim for each in listed for claim in (_parsed(each, sensitive) if isinstance(each, str) else [each])]
-
-
-def _parsed(text: str, sensitive: Sequence[str]) -> list[Claim]:
     try:
-        return claims_from_text(text, sensitive)
+        odds = [number for each in listed if isinstance(each, str) and (number := odds_from_text(each)) is not None]
+        parsed = [claim for each in listed for claim in _parsed(each, sensitive)]
+        if not odds:
+            return parsed
+        at_odds = [claim.at_odds(max(odds)) for claim in parsed]
+        if any(at_odds):
+            return [claim or plain for plain, claim in zip(parsed, at_odds)]
+        of_release = [claim for each in own if (claim := each.at_odds(max(odds))) is not None]
     except CriterionError as error:
         raise InputError(str(error)) from None
+    if not of_release:
+        raise InputError("odds are about a diversity, and the release claims none; check one: diversity=CRITERION")
+    return [*parsed, *of_release]
+
+
+def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
+    if not isinstance(asked, str):
+        return [asked]
+    return [] if odds_from_text(asked) is not None else claims_from_text(asked, sensitive)

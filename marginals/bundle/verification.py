@@ -183,7 +183,7 @@ class _Asked:
         if not self.claims and not self.rules:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
-        claims = [*asked_claims(self.claims, sensitive), *of_rules]
+        claims = [*asked_claims(self.claims, sensitive, published.claims), *of_rules]
         return [claim for claim in claims if claim.about is None or claim.about in published.sensitive]
 
 

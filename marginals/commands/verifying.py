@@ -22,8 +22,8 @@ FAILED = 1
     "checks",
     multiple=True,
     metavar="CHECK",
-    help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K or "
-    "diversity=CRITERION. May be repeated.",
+    help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
+    "diversity=CRITERION, or odds=G, the diversity against attackers with evidence of such odds. May be repeated.",
 )
 @click.option(
     "--rule",
@@ -54,6 +54,7 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
       marginals verify release
       marginals verify release-a release-b
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
+      marginals verify release --check odds=1.2
       marginals verify release --rule cms-11
       marginals verify release --key minisign.pub
     """

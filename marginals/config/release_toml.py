@@ -68,7 +68,7 @@ _ATTRIBUTE = (
     "values",
     "ladder",
 )
-_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "rules")
+_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "rules")
 _SEARCH = (
     "strategy",
     "seed",

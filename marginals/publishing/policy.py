@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from checks.claims.requirements import Requirements
 from checks.diversity.criterion import Diversity
+from checks.diversity.odds.at_odds import AtOdds
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.named_rules.rule import COUNTS, Demand, NamedRule, rules_of
@@ -37,7 +40,8 @@ class Policy:
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
     published one. must_not_publish: margins that no published one may reveal. wanted: analyses that
     the release is for, a `Wanted` each; the search does not weigh them yet. time_limit: seconds. rules: named ones, such as
-    "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest.
+    "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest. odds: how much likelier one
+    sensitive value may be beside another, by other knowledge of a person than the release, while the diversity still holds.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -60,6 +64,7 @@ class Policy:
     wanted: Sequence[Wanted | Mapping[str, Any]] = ()
     min_cell: int | None = None
     rules: str | NamedRule | Sequence[str | NamedRule] = ()
+    odds: float | Fraction | None = None
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -82,6 +87,13 @@ class Policy:
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
         object.__setattr__(self, "rules", rules_of(self.rules))
+        odds = self.odds
+        if odds is not None and (
+            isinstance(odds, bool) or not isinstance(odds, int | float | Fraction) or not 1 <= odds < inf
+        ):
+            raise InputError(f"odds must be a number of at least 1, got {odds!r}")
+        if odds is not None and self.criterion is None:
+            raise InputError("odds are about a diversity; demand one beside them")
         _ = self.criterion
 
     @property
@@ -108,13 +120,20 @@ class Policy:
         if self.diversity is not None and not isinstance(self.diversity, str):
             raise InputError(f'diversity is text such as "entropy:6", not {self.diversity!r}')
         own = [] if self.diversity is None else [parse_diversity(self.diversity)]
-        demanded = dict.fromkeys([*own, *(d.diversity for d in self._demands if d.diversity is not None)])
+        ruled = [demand.diversity for demand in self._demands if demand.diversity is not None]
+        demanded = dict.fromkeys(map(self._with_odds, [*own, *ruled]))
         if len(demanded) > 1:
             both = " and ".join(map(str, demanded))
             raise InputError(
                 f"the diversities {both} are demanded, by the policy or its rules; a release keeps one of them"
             )
         return next(iter(demanded), None)
+
+    def _with_odds(self, diversity: Diversity) -> Diversity:
+        """A diversity that must bear the odds, unless it names odds itself."""
+        if self.odds is None or isinstance(diversity, AtOdds):
+            return diversity
+        return AtOdds(diversity, Fraction(str(self.odds)))
 
     @property
     def _demands(self) -> Iterator[Demand]:

@@ -195,7 +195,7 @@ class Release(ModelAnalysis):
         if claims is None and not rules:
             return self.published.verify()
         sensitive = self.published.sensitive
-        asked = asked_claims(claims or (), sensitive)
+        asked = asked_claims(claims or (), sensitive, self.published.claims)
         return self.published.claiming(asked, [rule.applied(sensitive) for rule in rules_of(rules)]).verify()
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from checks.claims.claim import Claim
 from checks.finding import Algorithm, Finding, Verdict
@@ -18,7 +19,8 @@ class ClaimInWords:
     """One claim for a reader.
 
     verdict: "holds", "fails" or "undecided"; said: the same in words. cell: labels of the worst class by attribute,
-    empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it.
+    empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it. odds: what
+    somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
     """
 
     name: str
@@ -31,6 +33,7 @@ class ClaimInWords:
     distribution: Mapping[str, float]
     sensitive: str
     how: str
+    odds: str = ""
 
 
 def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimInWords:
@@ -48,6 +51,25 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
         worst.distribution or {},
         claim.about or "",
         _how(finding),
+        "" if finding.odds is None else odds_in_words(finding.odds),
+    )
+
+
+def odds_in_words(odds: float) -> str:
+    """What somebody may know besides while a diversity still holds.
+
+    >>> print(odds_in_words(1.25))
+    It bears odds of 1.25: other knowledge of a person may make one value 1.25 times as likely beside another
+    """
+    if not isfinite(odds):
+        return (
+            "It bears any odds: it holds whatever else somebody knows of a person, as long as that rules no value out"
+        )
+    if odds == 1:
+        return "It bears no odds: other knowledge of a person, however little, can break it"
+    more = f"{odds:.4g}"
+    return (
+        f"It bears odds of {more}: other knowledge of a person may make one value {more} times as likely beside another"
     )
 
 

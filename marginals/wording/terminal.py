@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
 from marginals.tables.unit import RowsPerPerson
+from marginals.wording.claims_in_words import odds_in_words
 from marginals.wording.kinds_in_words import basis_line
 from marginals.wording.level_names import margin_in_words
 from marginals.wording.units_in_words import claimed_of, rows_in_words, unit_in_words
@@ -40,6 +41,9 @@ def finding_lines(finding: Finding) -> Iterator[str]:
         worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
         lead = "nearest to failing" if finding.holds else "worst"
         yield f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
+    if finding.odds is not None:
+        words = odds_in_words(finding.odds)
+        yield words[:1].lower() + words[1:]
 
 
 def _plain(value: Any) -> str:

@@ -71,6 +71,22 @@ class ShareRange(Diversity):
         lower = tuple(share * factor for share in self.lower)
         return None if any(share >= 1 for share in lower) else ShareRange(lower, tuple(s / factor for s in self.upper))
 
+    def at_odds(self, odds: Fraction) -> "ShareRange":
+        """A value, or all others, weigh odds times as much."""
+        lower = tuple(share * odds / (1 + share * (odds - 1)) for share in self.lower)
+        upper = tuple(share / (share + odds * (1 - share)) if share < 1 else share for share in self.upper)
+        return ShareRange(lower, upper)
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """The smallest ratio of v / (1 - v) at a bound and at the share, or the other way round for lower bounds."""
+        shares = np.asarray(vectors / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
+        high, low = np.array(list(map(float, self.upper))), np.array(list(map(float, self.lower)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = shares / (1 - shares)
+            above = np.where((high >= 1) | (shares == 0), np.inf, high / (1 - high) / own)
+            below = np.where(low == 0, np.inf, own * (1 - low) / low)
+        return np.asarray(np.minimum(above, below).min(axis=1), dtype=np.float64)
+
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """A value is too frequent: all others together are too light beside it. Or one is too rare."""
         possible = bounds.possible()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criterion import Diversity
+from checks.diversity.odds.closeness_at_odds import ClosenessAtOdds
 from checks.diversity.relative.relative_diversity import RelativeDiversity
 from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.diversity.spelling import numbers, spelled
@@ -121,6 +122,10 @@ class TCloseness(Diversity):
         differences = vectors / vectors.sum(axis=1, keepdims=True) - whole / whole.sum()
         unit = float(self.distance.unit(len(whole)))
         return np.asarray(unit * self.distance.work(differences), dtype=np.float64)
+
+    def at_odds(self, odds: Fraction) -> Diversity | None:
+        """Over all sets of values, where all values are equally far apart."""
+        return ClosenessAtOdds(self.t, self.overall, odds) if isinstance(self.distance, EqualDistance) else None
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""

@@ -95,7 +95,7 @@ def test_errors_list_every_claim() -> None:
         CriterionError, match="is k-link, k-combinatorial, min-cell, maxent-diversity or most-cells, not"
     ):
         parse_claim({"criterion": "most-cells"})
-    forms = "is k-link=K, k-combinatorial=K, min-cell=K, diversity=CRITERION or most-cells=N, not"
+    forms = "is k-link=K, k-combinatorial=K, min-cell=K, diversity=CRITERION, most-cells=N or odds=G, not"
     with pytest.raises(CriterionError, match=forms):
         claims_from_text("most-cells=few", [])
 

@@ -1,0 +1,100 @@
+"""Entropy diversity against evidence of odds G.
+
+The worst evidence multiplies the j most frequent values with G, for some j. That it is a corner follows from merging
+(`under_odds`). Let A be a set of values whose multiplying is worst, H* the entropy then, a < b two shares with a raised and
+b not, R the rest of the weighed total, W0 = R + a + b, W1 = R + G a + b, W2 = R + a + G b, and h(x, y) the unnormalized
+entropy less H* times the total, with x and y in the place of a and b: h(G a, b) = 0, and h(a, b) >= 0. The latter says
+
+    H* >= mean of ln over [W0, W1] + 1 - G ln G / (G - 1) - ln a,
+
+so h(G a, b) - h(a, G b), divided by (G - 1) (b - a), is at least the mean of ln over [W0, W1] less that over [W1, W2] plus
+b ln(b / a) / (b - a). For R + a + b = 0 that is 0, and it grows with R + a + b. Hence raising b instead of a is no better.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import log
+
+import numpy as np
+from scipy.special import xlogy
+
+from checks.diversity.criterion import Diversity, Vectors
+from checks.diversity.exact_entropy import entropy_is_at_least
+from checks.diversity.spelling import AT_ODDS, spelled
+from checks.diversity.violations.cases import Cases, RatioBounds
+from checks.diversity.violations.entropy_cases import EntropyCases
+from models.arrays import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class EntropyAtOdds(Diversity):
+    """The entropy is at least ln l whichever number of most frequent values counts `odds` times.
+
+    Reached: exp of the least of these entropies.
+    """
+
+    l: Fraction
+    odds: Fraction
+
+    def __str__(self) -> str:
+        return f"entropy:{spelled(self.l)} {AT_ODDS} {spelled(self.odds)}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to l."""
+        return self.reached(vectors) / float(self.l) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Effective number of equally likely values."""
+        more = float(self.odds) - 1
+        shares = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1) / vectors.sum(axis=1, keepdims=True)
+        raised = np.cumsum(shares, axis=1)
+        of_raised = np.cumsum(xlogy(shares, shares), axis=1)
+        total = raised[:, -1:] + more * raised
+        weighed = of_raised[:, -1:] + more * of_raised + xlogy(1 + more, 1 + more) * raised
+        # Raising all values is the same as raising none.
+        return np.asarray(np.exp(np.log(total) - weighed / total).min(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        ordered = sorted(map(Fraction, vector), reverse=True)
+        return all(
+            entropy_is_at_least([v * self.odds for v in ordered[:raised]] + ordered[raised:], self.l)
+            for raised in range(len(ordered))
+        )
+
+    def scaled(self, factor: Fraction) -> "EntropyAtOdds":
+        """With factor times l, 1 at least."""
+        return replace(self, l=max(self.l * factor, Fraction(1)))
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """Those of the entropy after the evidence, which lowers a log-ratio to the head by ln(odds) at most."""
+        if self.l <= 1:
+            return []
+        heads, lowered = bounds.leading(), log(self.odds)
+        highest = np.minimum(bounds.ceiling[:, heads], 0)
+        lowest = np.minimum(bounds.floor[:, heads], highest) - lowered
+        return [Lowered(EntropyCases(heads, bounds.others(heads), float(self.l), lowest, highest), lowered)]
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered(Cases):
+    """Cases of log-ratios to the head that are at most `by` lower than those of the class."""
+
+    cases: EntropyCases
+    by: float
+
+    def __post_init__(self) -> None:
+        vars(self).update(heads=self.cases.heads, support=self.cases.support)
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """Weights sum to 1 or less, so the ratios of the class are higher by no more than that."""
+        return self.cases.bound(weights) + self.by
+
+    def kept(self, which: BoolArray) -> "Lowered":
+        """Some of the cases."""
+        return Lowered(self.cases.kept(which), self.by)
+
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:
+        """That of the cases."""
+        return self.cases.target(x, attempt)

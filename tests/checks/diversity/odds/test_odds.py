@@ -1,0 +1,210 @@
+"""Odds: what a class bears is what no evidence breaks, found by optimization that knows no formula; verdicts are exact."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import brentq, minimize
+
+from checks.budget import FULL
+from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.diversity.functional import Functional
+from checks.diversity.negative_disclosure import NegativeDisclosure
+from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.odds.at_odds import AtOdds
+from checks.diversity.odds.under_odds import UnderOdds, odds_borne
+from checks.diversity.recursive import Recursive
+from checks.diversity.registry import parse_diversity
+from checks.diversity.relative.sensitive_values import SensitiveValues
+from checks.diversity.simple import Simple
+from checks.errors import CriterionError
+from checks.finding import Verdict
+from checks.maxent.largest_odds import largest_odds
+from checks.maxent.maxent_diversity import decided
+from models.graphs.collection import Collection
+from models.tables.hierarchy import Hierarchy
+from privacy_oracles import conditionals
+from privacy_strategies import sensitive_collections, tree_of
+
+LABELS = ["a", "b", "c", "d", "e"]
+TEXTS = [
+    "distinct:3",
+    "simple:1.5",
+    "entropy:1.5",
+    "entropy:2.5",
+    "recursive:3,2",
+    "recursive:5,3 or equal",
+    "functional:0.7,3",
+    "functional:0.8,4",
+    "pd-recursive:2,3 may disclose a",
+    "npd-recursive:5,4,2 may disclose a must protect b, c",
+    "negative-disclosure:3 must protect b",
+    "adjusted-entropy:2 may disclose a, e",
+    "alpha:0.6 of c, d",
+    "beta-likeness:1.5",
+    "bayes-optimal:0.3,0.75",
+    "t-closeness:0.4",
+    "t-closeness:0.3 ordered",
+    "t-closeness:0.4 hierarchical",
+]
+"""A criterion of each kind."""
+
+rows = st.lists(st.sampled_from([0, 1, 2, 3, 5, 8, 13]), min_size=5, max_size=5).filter(any)
+odds = st.fractions(1, 4, max_denominator=8)
+
+
+def judged(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
+    """The criterion among five values, the classes being the whole table."""
+    whole = tuple(np.sum(classes, axis=0).tolist())
+    return parse_diversity(text).among(SensitiveValues(Hierarchy.flat(LABELS), 0, whole))
+
+
+def at_corners(diversity: Diversity, row: Sequence[int], by: Fraction) -> bool:
+    """The exact verdict under evidence, by the definition at every corner."""
+    return all(
+        diversity.decide([v * g for v, g in zip(row, raised)]) for raised in product((Fraction(1), by), repeat=5)
+    )
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@given(st.lists(rows, min_size=1, max_size=3), odds)
+def test_the_verdict_is_that_of_every_corner(text: str, classes: list[list[int]], by: Fraction) -> None:
+    diversity = judged(text, classes)
+    expected = [at_corners(diversity, row, by) for row in classes]
+    under = UnderOdds(diversity, by)
+    assert satisfies(under, np.array(classes)).tolist() == expected
+    assert [under.decide(row) for row in classes] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", TEXTS[1:])
+def test_the_largest_odds_are_those_of_an_optimization_that_knows_no_formula(text: str) -> None:
+    """Quasi-Newton steps over the evidence from the middle, and corners, then the root of the worst slack."""
+    rng = np.random.default_rng(sum(map(ord, text)))
+    classes = rng.integers(1, 40, (400, 5))
+    diversity = judged(text, classes.tolist())
+    chosen = classes[diversity.slack(classes) > 0.02][:3]
+    assert len(chosen)
+    for row, borne in zip(chosen, odds_borne(diversity, chosen).tolist()):
+        assert optimized_odds(diversity, row.astype(float), borne * 2) == pytest.approx(borne, rel=1e-6)
+
+
+def optimized_odds(diversity: Diversity, row: np.ndarray, most: float) -> float:
+    """The odds at which the worst evidence just breaks a criterion."""
+
+    def worst(by: float) -> float:
+        def slack(u: np.ndarray) -> float:
+            return float(np.clip(diversity.slack((row * by**u)[None])[0], -1e3, 1e3))
+
+        corners = [np.array(corner, dtype=float) for corner in product((0, 1), repeat=5)]
+        best = min(map(slack, corners))
+        inner = minimize(slack, np.full(5, 0.5), bounds=[(0, 1)] * 5, method="L-BFGS-B", options={"maxiter": 20})
+        assert inner.fun >= best - 1e-6
+        return best
+
+    return float(brentq(worst, 1, most, xtol=1e-10))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@given(st.lists(rows, min_size=2, max_size=2), odds)
+def test_merging_classes_that_bear_odds_bears_them(text: str, classes: list[list[int]], by: Fraction) -> None:
+    under = UnderOdds(judged(text, classes), by)
+    if satisfies(under, np.array(classes)).all():
+        assert satisfies(under, np.sum(classes, axis=0)[None]).all()
+
+
+PLAIN = [
+    Distinct(2),
+    Simple(Fraction(6, 5)),
+    Entropy(Fraction(3, 2)),
+    Recursive(Fraction(4), 2),
+    Functional(Fraction(4, 5), 2),
+    NegativeDisclosure(Fraction(5), frozenset({0})),
+    NpdRecursive(Recursive(Fraction(5), 2), NegativeDisclosure(Fraction(2), frozenset({0}))),
+]
+
+
+@given(sensitive_collections(), st.sampled_from(PLAIN), odds)
+def test_collections_at_odds_are_judged_as_every_combination_of_classes(
+    drawn: tuple[Collection, str], diversity: Diversity, by: Fraction
+) -> None:
+    """The join, and the algorithm for larger ones."""
+    tree = tree_of(*drawn)
+    vectors = list(conditionals(*drawn).values())
+    expected = all(
+        diversity.decide([v * g for v, g in zip(vector, raised)])
+        for vector in vectors
+        for raised in product((Fraction(1), by), repeat=len(vector))
+    )
+    under = AtOdds(diversity, by).among(tree.values)
+    assert decided(tree, under)[1].verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
+        assert decided(tree, under)[1].verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
+
+
+@given(sensitive_collections(), st.sampled_from(PLAIN))
+def test_the_largest_odds_of_a_collection_are_proven_and_no_larger_ones_hold(
+    drawn: tuple[Collection, str], diversity: Diversity
+) -> None:
+    tree = tree_of(*drawn)
+    assume(decided(tree, diversity)[1].verdict is Verdict.HOLDS)
+    found = largest_odds(tree, diversity, FULL)
+    least = min(
+        float(odds_borne(diversity, np.array([[float(v) for v in w]]))[0]) for w in conditionals(*drawn).values()
+    )
+    if found is None:
+        assert least < 1.001 or least == np.inf
+    else:
+        assert found == pytest.approx(least, abs=1.1e-3)
+
+
+def test_the_worst_class_under_odds_can_be_another_than_without() -> None:
+    """Entropy: the first is more uncertain as it is, and less when somebody knows a little."""
+    classes = np.array([[400, 300, 300, 0, 0], [600, 100, 100, 100, 100]])
+    plain, under = Entropy(Fraction(2)), UnderOdds(Entropy(Fraction(2)), Fraction(4))
+    worst, worst_at_odds = plain.slack(classes).argmin(), under.slack(classes).argmin()
+    assert {int(worst), int(worst_at_odds)} <= {0, 1}
+
+
+def test_at_odds_stands_at_the_end_of_any_text() -> None:
+    for text in TEXTS:
+        criterion = parse_diversity(f"{text} at odds 1.25")
+        assert criterion == AtOdds(parse_diversity(text), Fraction(5, 4))
+        assert parse_diversity(str(criterion)) == criterion
+        assert "1.25 times" in criterion.meaning()
+    label = parse_diversity('alpha:0.5 of "x at odds 2"')
+    assert parse_diversity(f"{label} at odds 3") == AtOdds(label, Fraction(3))
+
+
+@pytest.mark.parametrize("text", ["entropy:3 at odds 0.9", "entropy:3 at odds x", "entropy:3 at odds", "at odds 2"])
+def test_odds_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(CriterionError):
+        parse_diversity(text)
+
+
+def test_too_many_values_are_refused_where_everything_would_be_tried() -> None:
+    values = SensitiveValues(Hierarchy.flat(map(str, range(21))), 0, (1,) * 21)
+    for text in ("t-closeness:0.5", "adjusted-entropy:2 may disclose 3"):
+        with pytest.raises(CriterionError, match="sensitive values at most, not for 21"):
+            UnderOdds(parse_diversity(text).among(values), Fraction(2)).slack(np.ones((1, 21)))
+
+
+@pytest.mark.slow
+def test_no_simulated_attacker_below_the_odds_crosses_the_bound() -> None:
+    """A nightly count had 0 of 100,000 for each criterion."""
+    rng = np.random.default_rng(3)
+    for text in TEXTS:
+        classes = rng.integers(1, 20, (10, 5))
+        diversity = judged(text, classes.tolist())
+        borne = odds_borne(diversity, classes)
+        for row, most in zip(classes[borne > 1.001], borne[borne > 1.001]):
+            by = min(most, 1e3) * (1 - 1e-9)
+            evidence = by ** rng.random((200, 5)) if rng.random() < 0.5 else by ** rng.integers(0, 2, (200, 5))
+            assert (diversity.slack(row * evidence) > -1e-9).all(), text
