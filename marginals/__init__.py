@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from marginals.release.steward import StewardReport
     from marginals.risk.assessment import RiskAssessment
     from marginals.tables.attribute import Attribute, Role
+    from marginals.tables.ladders.population import read_population
     from marginals.tables.rows import Rows
     from marginals.tables.source import TableSource, read_rows, read_table
     from marginals.tables.table import Table
@@ -114,6 +115,7 @@ __all__ = [
     "publish",
     "read_config",
     "read_hierarchy",
+    "read_population",
     "read_rows",
     "read_table",
     "register_diversity",
@@ -170,6 +172,7 @@ _HOMES = {
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",
     "read_hierarchy": "marginals.config.release_toml",
+    "read_population": "marginals.tables.ladders.population",
     "read_rows": "marginals.tables.source",
     "read_table": "marginals.tables.source",
     "register_diversity": "checks.diversity.registry",

@@ -21,6 +21,7 @@ from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.regular_file import bounded_content, open_regular
 from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
+from marginals.tables.ladders.population import read_population
 from marginals.tables.rows import Rows
 from marginals.tables.source import DOMAINS, TableSource
 from marginals.tables.sources.choice import ENGINES
@@ -67,6 +68,7 @@ _ATTRIBUTE = (
     "description",
     "values",
     "ladder",
+    "population",
 )
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "rules")
 _SEARCH = (
@@ -87,7 +89,7 @@ _SEARCH = (
 class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
-    path: the file that says so. hierarchies, rules: the files that it names.
+    path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
     """
 
     path: Path
@@ -194,7 +196,10 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         risk=risk_section(path.parent, content.get("risk", {})),
         title=title,
         hierarchies=tuple(
-            path.parent / section["hierarchy"] for section in sections.values() if "hierarchy" in section
+            path.parent / section[key]
+            for section in sections.values()
+            for key in ("hierarchy", "population")
+            if key in section
         ),
         rules=tuple(path.parent / rule for rule in listed if isinstance(rule, str) and rule.endswith(".toml")),
     )
@@ -288,12 +293,13 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
     if section.get("ladder", "given") not in LADDERS:
         raise InputError(f"the key {where}.ladder must be {' or '.join(map(json.dumps, LADDERS))}")
     _check_words(section, where)
-    file = section.get("hierarchy")
-    if file is not None and not isinstance(file, str):
-        raise InputError(f"the key {where}.hierarchy must name a file")
+    for key in ("hierarchy", "population"):
+        if not isinstance(section.get(key, ""), str):
+            raise InputError(f"the key {where}.{key} must name a file")
+    files = {"hierarchy": read_hierarchy, "population": read_population}
     try:
-        hierarchy = None if file is None else read_hierarchy(folder / file)
-        return Attribute(**{**section, "hierarchy": hierarchy})
+        read = {key: reader(folder / section[key]) for key, reader in files.items() if key in section}
+        return Attribute(**{**section, **read})
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 

@@ -61,7 +61,8 @@ class Attribute:
     was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
     of a row without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`.
     ladder: "fitted" where rare values are merged with their neighbours, step by step, as often as the table needs; then what
-    is given says from which bands on, or which values are near each other.
+    is given says from which bands on, or which values are near each other. population: public counts of each value, which
+    the ladder is fitted to in place of the table, so that it tells nothing of the table; all values are among these.
     description: what the column is, for readers. values: what readers are told that its values mean, by value.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
@@ -85,6 +86,7 @@ class Attribute:
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
     dates: tuple[str, ...] = ()
     ladder: str = "given"
+    population: Mapping[str, int] | None = field(default=None, hash=False)
 
     def __init__(
         self,
@@ -99,6 +101,7 @@ class Attribute:
         values: Mapping[str, str] | None = None,
         dates: Iterable[str] = (),
         ladder: str = "given",
+        population: Mapping[str, int] | None = None,
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         try:
@@ -115,6 +118,7 @@ class Attribute:
         for key, text in (("missing", missing), ("description", description), ("ladder", ladder)):
             object.__setattr__(self, key, text)
         object.__setattr__(self, "values", dict(values or {}))
+        object.__setattr__(self, "population", None if population is None else dict(population))
         object.__setattr__(self, "intervals", tuple(widths))
         object.__setattr__(self, "prefixes", tuple(prefixes))
         object.__setattr__(self, "dates", tuple(dates))
@@ -137,6 +141,8 @@ class Attribute:
             raise InputError(f"missing is {' or '.join(map(repr, MISSING_AS))}, not {missing!r}")
         if ladder not in LADDERS:
             raise InputError(f"ladder is {' or '.join(map(repr, LADDERS))}, not {ladder!r}")
+        if population is not None:
+            _check_population(population, ladder)
         for words in (description, *self.values.values()):
             if not is_words(words):
                 raise InputError(
@@ -222,6 +228,19 @@ class Attribute:
         if not ordered:
             raise HierarchyError("it has no values")
         return Hierarchy.flat((self.is_fitted and consecutive(ordered)) or in_order(ordered))
+
+
+def _check_population(population: Mapping[str, int], ladder: str) -> None:
+    """Raise InputError for counts that no ladder can be fitted to."""
+    if ladder != "fitted":
+        raise InputError('population is what a ladder is fitted to: it needs ladder = "fitted"')
+    for value, count in population.items():
+        if not isinstance(value, str):
+            raise InputError("the values of a population are texts, as in the table")
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+            raise InputError("the counts of a population are whole numbers from 0 on")
+    if not any(population.values()):
+        raise InputError("the population counts nobody")
 
 
 def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[Decimal, ...]:

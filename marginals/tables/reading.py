@@ -10,6 +10,7 @@ from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.codebook import Codebook
 from marginals.tables.ladders.attribute_ladder import attribute_ladder
+from marginals.tables.ladders.population import are_counted, base_counts, population_hierarchy, population_sizes
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import Table
@@ -152,14 +153,21 @@ class Reading:
                 raise InputError(f"{where}: {self._place(column, text)} {self._no_base_value(attribute, text)}")
             base_values.append(value)
         try:
-            hierarchy = attribute.hierarchy_of(set(base_values))
-        except HierarchyError as error:
+            people = base_counts(attribute, self.decimal)
+            if attribute.population is None:
+                hierarchy, counted = attribute.hierarchy_of(set(base_values)), None
+            else:
+                hierarchy = population_hierarchy(attribute, people, set(base_values))
+                counted = are_counted(attribute, hierarchy, people)
+        except (HierarchyError, InputError) as error:
             raise InputError(f"{where}: {error}") from None
         codes = []
         for text, value in zip(values, base_values):
             code = hierarchy.code(value, 0)
-            if code is None:
+            if code is None or (counted is not None and not counted[code]):
                 problem = "is not among the base values of its hierarchy"
+                if attribute.population is not None:
+                    problem = "is none that its population counts; give it a count there, 0 where nobody has it"
                 raise InputError(f"{where}: {self._place(column, text)} {problem}")
             codes.append(code)
         if self.observed:
@@ -167,9 +175,10 @@ class Reading:
         recoding = np.full(len(texts), -1, dtype=np.intp)
         recoding[occurring] = codes
         if attribute.is_fitted:
-            base_counts = np.zeros(hierarchy.size(0), dtype=np.int64)
-            np.add.at(base_counts, codes, sizes[occurring])
-            hierarchy = attribute_ladder(attribute, hierarchy, base_counts, self.k)
+            rows = np.zeros(hierarchy.size(0), dtype=np.int64)
+            np.add.at(rows, codes, sizes[occurring])
+            fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
+            hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k)
         return hierarchy, recoding
 
     def _no_base_value(self, attribute: Attribute, text: str) -> str:

@@ -86,6 +86,12 @@ class TableSource:
                 f'the labels of {public!r} cannot be public where the domain is "observed", for the rows then decide which '
                 'there are; leave out labels, or set the domain to "declared"'
             )
+        of_population = next((name for name, a in self.used.items() if a.population is not None), None)
+        if of_population is not None and self.domain == "observed":
+            raise InputError(
+                f"the ladder of {of_population!r} is fitted to a population so that it tells nothing of the rows; with the "
+                'domain "observed" they decide which values there are: set it to "declared"'
+            )
         _ = self.form
         if self.decimal not in DECIMAL_SIGNS:
             raise InputError(f"the decimal sign is {' or '.join(map(repr, DECIMAL_SIGNS))}, not {self.decimal!r}")

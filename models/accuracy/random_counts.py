@@ -63,7 +63,8 @@ def random_counts(
     """
     if not len(table) or any(table.margin.values()):
         raise DomainMismatchError("counts are drawn from a table at base values that has rows")
-    first, second = rng.choice(len(table), (2, number), p=table.counts / table.total)
+    cells = _by_labels(table)
+    first, second = cells[rng.choice(len(table), (2, number), p=table.counts[cells] / table.total)]
     inside = {}
     matches = np.ones((number, len(table)), dtype=np.bool_)
     for attribute, codes in zip(table.attributes, table.codes):
@@ -88,6 +89,17 @@ def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator
             sets.add(tuple(sorted(rng.choice(len(attributes), size, replace=False).tolist())))
         chosen += [tuple(attributes[place] for place in places) for places in sorted(sets)]
     return chosen
+
+
+def _by_labels(table: ContingencyTable) -> IndexArray:
+    """The cells in the order of their labels, which is the same however the values are numbered."""
+    columns = []
+    for attribute, codes in zip(table.attributes, table.codes):
+        labels = table.domain.hierarchy(attribute).labels[0]
+        rank = np.empty(len(labels), dtype=np.intp)
+        rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+        columns.append(rank[codes])
+    return np.asarray(np.lexsort(columns[::-1]), dtype=np.intp)
 
 
 def _shares_of_groups(hierarchy: Hierarchy, level: int, inside: BoolArray) -> FloatArray:

@@ -13,7 +13,8 @@ from models.tables.hierarchy import Hierarchy
 def attribute_ladder(attribute: Attribute, given: Hierarchy, base_counts: CountArray, k: int) -> Hierarchy:
     """The hierarchy of an attribute with levels that are fitted to the counts of its base values; with the same base values.
 
-    given: its hierarchy before. base_counts: rows of each base value, shape (given.size(0),). k: rows that the groups of the
+    given: its hierarchy before. base_counts: rows, or people of a population, of each base value, shape (given.size(0),).
+    What a population counts everybody knows, so that names name all of it. k: rows that the groups of the
     finest fitted level have at least. Intervals and dates are merged from their finest bands on, all else from the
     values themselves: numbers and bands with their neighbours, others with those that are nearest in the hierarchy.
 
@@ -26,9 +27,8 @@ def attribute_ladder(attribute: Attribute, given: Hierarchy, base_counts: CountA
     lifted = given.lift(0, start)
     counts = np.zeros(given.size(start), dtype=np.int64)
     np.add.at(counts, lifted, base_counts)
-    names = GroupNames(
-        given, start, counts, k, _scale(attribute, given, start, missing), missing, attribute.has_public_labels
-    )
+    is_public = attribute.has_public_labels or attribute.population is not None
+    names = GroupNames(given, start, counts, k, _scale(attribute, given, start, missing), missing, is_public)
     return fitted_ladder(names, counts)
 
 

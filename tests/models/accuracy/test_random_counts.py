@@ -12,7 +12,9 @@ from models.accuracy.random_counts import random_counts, random_tables
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
+from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from privacy_oracles import base_table
 from strategies import decomposable_collections
 
@@ -57,6 +59,21 @@ def test_what_is_asked_depends_on_the_table_and_the_seed_alone() -> None:
     assert random_tables(["a", "b"], 10, np.random.default_rng(3)) == [("a", "b")]
     assert random_tables(["a"], 10, np.random.default_rng(3)) == []
     assert len(random_tables(list("abc"), 10, np.random.default_rng(3))) == 4
+
+
+def test_the_same_is_asked_however_values_are_numbered() -> None:
+    """Else releases with other hierarchies of the same table could not be compared."""
+    asked = []
+    for order in (["x", "y", "z"], ["z", "x", "y"]):
+        domain = Domain.of({"a": Hierarchy.flat(order), "b": Hierarchy.flat(order[::-1])})
+        cells = [("x", "y", 5), ("y", "y", 3), ("z", "x", 9), ("x", "z", 1)]
+        codes = {
+            "a": np.array([order.index(a) for a, _, _ in cells]),
+            "b": np.array([order[::-1].index(b) for _, b, _ in cells]),
+        }
+        table = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, [count for _, _, count in cells])
+        asked.append(random_counts(table, 50, {}, np.random.default_rng(4)))
+    assert asked[0].true.tolist() == asked[1].true.tolist()
 
 
 @given(decomposable_collections(max_cells=60))
