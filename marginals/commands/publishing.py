@@ -14,9 +14,6 @@ from marginals.errors import NothingPublishableError
 from marginals.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from marginals.publishing.wanted import Wanted
     from marginals.release.release import Release
     from marginals.release.steward_file import StewardFile
     from models.deadline import Deadline
@@ -83,7 +80,7 @@ def publish(
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)
             raise
-    hand_over(written(release, out, page, sign), page, as_json, configured.policy.analyses)
+    hand_over(written(release, out, page, sign), page, as_json)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -132,13 +129,12 @@ def written(release: "Release", out: Path, page: "StewardFile", sign: Path | Non
         return release.write(out, sign=sign)
 
 
-def hand_over(release: "Release", page: "StewardFile", as_json: bool, wanted: "Sequence[Wanted]" = ()) -> None:
+def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
     """Print what a release that was written publishes and how private it is.
 
     What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
     """
     from marginals.bundle.format import REPORT
-    from marginals.publishing.wanted import wanted_together
     from marginals.wording.rules_in_words import rule_lines
     from marginals.wording.terminal import publication_lines, steward_lines, wanted_lines
 
@@ -166,11 +162,11 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool, wanted: "S
                 },
             }
             | ({"rules": verification.as_json()["rules"]} if verification.rules else {})
-            | ({"wanted": list(wanted_together(wanted, release.margins))} if wanted else {})
+            | ({"wanted": [table.as_json() for table in steward.wanted]} if steward.wanted else {})
         )
         return
     print_lines(publication_lines(release))
-    print_lines(wanted_lines(wanted_together(wanted, release.margins), release.domain))
+    print_lines(wanted_lines(steward.wanted, release.domain))
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
     print_lines(steward_lines(steward))

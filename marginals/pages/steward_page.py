@@ -15,6 +15,7 @@ from marginals.release.steward_file import MARK
 from marginals.wording.dropped_rows import dropped_warning
 from marginals.wording.level_names import margin_in_words, with_level_names
 from marginals.wording.rules_in_words import rule_in_words
+from marginals.wording.terminal import wanted_line
 from marginals.wording.units_in_words import unit_in_words
 from models.search.result import Step
 from models.tables.domain import Domain
@@ -109,6 +110,7 @@ def steward_html(report: StewardReport) -> bytes:
         lost=_beyond(report.comparison.most_lost(), lambda pair: pair.is_lost),
         odds=_beyond(report.comparison.furthest_odds(), lambda pair: pair.log_ratio >= _FAR),
         wanted=_wanted(report.comparison),
+        wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
         odds_text=_odds_text,
         gain=report.gain,
         search=search,

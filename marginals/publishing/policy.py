@@ -38,10 +38,11 @@ class Policy:
     start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
     or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
-    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that
-    the release is for, a `Wanted` each; the search does not weigh them yet. time_limit: seconds. rules: named ones, such as
-    "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest. odds: how much likelier one
-    sensitive value may be beside another, by other knowledge of a person than the release, while the diversity still holds.
+    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is for, a
+    `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit: seconds. rules:
+    named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest. odds: how
+    much likelier one sensitive value may be beside another, by other knowledge of a person than the release, while the
+    diversity still holds.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from checks.claims.claim import Claim
@@ -15,6 +15,7 @@ from marginals.publishing.obstacles import Obstacles, as_written, no_single_tabl
 from marginals.publishing.policy import Policy
 from marginals.publishing.releasable import releasable
 from marginals.publishing.stewarding import steward_report
+from marginals.publishing.wanted import wanted_tables, weighed
 from marginals.release.release import Release
 from marginals.tables.table import Table
 from marginals.timing import Seconds, within
@@ -114,7 +115,8 @@ def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Ba
         what = "what must be published" if policy.must_publish else "the base table"
         together = ", though each margin by itself can" if len(kept) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
-    problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed)
+    wanted = weighed(table.cube, policy.analyses)
+    problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed, wanted=wanted)
     return from_independence(problem) if policy.start == "independence" else problem
 
 
@@ -187,14 +189,8 @@ def publish(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
             "min_cell, diversity or rules (in a config under [privacy]). k_link = 1 publishes without any"
         )
-    for analysis in policy.analyses:
-        for name in analysis.attributes:
-            if name not in table.domain.attributes:
-                known = ", ".join(table.domain.attributes)
-                raise InputError(
-                    f"wanted names {name!r}, which is no attribute that can be published; these are {known}"
-                )
     cube = table.cube
+    _ = weighed(cube, policy.analyses)  # what makes no sense is refused before what takes time
     deadline = within(seconds)
     searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)
     try:
@@ -247,4 +243,9 @@ def publish(
         policy.analyses,
         lambda: time.process_time() > until or deadline.is_over,
     )
+    if policy.analyses:
+        wanted = wanted_tables(
+            cube, policy.analyses, (bounded.cliques, bounded.wanted), published.collection.margins, problem.constraint
+        )
+        steward = replace(steward, wanted=wanted)
     return Release(published, report_html, steward=steward)

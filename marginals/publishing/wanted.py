@@ -1,11 +1,18 @@
-"""Analyses that a release is wanted for: attributes that readers look at together."""
+"""Analyses that a release is wanted for: attributes that readers look at together, and what becomes of them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 from marginals.errors import InputError
+from marginals.publishing.obstacles import as_written
+from marginals.release.wanted_table import WantedTable
+from marginals.wording.level_names import margin_in_words
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import maximal_masks
+from models.search import Constraint, WantedAnalyses, WantedMargin
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain, Mask
 
 
 @dataclass(frozen=True)
@@ -43,13 +50,95 @@ class Wanted:
         return cls(tuple(named), entry.get("weight", 1.0))
 
 
-def wanted_together(wanted: Iterable[Wanted], margins: Sequence[Mapping[str, int]]) -> Iterator[dict[str, Any]]:
-    """For each wanted analysis its attributes, its weight, and the first margin that shows them together, or None.
+def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
+    """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
+    return WantedAnalyses(cube, [WantedMargin(_mask(cube.domain, a), a.weight) for a in wanted]) if wanted else None
 
-    >>> list(wanted_together([Wanted(("dead", "age"))], [{"age": 1, "dead": 0, "sex": 0}]))
-    [{'attributes': ['dead', 'age'], 'weight': 1.0, 'margin': {'age': 1, 'dead': 0, 'sex': 0}}]
+
+def _mask(domain: Domain, analysis: Wanted) -> Mask:
+    for name in analysis.attributes:
+        if name not in domain.attributes:
+            known = ", ".join(domain.attributes)
+            raise InputError(f"wanted names {name!r}, which is no attribute that can be published; these are {known}")
+    mask = domain.mask(dict.fromkeys(analysis.attributes, 0))
+    if not mask:
+        raise InputError(f"wanted names {' and '.join(analysis.attributes)}, whose hierarchy has no level below *")
+    return mask
+
+
+def first_together(attributes: Iterable[str], margins: Iterable[Mapping[str, int]]) -> Mapping[str, int] | None:
+    """The first of some margins that shows all attributes together; None where none does.
+
+    >>> first_together(["dead", "age"], [{"sex": 0, "age": 1}, {"age": 1, "dead": 0, "sex": 0}])
+    {'age': 1, 'dead': 0, 'sex': 0}
     """
-    for analysis in wanted:
-        names = set(analysis.attributes)
-        margin = next((dict(margin) for margin in margins if names <= set(margin)), None)
-        yield {"attributes": list(analysis.attributes), "weight": analysis.weight, "margin": margin}
+    names = set(attributes)
+    return next((margin for margin in margins if names <= set(margin)), None)
+
+
+def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint) -> Mask | None:
+    """The margin of some attributes, each shown, to which nothing can be added that passes by itself; None if none passes.
+
+    It is refined step by step, each time by the one that tells most of these attributes.
+    """
+    domain = cube.domain
+    own = {name: domain.attribute_masks[domain.index(name)] for name in attributes}
+    margin = sum(mask & -mask for mask in own.values())
+    if allows([margin], 0) is not None:
+        return None
+    open_attributes = list(attributes)
+    while open_attributes:
+        gains: list[tuple[float, int, str]] = []
+        for place, name in enumerate(open_attributes):
+            step = own[name] & ~margin & -(own[name] & ~margin)
+            if step:
+                level = domain.levels(margin)[name]
+                leaves = cube.log_leaves(name, level) - cube.log_leaves(name, level - 1)
+                gains.append((cube.entropy(margin | step) - cube.entropy(margin) - leaves, place, name))
+        open_attributes = [name for _, _, name in sorted(gains)]
+        for name in list(open_attributes):
+            finer = margin | (own[name] & ~margin & -(own[name] & ~margin))
+            if allows([finer], 0) is None:
+                margin = finer
+                break
+            open_attributes.remove(name)
+    return margin
+
+
+def wanted_tables(
+    cube: DataCube,
+    wanted: Sequence[Wanted],
+    found: tuple[Sequence[Mask], Sequence[float]],
+    margins: Sequence[Mapping[str, int]],
+    allows: Constraint,
+) -> tuple[WantedTable, ...]:
+    """What became of each analysis. found: the published margins as masks, and the divergence of each analysis.
+
+    margins: the same as the release tells them. allows: the constraint of the search.
+    """
+    domain, (cliques, divergences) = cube.domain, found
+    tables = []
+    for analysis, divergence in zip(wanted, divergences):
+        passing = finest_passing(cube, analysis.attributes, allows)
+        margin = first_together(analysis.attributes, margins)
+        obstacle = "it passes at no level by itself" if passing is None else _obstacle(cube, cliques, passing, allows)
+        levels = words = demand = None
+        if passing is not None:
+            levels = domain.margin(passing)
+            words, demand = margin_in_words(levels, domain), as_written(levels)
+        tables.append(
+            WantedTable(analysis.attributes, analysis.weight, margin, divergence, levels, words, demand, obstacle)
+        )
+    return tuple(tables)
+
+
+def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
+    """What keeps a margin that passes by itself out of a collection; None where it is in it."""
+    if any(not passing & ~mask for mask in published):
+        return None
+    together = maximal_masks([*published, passing])
+    if not Collection.of(cube, together).is_decomposable:
+        return "beside the published tables it would close a circle, so that they have no junction tree"
+    if refusal := allows(together, 0):
+        return f"beside the published tables it is refused: {refusal.reason}"
+    return "it could be published too, but the search did not get there, or its weight is too small"

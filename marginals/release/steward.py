@@ -14,6 +14,7 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file
 from marginals.files.atomic_file import PRIVATE, replace_file
 from marginals.release.accuracy import Comparison, TableErrors
+from marginals.release.wanted_table import WantedTable
 from models.search import SearchResult
 from models.tables.domain import Domain
 
@@ -31,7 +32,8 @@ class StewardReport:
     were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. comparison: how
     near its tables and counts come to those of the data, beside yardsticks. page: what makes its page. domain: of the table,
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
-    it may name a value of the table. left_out: rows beyond those that count of their person.
+    it may name a value of the table. left_out: rows beyond those that count of their person. wanted: what became of each
+    analysis that the release is for.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -55,6 +57,7 @@ class StewardReport:
     domain: Domain
     unpublished: Mapping[str, str]
     left_out: int = 0
+    wanted: tuple[WantedTable, ...] = ()
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"

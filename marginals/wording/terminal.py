@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from marginals.release.estimates import Estimate
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
+    from marginals.release.wanted_table import WantedTable
     from marginals.tables.codebook import Codebook
     from models.search import SearchResult
     from models.tables.domain import Domain
@@ -133,21 +134,28 @@ def publication_lines(release: "Release") -> Iterator[str]:
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 
 
-def wanted_lines(wanted: Iterable[Mapping[str, Any]], domain: "Domain") -> Iterator[str]:
-    """Whether analyses that a release is wanted for have a table with all their attributes.
+def wanted_lines(wanted: Iterable["WantedTable"], domain: "Domain") -> Iterator[str]:
+    """What became of the analyses that a release is wanted for. domain: of the release."""
+    for table in wanted:
+        yield wanted_line(table, domain)
 
-    wanted: for each its attributes, and the margin that shows them together, or None.
-    """
-    missed = False
-    for analysis in wanted:
-        names = ", ".join(analysis["attributes"])
-        if analysis["margin"] is not None:
-            yield f"Wanted {names}: shown together, {margin_in_words(analysis['margin'], domain)}."
-        else:
-            missed = True
-            yield f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
-    if missed:
-        yield "The search does not weigh wanted analyses yet; search.must_publish demands a table."
+
+def wanted_line(table: "WantedTable", domain: "Domain") -> str:
+    """What became of one analysis: whether it has a published table, and what it could have beside, or why not."""
+    names = ", ".join(table.attributes)
+    if table.margin is None and len(table.attributes) == 1:
+        said = f"Wanted {names}: no published table shows it, so its values are assumed to be equally frequent."
+    elif table.margin is None:
+        said = f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
+    else:
+        together = "shown" if len(table.attributes) == 1 else "shown together"
+        said = f"Wanted {names}: {together}, {margin_in_words(table.margin, domain)}."
+    if table.obstacle is None or table.passing is None:
+        return said if table.obstacle is None else f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
+    return (
+        f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, demand it: "
+        f"search.must_publish = [{table.demand}]."
+    )
 
 
 def steward_lines(report: "StewardReport") -> Iterator[str]:

@@ -80,6 +80,17 @@ class InteractionGraph:
                 return False
         return True
 
+    def reached(self, start: int, without: Mask) -> Mask:
+        """What is connected with a vertex, itself included, once some others are gone."""
+        reached = frontier = 1 << start
+        while frontier:
+            spread = 0
+            for vertex in vertices_of(frontier):
+                spread |= self.neighbors[vertex]
+            frontier = spread & ~reached & ~without
+            reached |= frontier
+        return reached
+
     def _elimination(self) -> tuple[list[Mask], bool]:
         """Maximum cardinality search (Tarjan and Yannakakis 1984): the earlier neighbours of each vertex with the
         vertex itself, in search order, and whether all of them are complete, that is, the graph chordal.

@@ -11,6 +11,7 @@ from models.search.problem import Problem, Stop, from_independence
 from models.search.result import SearchResult, Step, Strategy
 from models.search.selection import Selection, select
 from models.search.strategies import STRATEGIES
+from models.search.wanted import WantedAnalyses, WantedMargin
 
 __all__ = [
     "KL",
@@ -29,6 +30,8 @@ __all__ = [
     "Stop",
     "Strategy",
     "Unconstrained",
+    "WantedAnalyses",
+    "WantedMargin",
     "aic",
     "anneal",
     "backward",

@@ -31,7 +31,7 @@ def anneal(problem: Problem, stop: Stop) -> SearchResult:
     """
     _ = problem.price
     forwarded = forward(problem, stop)
-    walk = _Walk(problem, Position.of(problem.cube, forwarded.cliques), np.random.default_rng(problem.seed))
+    walk = _Walk(problem, problem.position(forwarded.cliques), np.random.default_rng(problem.seed))
     proposals = PROPOSALS * problem.cube.domain.vertex_count
     for turn in range(proposals):
         if stop():
@@ -39,7 +39,7 @@ def anneal(problem: Problem, stop: Stop) -> SearchResult:
         walk.propose(HOTTEST * exp(log(COLDEST / HOTTEST) * turn / proposals))
     walk.return_to_best()
     climbed = forward(replace(problem, start=tuple(walk.best.cliques)), stop)
-    position = Position.of(problem.cube, climbed.cliques)
+    position = problem.position(climbed.cliques)
     steps = (*forwarded.steps, *walk.steps, *climbed.steps)
     return result_of("anneal", problem, position, forwarded.evaluated + walk.evaluated + climbed.evaluated, steps)
 
@@ -62,7 +62,7 @@ class _Walk:
         change = self.position.change(move)
         if change.clique in self._dropped:
             return
-        gain = self.problem.objective.gain(change.divergence, change.parameters)
+        gain = self.problem.objective.gain(change.divergence, change.parameters) + self.position.wanted_gain(move)
         if gain < 0 and self.rng.random() >= exp(gain / temperature):
             return
         cliques = self.position.cliques_after(move)

@@ -84,10 +84,9 @@ class MarginLimits:
         return self.then(cliques, new)
 
     def _excess(self, clique: Mask) -> str | None:
-        margin = self.domain.margin(clique)
-        if self.max_attributes is not None and len(margin) > self.max_attributes:
+        if self.max_attributes is not None and len(self.domain.margin(clique)) > self.max_attributes:
             return f"a margin of more than {self.max_attributes} attributes"
-        if self.max_cells is not None and self.domain.size(margin) > self.max_cells:
+        if self.max_cells is not None and self.domain.cell_count(clique) > self.max_cells:
             return f"a margin of more than {self.max_cells} cells"
         for withheld in self.withheld:
             if not withheld & ~clique:

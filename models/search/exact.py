@@ -6,6 +6,8 @@ So every decomposable collection is reached, and what a part of its junction tre
 
 The margins that the constraint judges together come first. Once they are complete the rest is free of it, and the bound
 counts with the other margins only.
+
+What is wanted makes no objective smaller, so the bound counts without it and holds all the same.
 """
 
 from collections.abc import Iterator, Mapping
@@ -80,7 +82,7 @@ class _Search:
                 self._enqueue(following)
         else:
             proven = self.best
-        position = Position.of(self.problem.cube, self.cliques)
+        position = self.problem.position(self.cliques)
         result = result_of("exact", self.problem, position, self.evaluated, self.steps)
         return replace(result, optimal=proven >= self.best - _TIE, bound=min(proven, self.best))
 
@@ -120,6 +122,8 @@ class _Search:
         domain, log_leaves = self.problem.cube.domain, self.problem.cube.log_leaves
         levels = domain.levels(state.vertices)
         value = state.cost + sum(map(log_leaves, levels, levels.values())) - self.entropy
+        if self.problem.wanted and value < self.best - _TIE:
+            value += self.problem.wanted.value(state.cliques)
         if value < self.best - _TIE:
             divergence = Position.of(self.problem.cube, state.cliques).divergence
             self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.divergence, divergence))

@@ -4,12 +4,17 @@ Forward search adds, backward search removes, `both` alternates. Candidates for 
 priority queue. A move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued
 again; the others keep their place. A candidate the constraint refuses for good is dropped, one it refuses for now comes
 back after the next move.
+
+What an addition does for wanted analyses takes inference, so candidates wait at a likely gain, and are valued when they come
+up. One that would do harm comes back after later moves: unlike the KL divergence, the whole objective can get worse by
+adding.
 """
 
 from collections.abc import Callable, Iterable
 from collections.abc import Collection as AnyCollection
 from dataclasses import replace
 from heapq import heappop, heappush
+from itertools import takewhile
 
 from models.graphs.collection import Collection
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
@@ -45,7 +50,12 @@ def result_of(
     priced = isinstance(problem.objective, PenalizedDivergence)
     value = divergence + (problem.price * model.parameter_count if problem.price else 0.0) if priced else None
     cliques = tuple(sorted(position.cliques))
-    return SearchResult(strategy, cliques, divergence, evaluated, optimal=False, steps=tuple(steps), value=value)
+    wanted = problem.wanted.divergences(cliques) if problem.wanted else ()
+    if problem.wanted and value is not None:
+        value += problem.wanted.weighted(wanted)
+    return SearchResult(
+        strategy, cliques, divergence, evaluated, optimal=False, steps=tuple(steps), value=value, wanted=wanted
+    )
 
 
 class _Climb:
@@ -60,8 +70,13 @@ class _Climb:
         self.gained = 0.0
         self._refused: list[str] = []
 
-    def gain(self, change: Change) -> float:
-        return self.problem.objective.gain(change.divergence, change.parameters)
+    def gain(self, move: Move, change: Change) -> float:
+        """By how many nats a move is for the better, wanted analyses counted."""
+        return self.problem.objective.gain(*change[:2]) + self.position.wanted_gain(move)
+
+    def likely_gain(self, move: AddVertex | AddEdge, change: Change) -> float:
+        """The gain, as far as it can be told at once."""
+        return self.problem.objective.gain(*change[:2]) + self.position.likely_wanted_gain(move, change)
 
     def refusal(self, move: Move, change: Change) -> Refusal | None:
         """What the constraint says of the collection after a move; remembered for the trace."""
@@ -87,8 +102,12 @@ class _Climb:
         """The allowed removals that keep what must stay, with their gains, best first."""
         moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
         kept = [move for move in moves if self.problem.is_kept(self.position.cliques_after(move))]
+        if self.problem.wanted:  # inference takes time
+            kept = list(takewhile(lambda _: not self.stop(), kept))
         changes = [(move, self.position.change(move)) for move in kept]
-        return sorted(((self.gain(change), move, change) for move, change in changes), key=lambda r: (-r[0], str(r[1])))
+        return sorted(
+            ((self.gain(move, change), move, change) for move, change in changes), key=lambda r: (-r[0], str(r[1]))
+        )
 
     def remove_all(self) -> None:
         """Removals while one gains."""
@@ -108,12 +127,16 @@ class _Climb:
             for move in moves:
                 if move.is_allowed(self.position.graph):
                     change = self.position.change(move)
-                    if (gain := self.gain(change)) > LEAST_GAIN:
+                    if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
                         heappush(queue, (-gain * weight(move), change.clique, move, change))
 
         enqueue(_additions(self.position))
         waiting: list[Candidate] = []
-        while queue and not self.stop():
+        harmful: list[Candidate] = []
+        steps_before = -1
+        while (queue or (harmful and steps_before < len(self.steps))) and not self.stop():
+            if not queue:
+                queue, harmful, steps_before = sorted(harmful), [], len(self.steps)
             candidate = heappop(queue)
             _, clique, move, change = candidate
             graph = self.position.graph
@@ -123,7 +146,16 @@ class _Climb:
                 if refusal.scope is not RefusalScope.FINER:
                     waiting.append(candidate)
                 continue
-            self.gained += self.gain(change)
+            gain = self.gain(move, change)
+            if self.problem.wanted:
+                if gain <= LEAST_GAIN:
+                    harmful.append(candidate)
+                    continue
+                key = -gain * weight(move)
+                if queue and key > queue[0][0]:
+                    heappush(queue, (key, clique, move, change))
+                    continue
+            self.gained += gain
             self.take(move, change)
             enqueue(_touched(self.position, move))
             for candidate in waiting:
@@ -135,9 +167,9 @@ class _Climb:
 def _additions(position: Position) -> set[AddVertex | AddEdge]:
     """All additions that may be allowed."""
     moves: set[AddVertex | AddEdge] = {AddVertex(offset) for offset in position.cube.domain.offsets[:-1]}
-    present = list(vertices_of(position.graph.vertices))
-    moves |= {AddVertex(v) for vertex in present for v in _next_step(position, vertex)}
-    return moves | {AddEdge(a, b) for i, a in enumerate(present) for b in present[i + 1 :]}
+    present = position.graph.vertices
+    moves |= {AddVertex(v) for vertex in vertices_of(present) for v in _next_step(position, vertex)}
+    return moves.union(*(_pairs(position, vertex, present) for vertex in vertices_of(present)))
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
@@ -162,13 +194,20 @@ def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | A
     graph = position.graph
     if isinstance(move, AddVertex):
         moves: set[AddVertex | AddEdge] = {AddVertex(v) for v in _next_step(position, move.vertex)}
-        return moves | _pairs(move.vertex, graph.vertices & ~graph.neighbors[move.vertex])
+        return moves | _pairs(position, move.vertex, graph.vertices)
     first, second = graph.neighbors[move.first], graph.neighbors[move.second]
-    return _pairs(move.first, second & ~first) | _pairs(move.second, first & ~second)
+    return _pairs(position, move.first, second) | _pairs(position, move.second, first)
 
 
-def _pairs(vertex: int, others: int) -> set[AddVertex | AddEdge]:
-    return {AddEdge(min(vertex, o), max(vertex, o)) for o in vertices_of(others & ~(1 << vertex))}
+def _pairs(position: Position, vertex: int, others: Mask) -> set[AddVertex | AddEdge]:
+    """The edges to others that may be allowed: of each attribute to the coarsest step that the vertex is not joined to."""
+    graph, moves = position.graph, set[AddVertex | AddEdge]()
+    apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
+    for own in graph.domain.attribute_masks:
+        if coarsest := own & apart & -(own & apart) & others:
+            other = coarsest.bit_length() - 1
+            moves.add(AddEdge(min(vertex, other), max(vertex, other)))
+    return moves
 
 
 class _EachMargin:
@@ -189,7 +228,7 @@ class _EachMargin:
 
 def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResult:
     """Add to the initial collection while some allowed move gains."""
-    climb = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
+    climb = _Climb(problem, problem.position(problem.initial), stop)
     climb.add_all(weight)
     return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
 
@@ -199,7 +238,7 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 
     By the KL divergence taking away never gains, so this is for objectives that price parameters.
     """
-    climb = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
+    climb = _Climb(problem, problem.position(problem.initial), stop)
     steps = -1
     while steps < len(climb.steps) and not stop():
         climb.add_all()
@@ -214,10 +253,12 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
     The cheapest removal is made until the whole collection is allowed, and while a removal gains. Where some removals are
     allowed, the best of them is made. Stopped before anything is allowed, it returns the initial collection.
     """
-    start = Position.of(problem.cube, problem.initial)
-    climb = _Climb(replace(problem, constraint=_EachMargin(problem.constraint), objective=KL), start, stop)
+    start = problem.position(problem.initial)
+    alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
+    climb = _Climb(alone, alone.position(problem.initial), stop)
     climb.add_all()
     climb.problem = problem
+    climb.position = problem.position(climb.position.cliques) if problem.wanted else climb.position
     allowed = climb.is_allowed()
     while not stop():
         removals = [removal for removal in climb.removals() if not allowed or removal[0] > LEAST_GAIN]
@@ -238,7 +279,7 @@ def both(problem: Problem, stop: Stop) -> SearchResult:
     When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition; the
     first result that is better is kept, until none is. Right after the removal the collection need not be allowed.
     """
-    best = _Climb(problem, Position.of(problem.cube, problem.initial), stop)
+    best = _Climb(problem, problem.position(problem.initial), stop)
     best.add_all()
     best.remove_all()
     evaluated, improved = best.evaluated, True

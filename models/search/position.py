@@ -5,14 +5,16 @@ again.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from models.graphs.collapse import sides
 from models.graphs.collection import Collection
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex
 from models.inference.maximum_entropy import MaximumEntropy
+from models.search.wanted import WantedAnalyses
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 
@@ -27,19 +29,26 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """A collection on the way: its graph, maximal cliques and KL divergence in nats."""
+    """A collection on the way: its graph, maximal cliques and KL divergence in nats.
+
+    analyses: what is wanted. wanted: for each of these margins its divergence in nats.
+    """
 
     cube: DataCube
     graph: InteractionGraph
     cliques: frozenset[Mask]
     divergence: float
+    analyses: WantedAnalyses | None = None
+    wanted: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, cube: DataCube, masks: Iterable[Mask]) -> "Position":
+    def of(cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None) -> "Position":
         """The position of a decomposable collection."""
         cliques = frozenset(maximal_masks(masks))
         divergence = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
-        return cls(cube, InteractionGraph.of(cube.domain, cliques), cliques, divergence)
+        graph = InteractionGraph.of(cube.domain, cliques)
+        wanted = analyses.divergences(cliques) if analyses else ()
+        return cls(cube, graph, cliques, divergence, analyses, wanted)
 
     def change(self, move: Move) -> Change:
         """What an allowed move changes."""
@@ -104,6 +113,56 @@ class Position:
 
     def after(self, move: Move, change: Change) -> "Position":
         """The position after an allowed move."""
-        return Position(
-            self.cube, move.apply(self.graph), self.cliques_after(move), self.divergence - change.divergence
+        return replace(
+            self,
+            graph=move.apply(self.graph),
+            cliques=self.cliques_after(move),
+            divergence=self.divergence - change.divergence,
+            wanted=self.wanted_after(move),
+        )
+
+    def wanted_after(self, move: Move) -> tuple[float, ...]:
+        """The divergences of the wanted margins after an allowed move; those that it cannot change are kept."""
+        if not self.analyses:
+            return ()
+        domain = self.cube.domain
+        match move:
+            case AddEdge(first, second):
+                parts = sides(self.graph, first, second)
+            case RemoveEdge(first, second):
+                parts = sides(move.apply(self.graph), first, second)
+            case AddVertex(vertex):
+                parts = (1 << vertex, 1 << vertex)
+            case RemoveVertex():
+                parts = (-1, -1)
+        concerned = [bool(margin.mask & parts[0] and margin.mask & parts[1]) for margin in self.analyses.margins]
+        if not any(concerned):
+            return self.wanted
+        tree = JunctionTree.of(domain, self.cliques_after(move))
+        return tuple(
+            self.analyses.divergence(margin.mask, tree) if changes else before
+            for margin, changes, before in zip(self.analyses.margins, concerned, self.wanted)
+        )
+
+    def wanted_gain(self, move: Move) -> float:
+        """By how many weighted nats the wanted margins come nearer to the data by an allowed move; below 0: farther."""
+        if not self.analyses:
+            return 0.0
+        return self.analyses.weighted(self.wanted) - self.analyses.weighted(self.wanted_after(move))
+
+    def likely_wanted_gain(self, move: AddVertex | AddEdge, change: Change) -> float:
+        """About what an addition gains for the wanted margins, without inference: what it would if they were alone.
+
+        Only those count that hold all attributes of the move.
+        """
+        if not self.analyses:
+            return 0.0
+        if isinstance(move, AddVertex):
+            holding = (margin.weight for margin in self.analyses.margins if margin.mask >> move.vertex & 1)
+            return change.divergence * sum(holding)
+        edge, separator = 1 << move.first | 1 << move.second, move.separator(self.graph)
+        return sum(
+            margin.weight * self._joining(separator & margin.mask, 1 << move.first, 1 << move.second).divergence
+            for margin in self.analyses.margins
+            if not edge & ~margin.mask
         )

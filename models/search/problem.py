@@ -1,6 +1,6 @@
 """A search problem: the data, the constraint, the objective, the margins that must stay, and where a search starts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field, replace
 
@@ -9,6 +9,8 @@ from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.search.constraint import Constraint, Unconstrained
 from models.search.objective import KL, Objective, PenalizedDivergence
+from models.search.position import Position
+from models.search.wanted import WantedAnalyses
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask, vertices_of
 
@@ -22,7 +24,8 @@ class Problem:
 
     cube: must hold the base table. kept: margins that every collection shows, together a decomposable collection that
     the constraint allows. start: where a stepwise search begins, showing at least what is kept and allowed too; by
-    default `kept`. seed: of the searches that draw at random. Raises NotDecomposableError when kept or start are not
+    default `kept`. seed: of the searches that draw at random. wanted: analyses whose divergences, each times its weight, the
+    objective counts too. Raises NotDecomposableError when kept or start are not
     decomposable, SelectionError when start does not show what is kept.
     """
 
@@ -32,6 +35,7 @@ class Problem:
     kept: tuple[Mask, ...] = ()
     start: tuple[Mask, ...] | None = None
     seed: int = 0
+    wanted: WantedAnalyses | None = None
 
     def __post_init__(self) -> None:
         for masks in (self.kept, self.initial):
@@ -52,6 +56,10 @@ class Problem:
                 "this objective is a rule for stopping stepwise searches; there is no best model by it"
             )
         return self.objective.price
+
+    def position(self, masks: Iterable[Mask]) -> Position:
+        """Where a search is that has come to a decomposable collection."""
+        return Position.of(self.cube, masks, self.wanted)
 
     def is_kept(self, cliques: AnyCollection[Mask]) -> bool:
         """Whether a collection shows all that must be shown."""

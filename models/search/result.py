@@ -24,7 +24,7 @@ class SearchResult:
     cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: collections put to the
     constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
     nats; no allowed collection has a smaller objective (None: not known). value: the objective of the collection (None
-    where the objective is a stopping rule only).
+    where the objective is a stopping rule only). wanted: for each wanted margin its divergence from the data in nats.
     """
 
     strategy: str
@@ -35,6 +35,7 @@ class SearchResult:
     steps: tuple[Step, ...]
     value: float | None = None
     bound: float | None = None
+    wanted: tuple[float, ...] = ()
 
     @property
     def gap(self) -> float | None:

@@ -1,16 +1,19 @@
 """Analyses that a release is wanted for: read strictly, and told of whether a table shows them."""
 
 import json
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from checks.claims.requirements import PrivacyConstraint
 from marginals import InputError, Policy
 from marginals.commands.main import main
 from marginals.example import table
-from marginals.publishing.wanted import Wanted, wanted_together
+from marginals.publishing.wanted import finest_passing, first_together
 from small_release import write_config
 
 
@@ -32,12 +35,16 @@ def test_publish_says_which_wanted_analyses_have_a_table(tmp_path: Path) -> None
     printed = run("publish", path, "--out", tmp_path / "out")
     assert printed.exit_code == 0, printed.output
     assert "Wanted age, sex, town: no published table shows them together" in printed.output
-    assert "The search does not weigh wanted analyses yet" in printed.output
     answer = json.loads(run("publish", path, "--out", tmp_path / "out", "--json").stdout)
     margins = marginals.open_release(tmp_path / "out").margins
     for told in answer["wanted"]:
         together = [dict(margin) for margin in margins if set(told["attributes"]) <= set(margin)]
         assert told["margin"] == (together[0] if together else None)
+        assert told["kl_divergence"] >= 0
+        assert told["would_pass"] is None or set(told["would_pass"]) == set(told["attributes"])
+    page = (tmp_path / "out-steward.html").read_text(encoding="utf-8")
+    assert "What was wanted" in page
+    assert "Wanted age, sex, town: no published table shows them together" in page
     assert [told["weight"] for told in answer["wanted"]] == [2.5, 1.0]
 
 
@@ -74,5 +81,53 @@ def test_an_attribute_that_is_not_there_is_refused() -> None:
 
 def test_the_first_margin_with_all_attributes_shows_them() -> None:
     margins = [{"a": 0, "b": 1}, {"a": 1, "b": 0, "c": 0}]
-    told = list(wanted_together([Wanted(("b", "a")), Wanted(("c",)), Wanted(("c", "d"))], margins))
-    assert [entry["margin"] for entry in told] == [margins[0], margins[1], None]
+    told = [first_together(names, margins) for names in (("b", "a"), ("c",), ("c", "d"))]
+    assert told == [margins[0], margins[1], None]
+
+
+def published(**wanted: object) -> marginals.Release:
+    policy = Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2, wanted=[wanted])
+    return marginals.publish(table, policy)
+
+
+def test_what_the_search_weighs_comes_nearer_to_the_data() -> None:
+    plain, heavy = (published(attributes=["age", "sex"], weight=weight) for weight in (1e-9, 1e3))
+    assert plain.steward is not None
+    assert heavy.steward is not None
+    (unweighed,), (weighed,) = plain.steward.wanted, heavy.steward.wanted
+    assert weighed.margin is not None
+    assert weighed.kl_divergence < unweighed.kl_divergence
+    assert weighed.obstacle is None
+    assert heavy.steward.kl_divergence >= plain.steward.kl_divergence
+
+
+def test_the_finest_margin_that_passes_by_itself_is_told_with_its_demand() -> None:
+    """Nothing can be added to it, and demanding it publishes it."""
+    policy = Policy(k_link=4, diversity="distinct:2", base="none")
+    allows = PrivacyConstraint(table.cube, policy.requirements(table.sensitive))
+    domain = table.domain
+    for names in (["age", "sex"], ["age", "diagnosis"], ["age", "sex", "diagnosis"]):
+        passing = finest_passing(table.cube, names, allows)
+        levels = product(*(range(domain.hierarchy(name).height) for name in names))
+        possible = [node for node in levels if allows([domain.mask(dict(zip(names, node)))], 0) is None]
+        assert (passing is not None) == bool(possible)
+        if passing is None:
+            continue
+        margin = dict(domain.margin(passing))
+        assert set(margin) == set(names)
+        assert allows([passing], 0) is None
+        for name in names:
+            if margin[name]:
+                assert allows([domain.mask(margin | {name: margin[name] - 1})], 0) is not None
+        release = marginals.publish(table, replace(policy, must_publish=[margin], wanted=[{"attributes": names}]))
+        assert release.steward is not None
+        assert release.steward.wanted[0].margin is not None
+
+
+def test_where_nothing_passes_that_is_told() -> None:
+    policy = Policy(k_link=20, base="none", wanted=[{"attributes": ["age", "sex"]}])
+    release = marginals.publish(table, policy)
+    assert release.steward is not None
+    (told,) = release.steward.wanted
+    assert told.passing is None
+    assert told.obstacle == "it passes at no level by itself"
