@@ -128,6 +128,15 @@ class Claim(ABC):
         return None
 
     @property
+    def level(self) -> int:
+        """Of the attribute it is about, the level whose values it judges; 0 for the finest published ones."""
+        return 0
+
+    def at_level(self, level: int) -> "Claim":  # noqa: ARG002
+        """The same claim where the level it judges has another number."""
+        return self
+
+    @property
     def class_diversity(self) -> Diversity | None:
         """What it demands of every class of a margin that shows the attribute it is about; None where nothing."""
         return None

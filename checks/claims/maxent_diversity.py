@@ -14,6 +14,7 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.odds.at_odds import AtOdds
 from checks.diversity.of_people import of_people
 from checks.diversity.registry import parse_diversity
+from checks.diversity.relative.at_level import AtLevel
 from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, WorstClass
@@ -27,24 +28,37 @@ from models.tables.domain import Domain, Mask
 
 @dataclass(frozen=True)
 class MaxentDiversity(Claim):
-    """The maximum-entropy distribution given the marginals is diverse in one sensitive attribute."""
+    """The maximum-entropy distribution given the marginals is diverse in one sensitive attribute.
+
+    level: of the attribute's hierarchy, whose values are judged; the finest published ones where these are coarser.
+    """
 
     diversity: Diversity
     sensitive: str
+    level: int = 0
     criterion: ClassVar[str] = "maxent-diversity"
     form: ClassVar[str] = "diversity=CRITERION"
 
+    def __post_init__(self) -> None:
+        if isinstance(self.level, bool) or not isinstance(self.level, int) or self.level < 0:
+            raise CriterionError(f"a diversity is judged at a level of at least 0, not {self.level!r}")
+        if self.level and self.diversity.about_base_values:
+            raise CriterionError(
+                f"{self.diversity} is about base values, so it is demanded at level 0, not {self.level}"
+            )
+
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """From the text of its `diversity` and the name of the `sensitive` attribute."""
+        """From the text of its `diversity`, the name of the `sensitive` attribute, and the `level` where it is not 0."""
         match stated:
             case {"diversity": str(diversity), "sensitive": str(sensitive)}:
-                return cls(parse_diversity(diversity), sensitive)
+                return cls(parse_diversity(diversity), sensitive, stated.get("level", 0))
         return None
 
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""
-        return {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
+        stated = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
+        return stated | ({"level": self.level} if self.level else {})
 
     @classmethod
     def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self]:
@@ -82,16 +96,28 @@ class MaxentDiversity(Claim):
         """With the odds beside the criterion, instead of those that it has."""
         return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
 
+    def at_level(self, level: int) -> "MaxentDiversity":
+        """The same claim where the level it judges has another number."""
+        return replace(self, level=level)
+
     def stated_on(self, collection: Collection) -> "MaxentDiversity":
-        """With the labels of the values at the finest level of the attribute that the collection shows."""
-        levels = [margin[self.sensitive] for margin in collection.margins if self.sensitive in margin]
+        """With the labels of the values that it judges; the finest ones that the collection shows, or coarser ones.
+
+        Raises CriterionError for a level that the attribute's hierarchy does not have below `*`.
+        """
         hierarchy = collection.domain.hierarchy(self.sensitive)
-        level = min(levels, default=hierarchy.height)
+        level = collection.finest_level(self.sensitive)
+        if level == hierarchy.height:
+            return self._stated_among(SensitiveValues(hierarchy, level, (collection.cube.total,)))
         rows = [0] * hierarchy.size(level)
         counted = collection.cube.table(collection.domain.mask({self.sensitive: level}))
         for code, count in zip(counted.column(self.sensitive, level).tolist(), counted.counts.tolist()):
             rows[code] += count
-        return replace(self, diversity=self.diversity.stated_among(SensitiveValues(hierarchy, level, tuple(rows))))
+        values = SensitiveValues(hierarchy, level, tuple(rows))
+        return self._stated_among(values.coarsened(max(level, self.level)))
+
+    def _stated_among(self, values: SensitiveValues) -> "MaxentDiversity":
+        return replace(self, diversity=self.diversity.stated_among(values))
 
     def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
@@ -113,7 +139,7 @@ class MaxentDiversity(Claim):
         continues from the part may show finer sensitive values, and of these there can be enough where there were not of
         the coarse ones; unless the criterion judges base values whatever is shown, which finer ones only concentrate.
         """
-        return level == 0 or self.diversity.about_base_values
+        return level <= self.level or self.diversity.about_base_values
 
     def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
         """The attribute that it is about."""
@@ -130,11 +156,16 @@ class MaxentDiversity(Claim):
 
         None where it cannot be decided of people.
         """
-        return self.diversity if self.rows_per_person is None else of_people(self.diversity, self.rows_per_person)
+        whose = self.diversity if self.rows_per_person is None else of_people(self.diversity, self.rows_per_person)
+        return AtLevel(whose, self.level) if whose is not None and self.level else whose
 
     def title(self) -> str:
         """What a reader calls it."""
-        return f"Maximum-entropy diversity of {self.sensitive}, {self.diversity}"
+        return f"Maximum-entropy diversity of {self.sensitive}{self._at_level}, {self.diversity}"
+
+    @property
+    def _at_level(self) -> str:
+        return f" at level {self.level}" if self.level else ""
 
     def meaning(self, sensitive: Sequence[str]) -> str:  # noqa: ARG002
         """About a reader of all tables together."""
@@ -162,7 +193,7 @@ class MaxentDiversity(Claim):
     def reason(self) -> str:
         """The wrong distribution."""
         people = "" if self.rows_per_person is None else " of people"
-        return f"a distribution of {self.sensitive} that is not {self.diversity}{people}"
+        return f"a distribution of {self.sensitive}{self._at_level} that is not {self.diversity}{people}"
 
 
 def _without_odds(diversity: Diversity) -> Diversity:

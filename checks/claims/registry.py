@@ -37,7 +37,7 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
 
     >>> claims_from_text("diversity=distinct:2", ["diagnosis"])
-    [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis')]
+    [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)]
     """
     name, _, value = text.partition("=")
     kinds = {kind.form.partition("=")[0]: kind for kind in map(_kind, _HOMES)}

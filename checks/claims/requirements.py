@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from checks.budget import SEARCHING
@@ -12,12 +13,11 @@ from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
 from checks.claims.min_cell import MinCell
-from checks.classes.assessment import table_findings
+from checks.classes.assessment import table_diversity, table_findings
 from checks.classes.equivalence_classes import EquivalenceClasses
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup
 from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.of_people import of_people
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
@@ -32,9 +32,9 @@ from models.tables.domain import Mask
 
 @dataclass(frozen=True)
 class Requirements:
-    """k-link, k-combinatorial, maxent diversity and a least cell, each optional; diversity holds for every sensitive
-    attribute.
+    """k-link, k-combinatorial, maxent diversity and a least cell, each optional.
 
+    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside that.
     rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of rows.
     Raises CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people.
     """
@@ -45,19 +45,26 @@ class Requirements:
     diversity: Diversity | None = None
     rows_per_person: int | None = None
     min_cell: int | None = None
+    diversities: tuple[MaxentDiversity, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("k_link", "k_combinatorial", "min_cell"):
             k = getattr(self, name)
             if k is not None and k < 1:
                 raise CriterionError(f"{name} must be at least 1, got {k}")
-        if self.diversity is not None and not self.sensitive:
+        if (self.diversity is not None or self.diversities) and not self.sensitive:
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
-        if self.diversity is not None and self.class_diversity is None:
-            raise CriterionError(
-                f"the diversity {self.diversity} cannot be promised of people of up to {self.rows_per_person} rows each; "
-                "demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
-            )
+        for claim in self.diversity_claims:
+            if claim.sensitive not in self.sensitive:
+                listed = ", ".join(self.sensitive)
+                raise CriterionError(
+                    f"a diversity is demanded of {claim.sensitive!r}, which is no sensitive attribute; these are {listed}"
+                )
+            if claim.class_diversity is None:
+                raise CriterionError(
+                    f"the diversity {claim.diversity} cannot be promised of people of up to {self.rows_per_person} rows "
+                    "each; demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
+                )
 
     @property
     def class_size(self) -> int | None:
@@ -73,21 +80,36 @@ class Requirements:
         """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
         return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)
 
+    @cached_property
+    def diversity_claims(self) -> tuple[MaxentDiversity, ...]:
+        """What is demanded of each sensitive attribute, one after another."""
+        of_each = [] if self.diversity is None else [MaxentDiversity(self.diversity, a) for a in self.sensitive]
+        demanded = dict.fromkeys([*of_each, *self.diversities])
+        return tuple(claim.counting(self.rows_per_person) for claim in demanded)
+
     @property
-    def class_diversity(self) -> Diversity | None:
-        """What every class of a table by itself must satisfy; None where no diversity is demanded."""
-        if self.diversity is None or self.rows_per_person is None:
-            return self.diversity
-        return of_people(self.diversity, self.rows_per_person)
+    def common_diversity(self) -> Diversity | None:
+        """What every class of a table by itself must satisfy in each sensitive attribute; None where nothing.
+
+        Raises CriterionError where that differs among attributes or levels, or is more than one thing.
+        """
+        demanded = {(claim.diversity, claim.level) for claim in self.diversity_claims}
+        of_all = len(self.diversity_claims) in (0, len(self.sensitive))
+        if len(demanded) > 1 or not of_all or any(level for _, level in demanded):
+            raise CriterionError("this needs one diversity for all sensitive attributes, at level 0")
+        return next((claim.class_diversity for claim in self.diversity_claims), None)
 
     def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
         """On one table by itself: k-anonymity, the least cell, the diversity in each sensitive attribute that it shows."""
-        diversities = [] if self.class_diversity is None else [self.class_diversity]
         shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
         sizes = [claim.least_count for claim in self._count_claims if claim.least_cell is None]
-        findings = table_findings(table, shown, diversities, max(sizes, default=None), self.cell_size)
+        findings = [*table_findings(table, shown, [], max(sizes, default=None), self.cell_size)]
+        for claim in self.diversity_claims:
+            if claim.sensitive in shown and claim.class_diversity is not None:
+                finding = table_diversity(table, claim.sensitive, claim.class_diversity)
+                findings.append(replace(finding, parameters=claim.parameters))
         if self.rows_per_person is None:
-            return findings
+            return tuple(findings)
         return tuple(replace(finding, parameters=self._of_people(finding.parameters)) for finding in findings)
 
     def _of_people(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,10 +120,7 @@ class Requirements:
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The requirements one by one, as a release claims them: k-link, k-combinatorial, least cell, diversity."""
-        claims: list[Claim] = []
-        if self.diversity is not None:
-            claims = [MaxentDiversity(self.diversity, attribute) for attribute in self.sensitive]
-        return (*self._count_claims, *(claim.counting(self.rows_per_person) for claim in claims))
+        return (*self._count_claims, *self.diversity_claims)
 
     @property
     def _count_claims(self) -> tuple[CountClaim, ...]:
@@ -125,14 +144,13 @@ class PrivacyConstraint:
         self._first_steps = {
             attribute: 1 << cube.domain.offsets[cube.domain.index(attribute)] for attribute in requirements.sensitive
         }
-        self._base_values = {a: cube.domain.mask({a: 0}) for a in requirements.sensitive}
         self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
             attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
         }
         for claim in self._claims:
             if claim.about is not None:
-                # Raises CriterionError for a label that names no value, before anything is searched.
-                claim.stated_on(Collection.of(cube, [self._base_values[claim.about]]))
+                # Raises CriterionError for a label or a level that there is not, before anything is searched.
+                claim.stated_on(Collection.of(cube, [cube.domain.mask({claim.about: 0})]))
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
@@ -174,8 +192,8 @@ class PrivacyConstraint:
         for claim in self._claims:
             if claim.class_diversity is None or claim.about is None:
                 continue
-            base = self._base_values[claim.about]
-            if clique & base == base:
+            judged = self._cube.domain.mask({claim.about: claim.level})
+            if not judged & ~clique:
                 classes = self._classes[claim.about](clique)
                 if not satisfies(claim.class_diversity.among(classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).

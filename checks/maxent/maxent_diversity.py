@@ -12,6 +12,7 @@ import numpy as np
 
 from checks.budget import FULL, Budget
 from checks.diversity.criterion import BOUNDARY, Diversity
+from checks.diversity.relative.at_level import Coarsened
 from checks.finding import Algorithm, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull, by_supports
@@ -77,7 +78,10 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
     exact = tree.exact_vector(combination)
     total = sum(exact)
     shares = np.array([[float(v / total) for v in exact]])
-    distribution = {label: share for label, share in zip(tree.labels, shares[0].tolist()) if share}
+    labels, shown = tree.labels, shares
+    if isinstance(diversity, Coarsened):
+        labels, shown = diversity.labels, diversity.sums(shares)
+    distribution = {label: share for label, share in zip(labels, shown[0].tolist()) if share}
     return replace(tree.describe(combination), distribution=distribution, reached=float(diversity.reached(shares)[0]))
 
 

@@ -179,12 +179,12 @@ def _failing(
         fails |= classes.counts < requirements.class_size
     if requirements.cell_size is not None:
         fails[table.positions_in(classes)[table.counts < requirements.cell_size]] = True
-    if requirements.class_diversity is None:
-        return fails
-    for attribute in requirements.sensitive:
-        parts = equivalence_classes(table, attribute)
-        whole = cube.table(cube.domain.mask({attribute: parts.level}))
-        criterion = requirements.class_diversity.among(equivalence_classes(whole, attribute).values)
+    for claim in requirements.diversity_claims:
+        if claim.class_diversity is None:
+            continue
+        parts = equivalence_classes(table, claim.sensitive)
+        whole = cube.table(cube.domain.mask({claim.sensitive: parts.level}))
+        criterion = claim.class_diversity.among(equivalence_classes(whole, claim.sensitive).values)
         bad = ~satisfies(criterion, parts.counts)
         if bad.any():
             fails[parts.coded_cells.positions_in(classes.coded_cells)[bad]] = True
@@ -207,7 +207,7 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
             and cube.counts(mask).min(initial=requirements.cell_size) < requirements.cell_size
         ):
             return False
-        if requirements.class_diversity is None:
+        if not requirements.diversity_claims:
             return True
     suppressed = _suppressed(cube, mask, requirements)
     if not suppressed.total:

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from checks.claims.claim import Claim
 from marginals.bundle.content import BundleContent
 from marginals.conditions.common_hierarchy import CountedHierarchy
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
@@ -69,7 +70,13 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
         if table.total != rows:
             raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
     check_agreement(tables)
-    claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
+    claims = tuple(
+        dict.fromkeys(
+            _in_common_levels(claim, published.collection, common_hierarchies)
+            for _, published in bundles
+            for claim in published.claims
+        )
+    )
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
     deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
     return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=bundles[0][1].rows_per_person)
@@ -110,13 +117,8 @@ def _of_nothing(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
     """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
-    levels = {}
-    for attribute in filter(collection.shows, collection.domain.attributes):
-        counted, common = counted_hierarchy(collection, attribute), hierarchies[attribute]
-        own_levels = counted.levels_in(common) or _published_in(counted, common)
-        if own_levels is None:
-            raise HierarchyError(f"the hierarchy of {attribute!r} does not hold the published one")
-        levels[attribute] = own_levels
+    shown = filter(collection.shows, collection.domain.attributes)
+    levels = {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in shown}
     tables = [recoded(table, domain, levels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
@@ -142,6 +144,23 @@ def over_table(published: Collection, truth: Table) -> Collection:
     if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
         raise other
     return collection
+
+
+def _levels_in(collection: Collection, attribute: str, common: CountedHierarchy) -> tuple[int, ...]:
+    """The levels of a common hierarchy that are those of an attribute that is shown. Raises HierarchyError for none."""
+    counted = counted_hierarchy(collection, attribute)
+    levels = counted.levels_in(common) or _published_in(counted, common)
+    if levels is None:
+        raise HierarchyError(f"the hierarchy of {attribute!r} does not hold the published one")
+    return levels
+
+
+def _in_common_levels(claim: Claim, collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Claim:
+    """A claim of a collection by the levels of common hierarchies; level 0 stays that of the finest published values."""
+    if claim.about is None or not claim.level or not collection.shows(claim.about):
+        return claim
+    levels = _levels_in(collection, claim.about, hierarchies[claim.about])
+    return claim.at_level(levels[claim.level] if claim.level < len(levels) else claim.level)
 
 
 def _published_in(counted: CountedHierarchy, common: CountedHierarchy) -> tuple[int, ...] | None:

@@ -1,7 +1,13 @@
-"""Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`, `odds=1.5`."""
+"""Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`, `odds=1.5`.
 
-from collections.abc import Sequence
+A diversity of single attributes, or of levels, is written as in a config:
+`diversity={ diagnosis = ["entropy:6", "distinct:3"] }`.
+"""
 
+import tomllib
+from collections.abc import Mapping, Sequence
+
+from checks.claims.by_attribute import diversities_by_attribute
 from checks.claims.claim import Claim
 from checks.claims.registry import claims_from_text, odds_from_text
 from checks.errors import CriterionError
@@ -11,9 +17,9 @@ from marginals.errors import InputError
 def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: Sequence[Claim] = ()) -> list[Claim]:
     """The claims that objects and texts stand for, in their order.
 
-    A diversity in text is claimed for each sensitive attribute. `odds=G` is about the diversities among them, or where
-    there are none about those of `own`, the claims of the release, which are then claimed at these odds. Raises InputError
-    for text that is no claim, and for odds without a diversity.
+    A diversity in text is claimed for each sensitive attribute, or for those it names. `odds=G` is about the diversities
+    among them, or where there are none about those of `own`, the claims of the release, which are then claimed at these
+    odds. Raises InputError for text that is no claim, and for odds without a diversity.
     """
     listed = [claims] if isinstance(claims, str) else claims
     try:
@@ -35,4 +41,21 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: S
 def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
     if not isinstance(asked, str):
         return [asked]
+    name, _, value = asked.partition("=")
+    if name == "diversity" and value.lstrip().startswith("{"):
+        return _by_attribute(value, sensitive)
     return [] if odds_from_text(asked) is not None else claims_from_text(asked, sensitive)
+
+
+def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
+    """The claims of a table of attributes. Raises InputError, CriterionError."""
+    try:
+        table = tomllib.loads(f"diversity = {value}")["diversity"] if "\n" not in value else None
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        table = None
+    if not isinstance(table, Mapping) or not table:
+        raise InputError(f"a diversity of single attributes is written {_EXAMPLE}, not {value!r}")
+    return [*diversities_by_attribute(table, sensitive)]
+
+
+_EXAMPLE = 'diversity={ diagnosis = ["entropy:6", "distinct:3"] }'

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import marginals
+from checks.errors import CriterionError
 from marginals.commands.options import (
     CONFIG,
     JSON,
@@ -157,7 +158,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
         recoded = published_table(table, best.levels, requirements)
         out.write(csv_bytes(recoded.frame()))
         answer |= {"out": str(out.path), "written": best.as_json()}
-        lines += written_table_lines(str(out.path), recoded, requirements.class_diversity, best.suppressed)
+        lines += written_table_lines(str(out.path), recoded, _demanded(requirements), best.suppressed)
     if as_json:
         print_json(answer)
     else:
@@ -172,6 +173,15 @@ def _require_demands(requirements: "Requirements", out: "OutputFile | None") -> 
         )
 
 
+def _demanded(requirements: "Requirements") -> list[str]:
+    """The diversities that every class satisfies, in words; each once where it is one for all sensitive attributes."""
+    claims = requirements.diversity_claims
+    texts = {str(claim.class_diversity) for claim in claims}
+    if len(texts) == 1 and len(claims) == len(requirements.sensitive):
+        return [*texts]
+    return [f"{claim.class_diversity} in {claim.sensitive}" for claim in claims]
+
+
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
     from marginals.wording.terminal import written_table_lines
 
@@ -183,7 +193,14 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
         raise InputError(
             f"the method {method} cannot keep min_cell; leave it out of [privacy], or use the method lattice"
         )
-    recoded = recode(table, requirements.class_diversity, k=requirements.class_size or 1)
+    try:
+        diversity = requirements.common_diversity
+    except CriterionError:
+        raise InputError(
+            f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
+            "method lattice"
+        ) from None
+    recoded = recode(table, diversity, k=requirements.class_size or 1)
     if out is not None:
         out.write(csv_bytes(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)
@@ -195,4 +212,4 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
     )
     if out is not None:
-        print_lines(written_table_lines(str(out.path), recoded, requirements.class_diversity))
+        print_lines(written_table_lines(str(out.path), recoded, _demanded(requirements)))

@@ -23,7 +23,8 @@ FAILED = 1
     multiple=True,
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
-    "diversity=CRITERION, or odds=G, the diversity against attackers with evidence of such odds. May be repeated.",
+    "diversity=CRITERION, also of single attributes and levels as in a config, or odds=G, the diversity against attackers "
+    "with evidence of such odds. May be repeated.",
 )
 @click.option(
     "--rule",
@@ -55,6 +56,7 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
       marginals verify release-a release-b
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
       marginals verify release --check odds=1.2
+      marginals verify release --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
       marginals verify release --rule cms-11
       marginals verify release --key minisign.pub
     """

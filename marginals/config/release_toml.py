@@ -187,6 +187,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError(
             'privacy.diversity needs an attribute whose role is "sensitive"; give it to one, or leave out the key'
         )
+    _check_diversity(privacy.get("diversity"), attributes)
     rules = privacy.get("rules", [])
     listed = rules if isinstance(rules, list) else [rules]
     return Config(
@@ -203,6 +204,24 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         ),
         rules=tuple(path.parent / rule for rule in listed if isinstance(rule, str) and rule.endswith(".toml")),
     )
+
+
+def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> None:
+    """Raise InputError for a diversity of what is not sensitive, or of levels that nobody knows beforehand."""
+    if not isinstance(demanded, dict):
+        return
+    for name, by_level in demanded.items():
+        if name not in attributes or attributes[name].role is not Role.SENSITIVE:
+            sensitive = [each for each, attribute in attributes.items() if attribute.role is Role.SENSITIVE]
+            raise InputError(
+                f'the key privacy.diversity.{name} names no attribute whose role is "sensitive"; these are '
+                f"{', '.join(sensitive)}"
+            )
+        if isinstance(by_level, list) and len(by_level) > 1 and attributes[name].ladder == "fitted":
+            raise InputError(
+                f"the key privacy.diversity.{name} demands something of coarser levels, and those of {name} are fitted to "
+                'the counts; give it a hierarchy with ladder = "given", or one text'
+            )
 
 
 def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -251,13 +251,15 @@ def _of_whom(requirements: Requirements) -> str:
 
 
 def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> str:
-    attribute, reached = finding.parameters["sensitive"], finding.worst_class.reached
+    reached = finding.worst_class.reached
     where = "all rows together" if classes == 1 else "the worst class"
+    claim = next(claim for claim in requirements.diversity_claims if claim.parameters == finding.parameters)
     said = ""
-    if reached is not None and isfinite(reached) and requirements.diversity is not None:
-        words = requirements.diversity.reached_in_words(reached)
+    if reached is not None and isfinite(reached):
+        words = claim.diversity.reached_in_words(reached)
         said = f": {words[:1].lower()}{words[1:]}"
-    return f'diversity = "{requirements.diversity}" fails for {attribute} in {where}{said}'
+    level = f" at level {claim.level}" if claim.level else ""
+    return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{said}'
 
 
 def _core(rows: Sequence[int], k: int) -> tuple[int, int]:

@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from math import inf
 from typing import Any
 
+from checks.claims.by_attribute import diversities_by_attribute
+from checks.claims.maxent_diversity import MaxentDiversity
 from checks.claims.requirements import Requirements
-from checks.diversity.criterion import Diversity
 from checks.diversity.odds.at_odds import AtOdds
 from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
 from marginals.errors import InputError
 from marginals.named_rules.rule import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.wanted import Wanted
@@ -33,7 +34,9 @@ class Policy:
     """What a release must satisfy, and how it is searched for.
 
     k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is about
-    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4". base: the anonymized table
+    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every sensitive
+    attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
+    each level of the attribute from 0, "none" for a level of which nothing is demanded. base: the anonymized table
     that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute.
     start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
     or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
@@ -51,7 +54,7 @@ class Policy:
 
     k_link: int | None = None
     k_combinatorial: int | None = None
-    diversity: str | None = None
+    diversity: str | Mapping[str, str | Sequence[str]] | None = None
     base: str | Mapping[str, int] = "best"
     strategy: str = "greedy"
     seed: int = 0
@@ -93,9 +96,11 @@ class Policy:
             isinstance(odds, bool) or not isinstance(odds, int | float | Fraction) or not 1 <= odds < inf
         ):
             raise InputError(f"odds must be a number of at least 1, got {odds!r}")
-        if odds is not None and self.criterion is None:
+        demanded = self.diversities(
+            [*self.diversity] if self.diversity and isinstance(self.diversity, Mapping) else ["any"]
+        )
+        if odds is not None and not demanded:
             raise InputError("odds are about a diversity; demand one beside them")
-        _ = self.criterion
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:
@@ -111,30 +116,28 @@ class Policy:
         """The analyses that the release is wanted for."""
         return tuple(map(Wanted.of, self.wanted))
 
-    @cached_property
-    def criterion(self) -> Diversity | None:
-        """The diversity as a criterion, of the policy itself or of its rules; InputError where two are demanded.
+    def diversities(self, sensitive: Sequence[str]) -> tuple[MaxentDiversity, ...]:
+        """What the policy and its rules demand of these sensitive attributes. Raises CriterionError for another one.
 
-        >>> Policy(diversity="entropy:3").criterion
-        Entropy(l=Fraction(3, 1))
+        >>> [str(claim.diversity) for claim in Policy(diversity="entropy:3").diversities(["job"])]
+        ['entropy:3']
         """
+        of_each = [demand.diversity for demand in self._demands if demand.diversity is not None]
+        if isinstance(self.diversity, str):
+            of_each.insert(0, parse_diversity(self.diversity))
+        if not sensitive and (of_each or self.diversity is not None):
+            raise CriterionError("a diversity needs an attribute whose role is sensitive")
+        of_single: list[MaxentDiversity] = []
         if self.diversity is not None and not isinstance(self.diversity, str):
-            raise InputError(f'diversity is text such as "entropy:6", not {self.diversity!r}')
-        own = [] if self.diversity is None else [parse_diversity(self.diversity)]
-        ruled = [demand.diversity for demand in self._demands if demand.diversity is not None]
-        demanded = dict.fromkeys(map(self._with_odds, [*own, *ruled]))
-        if len(demanded) > 1:
-            both = " and ".join(map(str, demanded))
-            raise InputError(
-                f"the diversities {both} are demanded, by the policy or its rules; a release keeps one of them"
-            )
-        return next(iter(demanded), None)
+            of_single = diversities_by_attribute(self.diversity, sensitive)
+        demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
+        return tuple(dict.fromkeys(map(self._with_odds, [*demanded, *of_single])))
 
-    def _with_odds(self, diversity: Diversity) -> Diversity:
+    def _with_odds(self, claim: MaxentDiversity) -> MaxentDiversity:
         """A diversity that must bear the odds, unless it names odds itself."""
-        if self.odds is None or isinstance(diversity, AtOdds):
-            return diversity
-        return AtOdds(diversity, Fraction(str(self.odds)))
+        if self.odds is None or isinstance(claim.diversity, AtOdds):
+            return claim
+        return claim.at_odds(Fraction(str(self.odds)))
 
     @property
     def _demands(self) -> Iterator[Demand]:
@@ -158,8 +161,11 @@ class Policy:
         >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
         10
         """
-        counts = {key: self.least(key) for key in COUNTS}
-        return Requirements(sensitive, diversity=self.criterion, rows_per_person=rows_per_person, **counts)
+        k_link, k_combinatorial, min_cell = (self.least(key) for key in COUNTS)
+        demanded = self.diversities(sensitive)
+        return Requirements(
+            sensitive, k_link, k_combinatorial, None, rows_per_person, min_cell=min_cell, diversities=demanded
+        )
 
 
 def _are_margins(given: object) -> bool:

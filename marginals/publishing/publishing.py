@@ -13,7 +13,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.pages.release_page import report_html
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import Policy
-from marginals.publishing.releasable import releasable
+from marginals.publishing.releasable import releasable, released_levels
 from marginals.publishing.stewarding import steward_report
 from marginals.publishing.wanted import wanted_tables, weighed
 from marginals.release.release import Release
@@ -135,12 +135,23 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     private = [
         repr(name) for name in table.sensitive if name not in table.public and table.domain.hierarchy(name).height > 1
     ]
-    if policy.criterion is None or not policy.criterion.about_base_values or not private:
+    demanded = policy.diversities(table.sensitive)
+    criterion = next((claim.diversity for claim in demanded if claim.diversity.about_base_values), None)
+    if criterion is None or not private:
         return ""
     return (
         f"; readers do not know the values below the published ones of {' and '.join(private)}, over which "
-        f'{policy.criterion.name} diversity could spread the rows; if everybody may know them, set labels = "public" there'
+        f'{criterion.name} diversity could spread the rows; if everybody may know them, set labels = "public" there'
     )
+
+
+def _judged_levels(requirements: Requirements) -> dict[str, set[int]]:
+    """The levels of each sensitive attribute whose values something is demanded of, besides the finest published ones."""
+    judged: dict[str, set[int]] = {}
+    for claim in requirements.diversity_claims:
+        if claim.level:
+            judged.setdefault(claim.sensitive, set()).add(claim.level)
+    return judged
 
 
 _NAMED = 3
@@ -218,10 +229,14 @@ def publish(
     if not bounded.cliques:
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
     chosen = Collection.of(cube, bounded.cliques)
-    marginals = releasable(chosen, table.public)
+    judged = _judged_levels(requirements)
+    marginals = releasable(chosen, table.public, judged)
 
     def stated(claim: Claim) -> Claim:
-        return claim if claim.about in table.public else claim.stated_on(chosen)
+        if claim.about is None or claim.about in table.public:
+            return claim
+        levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
+        return claim.stated_on(chosen).at_level(levels.index(claim.level) if claim.level in levels else 0)
 
     words = table.codebook.of_labels(marginals.domain)
     rules = tuple(rule.applied(table.sensitive).stating(stated) for rule in policy.named_rules)

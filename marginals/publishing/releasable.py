@@ -21,12 +21,19 @@ from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 
 
-def releasable(collection: Collection, public: AnyCollection[str]) -> Collection:
+def releasable(
+    collection: Collection, public: AnyCollection[str], judged: Mapping[str, AnyCollection[int]] | None = None
+) -> Collection:
     """The same marginals over a domain that tells nothing else. public: attributes whose whole hierarchies may be told.
 
-    Levels are numbered anew, from the finest that is left of each attribute.
+    judged: levels whose values a claim is about; which of them the published values belong to is told too. Levels are
+    numbered anew, from the finest that is left of each attribute.
     """
-    levels = {name: _levels(collection, name) for name in collection.domain.attributes if name not in public}
+    levels = {
+        name: released_levels(collection, name, (judged or {}).get(name, ()))
+        for name in collection.domain.attributes
+        if name not in public
+    }
     hierarchies = {
         name: _counted_part(collection, name, levels[name]) if name in levels else hierarchy
         for name, hierarchy in collection.domain.items()
@@ -36,9 +43,10 @@ def releasable(collection: Collection, public: AnyCollection[str]) -> Collection
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def _levels(collection: Collection, attribute: str) -> list[int]:
-    """The levels below `*` at which some margin shows an attribute, ascending."""
-    return sorted({margin[attribute] for margin in collection.margins if attribute in margin})
+def released_levels(collection: Collection, attribute: str, judged: AnyCollection[int] = ()) -> list[int]:
+    """The levels below `*` at which some margin shows an attribute, and coarser ones that are judged; ascending."""
+    shown = {margin[attribute] for margin in collection.margins if attribute in margin}
+    return sorted(shown | {level for level in judged if level > min(shown, default=level)})
 
 
 def _counted_part(collection: Collection, attribute: str, levels: list[int]) -> Hierarchy:

@@ -1,7 +1,7 @@
 """What a terminal shows of findings, tables and releases: lines of plain text."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from marginals.wording.units_in_words import claimed_of, rows_in_words, unit_in_
 
 if TYPE_CHECKING:
     from checks.classes.assessment import Assessment, Reached
-    from checks.diversity.criterion import Diversity
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
     from marginals.release.accuracy import Comparison
@@ -98,9 +97,9 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
 
 
 def written_table_lines(
-    path: str, recoded: "LocalRecoding", diversity: "Diversity | None", suppressed: int = 0
+    path: str, recoded: "LocalRecoding", diversities: Sequence[str], suppressed: int = 0
 ) -> Iterator[str]:
-    """What a single table holds that was just written, and what is known of its privacy. diversity: that it satisfies."""
+    """What a single table holds that was just written, and what is known of its privacy. diversities: that it satisfies."""
     smallest = int(recoded.sizes.min()) if len(recoded) else 0
     yield (
         f"Wrote {recoded.rows:,} rows to {path}, in {len(recoded.cells):,} lines: combinations of values with their count. "
@@ -108,8 +107,8 @@ def written_table_lines(
     )
     if suppressed:
         yield f"{suppressed_rows(suppressed)}."
-    if diversity is not None:
-        yield f"Every class satisfies {diversity}; no other privacy of it was checked."
+    if diversities:
+        yield f"Every class satisfies {' and '.join(diversities)}; no other privacy of it was checked."
     elif recoded.sensitive:
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(recoded.sensitive)}."
 

@@ -23,6 +23,20 @@ class SensitiveValues:
         if len(self.rows) != self.hierarchy.size(self.level):
             raise ValueError(f"{self.hierarchy.size(self.level)} values came with {len(self.rows)} counts")
 
+    def coarsened(self, level: int) -> "SensitiveValues":
+        """The values of a level that is not below this one. Raises CriterionError where the hierarchy has none such."""
+        if level == self.level:
+            return self
+        if not self.level < level < self.hierarchy.height:
+            raise CriterionError(
+                f"the sensitive attribute has no values of level {level}; its levels below * are 0 to "
+                f"{self.hierarchy.height - 1}"
+            )
+        rows = [0] * self.hierarchy.size(level)
+        for count, above in zip(self.rows, self.hierarchy.lift(self.level, level).tolist()):
+            rows[above] += count
+        return SensitiveValues(self.hierarchy, level, tuple(rows))
+
     def within(self, labels: Iterable[str]) -> frozenset[int]:
         """The codes of the values under which there is nothing but what the labels name. Raises CriterionError."""
         named = self._base_codes(labels)

@@ -61,7 +61,7 @@ def test_every_documented_key_is_understood(folder: Path) -> None:
     assert config.source.attributes["zip"].prefixes == (4, 3)
     assert config.source.attributes["sex"].hierarchy is not None
     assert (config.policy.k_link, config.policy.seed, config.policy.time_limit) == (2, 7, 1.5)
-    assert str(config.policy.criterion) == "recursive:3,2"
+    assert config.policy.diversity == "recursive:3,2"
     assert config.policy.base == {"age": 1, "sex": 0}
 
 

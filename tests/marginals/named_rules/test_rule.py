@@ -75,9 +75,9 @@ def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> 
 def test_a_rule_of_your_own_can_demand_a_diversity(own: Path) -> None:
     release = marginals.publish(table, Policy(rules=str(own)))
     assert release.claims == (MinCell(4), MaxentDiversity(Distinct(2), "diagnosis"))
-    with pytest.raises(InputError, match="diversities entropy:2 and distinct:2 are demanded"):
-        Policy(rules=str(own), diversity="entropy:2")
-    assert Policy(rules=str(own), diversity="distinct:2").criterion == Distinct(2)
+    both = Policy(rules=str(own), diversity="simple:1.5").diversities(["s"])
+    assert [str(claim.diversity) for claim in both] == ["simple:1.5", "distinct:2"]
+    assert Policy(rules=str(own), diversity="distinct:2").diversities(["s"]) == both[1:]
 
 
 def test_a_config_names_rules_and_everybody_reads_what_was_found(tmp_path: Path, own: Path) -> None:

@@ -1,0 +1,208 @@
+"""A diversity of each sensitive attribute, and of each level: from a config to a release that others verify."""
+
+import json
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
+from checks.errors import CriterionError
+from marginals.commands.main import main
+from marginals.errors import InputError, NothingPublishableError
+
+CODES = {chapter: [f"{chapter}{number}" for number in range(1, 7)] for chapter in "AB"}
+
+CONFIG = """
+[data]
+path = "people.csv"
+[attributes.area]
+role = "quasi-identifier"
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.diagnosis]
+role = "sensitive"
+hierarchy = "diagnosis.csv"
+LABELS
+[attributes.job]
+role = "sensitive"
+[privacy]
+k_link = 5
+k_combinatorial = 5
+diversity = DIVERSITY
+[base]
+table = "none"
+"""
+
+BOTH = '{ diagnosis = ["entropy:6", "distinct:2"], job = "distinct:2" }'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Areas each of which has the six codes of one chapter, equally often; in all sexes alike, and jobs by the area too."""
+    rows = [
+        f"{area},{sex},{code},{job}"
+        for (area, chapter), sex, job in product([("north", "A"), ("south", "B")], ["f", "m"], ["clerk", "farmer"])
+        for code in CODES[chapter]
+        for _ in range(2)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["area,sex,diagnosis,job", *rows]))
+    (tmp_path / "diagnosis.csv").write_text(
+        "\n".join(f"{code};{chapter};*" for chapter, codes in CODES.items() for code in codes)
+    )
+    return tmp_path
+
+
+def config(folder: Path, diversity: str, labels: str = "") -> Path:
+    path = folder / "release.toml"
+    path.write_text(CONFIG.replace("DIVERSITY", diversity).replace("LABELS", labels))
+    return path
+
+
+def published(folder: Path, diversity: str, labels: str = "", **changes: object) -> marginals.Release:
+    read = marginals.read_config(config(folder, diversity, labels))
+    return marginals.publish(read.read_table(), replace(read.policy, **changes))
+
+
+ONLY_CODES = {"max_attributes": 1, "must_publish": [{"diagnosis": 0}]}
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(main, list(map(str, arguments)))
+    return result.exit_code, result.output
+
+
+def shows(release: marginals.Release, *attributes: str) -> bool:
+    return any({*attributes} <= {*margin} for margin in release.margins)
+
+
+def test_codes_alone_are_published_with_every_chapter_certain(folder: Path) -> None:
+    """What the demand of the codes allows, and that of the chapters does not."""
+    assert shows(published(folder, '"entropy:6"'), "area", "diagnosis")
+    release = published(folder, BOTH)
+    assert not shows(release, "area", "diagnosis")
+    assert shows(release, "diagnosis")
+    assert release.verify().ok
+
+
+@pytest.mark.parametrize("labels", ["", 'labels = "public"'])
+def test_others_verify_every_level_from_the_files_alone(folder: Path, labels: str) -> None:
+    release = published(folder, BOTH, labels)
+    claims = [claim for claim in release.claims if isinstance(claim, MaxentDiversity)]
+    assert claims == [
+        MaxentDiversity(Entropy(6), "diagnosis"),
+        MaxentDiversity(Distinct(2), "diagnosis", 1),
+        MaxentDiversity(Distinct(2), "job"),
+    ]
+    release.write(folder / "release")
+    stated = json.loads((folder / "release" / "datapackage.json").read_text())["release"]["privacy"]
+    assert {"criterion": "maxent-diversity", "diversity": "distinct:2", "sensitive": "diagnosis", "level": 1} in stated
+    levels = (folder / "release" / "hierarchies" / "diagnosis.csv").read_text().splitlines()[0]
+    assert levels == "level0,level1,level2"
+    assert marginals.verify(folder / "release").ok
+    assert "at level 1" in (folder / "release" / "report.html").read_text()
+
+
+def test_levels_that_nobody_judges_are_not_told(folder: Path) -> None:
+    published(folder, '{ diagnosis = "entropy:6", job = "distinct:2" }', **ONLY_CODES).write(folder / "release")
+    levels = (folder / "release" / "hierarchies" / "diagnosis.csv").read_text().splitlines()[0]
+    assert levels == "level0,level1"
+
+
+def test_a_check_by_level_names_the_level_that_fails(folder: Path) -> None:
+    """On a release of codes by area; the demand is written as in a config."""
+    published(folder, '"entropy:6"', 'labels = "public"').write(folder / "release")
+    status, printed = run(
+        "verify", folder / "release", "--check", 'diversity={ diagnosis = ["entropy:6", "distinct:2"] }'
+    )
+    assert status == 1
+    assert "holds  maxent-diversity  diversity = entropy:6, sensitive = diagnosis" in " ".join(
+        printed.split("\n")
+    ).replace("diversity diversity", "diversity  diversity")
+    assert "diversity = distinct:2, sensitive = diagnosis, level = 1" in printed
+    status, printed = run("verify", folder / "release", "--check", "diversity={ area = 'distinct:2' }")
+    assert (status, "'area', which is no sensitive attribute; these are diagnosis, job" in printed) == (2, True)
+    for wrong in ("diversity={", "diversity={}", "diversity={ diagnosis = 3 }", 'diversity={ a = "b" }\nx = 1'):
+        status, printed = run("verify", folder / "release", "--check", wrong)
+        assert status == 2
+        assert "diversity" in printed
+
+
+def test_a_level_that_a_release_does_not_tell_is_undecided(folder: Path) -> None:
+    published(folder, '{ diagnosis = "entropy:6" }', **ONLY_CODES).write(folder / "release")
+    verified = marginals.verify(folder / "release", claims=['diversity={ diagnosis = ["entropy:6", "distinct:2"] }'])
+    assert [finding.verdict.value for finding in verified.checks if finding.criterion != "integrity"] == [
+        "holds",
+        "undecided",
+    ]
+    assert "no values of level 1" in verified.checks[-1].note
+
+
+def test_nothing_that_satisfies_it_says_which_level_is_in_the_way(folder: Path) -> None:
+    diversity = '{ diagnosis = ["distinct:2", "distinct:3"] }'
+    assert not shows(published(folder, diversity), "diagnosis")
+    with pytest.raises(
+        NothingPublishableError, match='diversity = "distinct:3" fails for diagnosis at level 1 in all rows'
+    ):
+        published(folder, diversity, base="best")
+
+
+def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
+    """One numbers its levels from the codes, the other from the chapters."""
+    published(folder, BOTH).write(folder / "fine")
+    read = marginals.read_config(config(folder, BOTH))
+    policy = marginals.Policy(
+        k_link=5, diversity={"diagnosis": ["none", "distinct:2"]}, base="none", must_not_publish=[{"diagnosis": 0}]
+    )
+    release = marginals.publish(read.read_table(), policy)
+    assert [claim.level for claim in release.claims if isinstance(claim, MaxentDiversity)] == [0]
+    release.write(folder / "coarse")
+    together = marginals.verify(folder / "fine", folder / "coarse")
+    assert together.ok
+    assert sum("level" in finding.parameters for finding in together.checks) == 1
+
+
+def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
+    """Of anonymize and assess; local recoding keeps one diversity only."""
+    path = config(folder, '{ diagnosis = ["entropy:6", "distinct:2"] }')
+    read = marginals.read_config(path)
+    best = marginals.anonymize(read.read_table(), read.policy).best()
+    assert best is not None
+    assert best.levels["area"] == 1
+    assessed = marginals.assess(read.read_table(), read.policy)
+    assert [check.parameters.get("level", 0) for check in assessed.checks] == [0, 0, 1]
+    status, printed = run("anonymize", path, "--out", folder / "table.csv")
+    assert status == 0, printed
+    assert "entropy:6 in diagnosis and distinct:2 at level 1 in diagnosis" in printed
+    status, printed = run("anonymize", path, "--method", "hilbert")
+    assert status == 2
+    assert "keeps one diversity of all sensitive attributes" in printed
+
+
+@pytest.mark.parametrize(
+    ("diversity", "said"),
+    [
+        ('{ area = "distinct:2" }', "privacy.diversity.area names no attribute"),
+        ('{ diagnosis = ["distinct:2", "distinct:2", "distinct:2"] }', "no values of level 2; its levels below"),
+        ("{ diagnosis = 3 }", "diversity.diagnosis is a text"),
+        ("{ diagnosis = [] }", "diversity.diagnosis is a text"),
+        ('{ diagnosis = "entrop:3" }', "diversity.diagnosis: the diversity 'entrop:3'"),
+        ('{ diagnosis = ["none", "functional:0.5,2"] }', "diversity.diagnosis: functional:0.5,2 is about base values"),
+        ("{}", "table of sensitive attributes"),
+        ("7", "diversity is text such as"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(folder: Path, diversity: str, said: str) -> None:
+    with pytest.raises((InputError, CriterionError), match=said.replace("{", r"\{")):
+        published(folder, diversity)
+
+
+def test_levels_that_are_fitted_are_demanded_by_nobody(folder: Path) -> None:
+    """Nobody knows beforehand which these are."""
+    with pytest.raises(InputError, match="fitted to the counts"):
+        published(folder, '{ diagnosis = ["distinct:2", "distinct:2"] }', 'ladder = "fitted"')
