@@ -12,7 +12,8 @@ with the published marginals, in which it would not have been are excluded. This
 - Where exactly one claim is suspect, it is what refused the step, in one of its culprits at least. Where that is one
   class, its members learn it of their own class: that a part of it has few rows, or few sensitive values.
 - Where counts that are known refuse the step in every possible world, nothing is excluded, and that it was refused tells
-  nothing more.
+  nothing more. So it is where levels were fitted to the table, as the attacker knows, and the step leads back to values
+  that were merged since they are rare (`checks.attacks.fitted_levels`).
 - `publishable` is the probability of the excluded worlds to somebody who takes maximum entropy: by the total variation
   between what they believe before and after, no belief changes by more. It is given where the worlds are known as a
   whole: where no table shows the attribute any finer and only counts are suspect, or where all finer counts are known
@@ -28,9 +29,11 @@ from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
+from checks.attacks.fitted_levels import level_told
 from checks.attacks.possible_worlds import TooManyWorldsError, Visits, diverse_draws, large_parts_probability
 from checks.attacks.refinement import Refinement, Shift, Suspect
 from checks.claims.claim import Claim
@@ -41,6 +44,7 @@ from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArr
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.inference.frechet_bounds import MarginBounds
+from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Hierarchy
 from models.tables.margin import Margin
@@ -56,19 +60,26 @@ Sizes = Callable[[Mapping[str, int]], MarginBounds]
 
 
 def refinements(
-    collection: Collection, sensitive: AnyCollection[str], claims: Sequence[Claim], sizes: Sizes
+    collection: Collection,
+    sensitive: AnyCollection[str],
+    claims: Sequence[Claim],
+    sizes: Sizes,
+    ladders: Mapping[str, FittedLadder] = MappingProxyType({}),
 ) -> tuple[Refinement, ...]:
     """Every step of a decomposable collection whose claims hold.
 
     sizes: what the attacker knows of finer counts: bounds from the release, or the counts themselves where everybody's
-    nonsensitive values are known. Raises NotDecomposableError.
+    nonsensitive values are known. ladders: of attributes whose levels were fitted to the table, as the attacker knows.
+    Raises NotDecomposableError.
     """
     steps = []
     for mask in maximal_masks(collection.junction_tree.cliques):
         margin = collection.domain.margin(mask)
         for attribute, level in margin.items():
             if level:
-                steps.append(_Step(collection, tuple(sensitive), tuple(claims), margin, attribute).judged(sizes))
+                ladder = ladders.get(attribute)
+                step = _Step(collection, tuple(sensitive), tuple(claims), margin, attribute, ladder)
+                steps.append(step.judged(sizes))
     return tuple(steps)
 
 
@@ -98,6 +109,7 @@ class _Step:
     claims: tuple[Claim, ...]
     margin: Margin
     attribute: str
+    ladder: FittedLadder | None
 
     @property
     def finer(self) -> int:
@@ -148,7 +160,7 @@ class _Step:
         if prod(domain.hierarchy(a).size(level) for a, level in finer.items()) > MOST_CELLS:
             return refinement(None, note=f"the finer margin has more than {MOST_CELLS} cells")
         parts = self._parts(classes, sizes(finer))
-        if np.any((parts.lower >= 1) & (parts.upper < self.least)):
+        if self._has_rare_values or np.any((parts.lower >= 1) & (parts.upper < self.least)):
             return replace(refinement(tuple(self._small(parts)), 0.0), is_certain=True)
         if together:
             return refinement(None, note=together)
@@ -158,6 +170,14 @@ class _Step:
         except TooManyWorldsError:
             return refinement(suspects, note="there are too many possible worlds to weigh them")
         return refinement(suspects, publishable, shift)
+
+    @property
+    def _has_rare_values(self) -> bool:
+        """Whether the ladder tells that some value of the finer level has rows, but fewer than every class must have."""
+        if self.ladder is None or self.finer != self.ladder.start:
+            return False
+        told = level_told(self.collection, self.attribute, self.margin[self.attribute], self.ladder)
+        return told is not None and told.fewer_than <= self.least
 
     def _together(self, after: Collection) -> str:
         """Why the margin's own classes do not decide about what comes after the step; empty where they do."""

@@ -11,6 +11,7 @@ import numpy as np
 from checks.attacks.certain_cells import CertainCells
 from checks.attacks.class_table import sensitive_levels
 from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
+from checks.attacks.fitted_levels import LevelTold, levels_told
 from checks.attacks.minimality import refinements
 from checks.attacks.refinement import Refinement
 from checks.classes.equivalence_classes import equivalence_classes
@@ -61,20 +62,23 @@ class Minimality:
     """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
 
     holders: who know nothing else. insiders: who know everybody's nonsensitive values, None where the truth is not
-    given. note: why there is nothing to tell, empty where there is. domain: of the levels that the steps name; None where
-    there is nothing to tell.
+    given. ladders: what published levels tell that were fitted to the table, None where the truth is not given. note: why
+    there is nothing to tell, empty where there is. domain: of the levels that the steps name; None where there is nothing
+    to tell.
     """
 
     holders: tuple[Refinement, ...] = ()
     insiders: tuple[Refinement, ...] | None = None
     note: str = ""
     domain: Domain | None = None
+    ladders: tuple[LevelTold, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The steps as plain values."""
         return {
             "holders": [step.as_json() for step in self.holders],
             "insiders": None if self.insiders is None else [step.as_json() for step in self.insiders],
+            "ladders": None if self.ladders is None else [told.as_json() for told in self.ladders],
             "note": self.note,
         }
 
@@ -198,7 +202,8 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
     if not published.verify().ok:
         return Minimality(note="its claims are not proven to hold, so they refused nothing")
     sensitive, claims = published.sensitive, published.claims
-    holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin)
+    ladders = {} if truth is None else truth.ladders
+    holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
     if truth is None:
         return Minimality(holders, domain=model.domain)
     cube, domain = truth.cube, truth.domain
@@ -209,8 +214,9 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
         counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
         return MarginBounds(counts, counts, True)
 
-    insiders = refinements(model.collection, sensitive, claims, exactly)
-    return Minimality(holders, insiders, domain=model.domain)
+    insiders = refinements(model.collection, sensitive, claims, exactly, ladders)
+    told = levels_told(model.collection, ladders)
+    return Minimality(holders, insiders, domain=model.domain, ladders=told)
 
 
 def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:

@@ -165,6 +165,11 @@ class Attribute:
         return self.ladder == "fitted"
 
     @property
+    def first_merged(self) -> int:
+        """The level whose values a fitted ladder merges: the first bands of intervals or dates, else the values."""
+        return 1 if self.intervals or self.dates else 0
+
+    @property
     def has_decimals(self) -> bool:
         """Whether its intervals are of numbers with decimals."""
         return isinstance(self.start, Decimal)

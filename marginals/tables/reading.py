@@ -17,6 +17,7 @@ from marginals.tables.table import Table
 from marginals.tables.values.numbers import number_in
 from models.arrays import BoolArray, CodeArray, CountArray
 from models.errors import HierarchyError
+from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
@@ -51,7 +52,13 @@ class Reading:
         dropped = int(rows.counts.sum() - counts.sum())
         words = Codebook.of(self.attributes)
         return Table(
-            table, self.roles, dropped, public=self._public, missing_in=where_some(self.lacking(rows)), codebook=words
+            table,
+            self.roles,
+            dropped,
+            public=self._public,
+            missing_in=where_some(self.lacking(rows)),
+            codebook=words,
+            ladders=self._ladders,
         )
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
@@ -123,7 +130,25 @@ class Reading:
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
         left_out, words = rows - out_of_core.total, Codebook.of(self.attributes)
-        return Table(table, self.roles, left_out, out_of_core, self._public, where_some(lacking), codebook=words)
+        return Table(
+            table,
+            self.roles,
+            left_out,
+            out_of_core,
+            self._public,
+            where_some(lacking),
+            codebook=words,
+            ladders=self._ladders,
+        )
+
+    @property
+    def _ladders(self) -> dict[str, FittedLadder]:
+        """How the levels of attributes are fitted to the rows; those of a population tell nothing of them."""
+        return {
+            column: FittedLadder(attribute.first_merged, self.k)
+            for column, attribute in self.attributes.items()
+            if attribute.is_fitted and attribute.population is None
+        }
 
     @property
     def _public(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from marginals.tables.codebook import Codebook
 from marginals.tables.keys import RepeatingKey, unit_refusal
 from marginals.tables.out_of_core import OutOfCoreCounts
 from marginals.tables.unit import RowsPerPerson
+from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -26,7 +27,7 @@ class Table:
     tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
     like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
-    in words.
+    in words. ladders: of attributes whose levels are fitted to these rows, how.
 
     >>> from marginals.example import table
     >>> table
@@ -45,6 +46,7 @@ class Table:
     left_out: int = 0
     repeating: tuple[RepeatingKey, ...] = ()
     codebook: Codebook = field(default_factory=Codebook)
+    ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

@@ -9,6 +9,7 @@ from marginals.wording.level_names import shown_at
 from marginals.wording.units_in_words import claimed_of
 
 if TYPE_CHECKING:
+    from checks.attacks.fitted_levels import LevelTold
     from checks.attacks.refinement import Refinement
     from marginals.attacks.attacking import Attacked, Attacks, Minimality
     from marginals.attacks.composition import Composition
@@ -89,7 +90,21 @@ def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
         lead = "Minimality, for those who know everybody's nonsensitive values"
         yield from _step_lines(lead, minimality.insiders, shown)
     else:
-        yield "  Finer values than any published are known to the publisher: --truth CONFIG judges steps to these too."
+        yield (
+            "  Finer values than any published are known to the publisher: --truth CONFIG judges steps to these too, and "
+            "says what steps tell that are fitted to the table."
+        )
+    yield from _ladder_lines(minimality.ladders or (), shown)
+
+
+def _ladder_lines(told: "Sequence[LevelTold]", shown: Callable[[str, int], str]) -> Iterator[str]:
+    """What the finest published level of each attribute tells whose levels are fitted."""
+    finest = {level.attribute: level for level in reversed(told)}
+    if finest:
+        yield "Fitted steps: who knows that they are fitted to the table concludes:"
+    for level in reversed(finest.values()):
+        groups = "its merged group" if level.merged == 1 else f"each of its {level.merged} merged groups"
+        yield f"  {shown(level.attribute, level.level)}: {groups} holds a value with fewer than {level.fewer_than} rows"
 
 
 def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, int], str]) -> Iterator[str]:

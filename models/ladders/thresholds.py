@@ -1,5 +1,6 @@
 """How large the smallest group of each level of a fitted ladder must be."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 FACTOR = Fraction(3, 2)
@@ -20,3 +21,14 @@ def thresholds(k: int, rows: int) -> tuple[int, ...]:
         sizes.append(size)
         size = -(-size * FACTOR.numerator // FACTOR.denominator)
     return tuple(sizes)
+
+
+@dataclass(frozen=True)
+class FittedLadder:
+    """How levels of an attribute were fitted to the rows of a table.
+
+    start: the level whose values were merged. k: the first of the thresholds.
+    """
+
+    start: int
+    k: int

@@ -22,7 +22,7 @@ def attribute_ladder(attribute: Attribute, given: Hierarchy, base_counts: CountA
     >>> attribute_ladder(sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]), np.array([40, 30, 9, 4, 0, 2]), 10).labels[1]
     ('1', '2', '3 and over')
     """
-    start = 1 if attribute.intervals or attribute.dates else 0
+    start = attribute.first_merged
     missing = given.code(MISSING, start) if attribute.counts_missing else None
     lifted = given.lift(0, start)
     counts = np.zeros(given.size(start), dtype=np.int64)

@@ -83,8 +83,8 @@ def population_hierarchy(attribute: Attribute, counts: Mapping[str, int], values
     Raises HierarchyError where none fits, and InputError where the population does not count each base value of a
     hierarchy that is given, or another.
     """
-    is_banded = bool(attribute.intervals or attribute.dates)
-    hierarchy = attribute.hierarchy_of({*counts, *(values if is_banded else ())} | ({MISSING} & set(values)))
+    own = values if attribute.first_merged else {MISSING} & set(values)
+    hierarchy = attribute.hierarchy_of({*counts, *own})
     if attribute.hierarchy is None:
         return hierarchy
     known = set(attribute.hierarchy.labels[0])
@@ -103,7 +103,7 @@ def are_counted(attribute: Attribute, hierarchy: Hierarchy, counts: Mapping[str,
 
     Rows without a value are no matter of a population, and need no count. Shape (base values,).
     """
-    groups = hierarchy.lift(0, 1 if attribute.intervals or attribute.dates else 0).astype(np.intp)
+    groups = hierarchy.lift(0, attribute.first_merged).astype(np.intp)
     known = [code for value in (*counts, MISSING) if (code := hierarchy.code(value, 0)) is not None]
     return np.asarray(np.isin(groups, groups[known]))
 

@@ -367,3 +367,33 @@ def test_attack_on_the_demo_tells_what_queries_tell_cell_by_cell(demo: Path) -> 
     certain = certain_cells(knowledge(release.model.frechet_bounds), "diagnosis", views, 10, NEVER)
     assert certain.is_complete
     assert (certain.determined, certain.exists) == (determined, exists)
+
+
+def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: Path) -> None:
+    """Four ages are rare; with public counts of a population in place of the table, nothing is told of it."""
+    ages = ["20"] * 30 + ["21"] * 3 + ["22"] * 40 + ["23"] * 2 + ["24"] * 30 + ["60"] * 3 + ["70"] * 4
+    frame = pd.DataFrame({"age": ages, "ill": (["no", "yes", "no"] * 40)[: len(ages)]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    pd.Series(ages).value_counts().reindex(map(str, range(20, 71)), fill_value=0).to_csv(tmp_path / "people.csv")
+    text = (
+        'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nprivacy.k_link = 5\nbase.table = "none"\n'
+        '[attributes.age]\nrole = "quasi-identifier"\nladder = "fitted"\n'
+    )
+    (tmp_path / "release.toml").write_text(text)
+    config = marginals.read_config(tmp_path / "release.toml")
+    table = config.read_table()
+    release = marginals.publish(table, config.policy).write(tmp_path / "release")
+    assert release.path is not None
+    minimality = marginals.attack(release.path, truth=table).minimality
+    assert minimality.ladders is not None
+    [told] = [told for told in minimality.ladders if told.level == 1]
+    assert (told.attribute, told.groups, told.merged, told.fewer_than) == ("age", 4, 3, 5)
+    assert marginals.attack(release.path).minimality.ladders is None
+    said = run("attack", release.path, "--truth", tmp_path / "release.toml")
+    assert "each of its 3 merged groups holds a value with fewer than 5 rows" in said.stdout
+    assert "what steps tell that are fitted" in run("attack", release.path).stdout
+    as_json = json.loads(run("attack", release.path, "--truth", tmp_path / "release.toml", "--json").stdout)
+    assert as_json["minimality"]["ladders"][0] == told.as_json()
+    (tmp_path / "public.toml").write_text(text + 'population = "people.csv"\n')
+    public = marginals.read_config(tmp_path / "public.toml").read_table()
+    assert marginals.attack(release.path, truth=public).minimality.ladders == ()
