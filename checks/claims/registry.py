@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from checks.claims.claim import Claim
+from checks.classes.population import SINGLE_TABLES
 from checks.diversity.spelling import numbers
 from checks.errors import CriterionError
 
@@ -40,6 +41,8 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)]
     """
     name, _, value = text.partition("=")
+    if name in ("k-map", "delta-presence"):
+        raise CriterionError(SINGLE_TABLES)
     kinds = {kind.form.partition("=")[0]: kind for kind in map(_kind, _HOMES)}
     claims = kinds[name].from_text(value, sensitive) if name in kinds else None
     if claims is None:

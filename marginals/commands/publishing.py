@@ -63,6 +63,7 @@ def publish(
         secret_key(sign)  # What would be refused after a long search is refused before it.
     with ProgressBars(not as_json) as progress:
         configured = marginals.read_config(config)
+        configured.require_collections()
         reads = configured.reads if sign is None else (*configured.reads, sign)
         require_replaceable(out, reads)
         page = StewardFile(steward or beside(out), out, reads)

@@ -38,23 +38,26 @@ def assess(config: Path, levels: str | None, as_json: bool) -> None:
     """Report what a table itself gives away.
 
     Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, and how many
-    classes have one sensitive value for everybody, or for nearly everybody (95 percent). Exit status 1 when the table
-    does not satisfy the policy of CONFIG.
+    classes have one sensitive value for everybody, or for nearly everybody (95 percent); then the risk that somebody finds
+    a person's row (prosecutor, marketer, and with the section [population] of CONFIG journalist), and which columns make
+    rows unique. Exit status 1 when the table does not satisfy the policy of CONFIG, or what [population] demands.
 
     \b
     Examples:
       marginals assess release.toml
       marginals assess release.toml --levels age=2,postcode=3
     """
+    from marginals.wording.reidentification_lines import reidentification_lines
     from marginals.wording.terminal import assessment_lines
 
     configured = marginals.read_config(config)
     table = configured.read_table()
-    assessed = marginals.assess(table, configured.policy, parse_levels(levels))
+    assessed = marginals.assess(table, configured.policy, parse_levels(levels), configured.read_population())
     if as_json:
         print_json(assessed.as_json())
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
+        print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
         print_findings(assessed.checks)
         if assessed.checks:
             print_lines(["Of each class only its size is shown: its values are those of people in the table."])
@@ -104,6 +107,7 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     """
     asked = _Asked(**chosen)
     configured = marginals.read_config(config)
+    configured.require_collections()
     out = target.opened(configured.reads)
     if asked.method == "lattice":
         _generalize(configured, asked, out, as_json)

@@ -55,7 +55,7 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
       marginals verify release
       marginals verify release-a release-b
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
-      marginals verify release --check odds=1.2
+      marginals verify release --check odds=1.05
       marginals verify release --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
       marginals verify release --rule cms-11
       marginals verify release --key minisign.pub

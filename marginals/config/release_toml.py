@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from marginals.bundle.content import TITLE
+from marginals.config.population_section import POPULATION, PopulationSection
 from marginals.config.risk_section import RiskSection, risk_section
 from marginals.errors import InputError
 from marginals.named_rules.rule import COUNTS, rules_of
 from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
+from marginals.publishing.population import Population
 from marginals.regular_file import bounded_content, open_regular
 from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.ladders.population import read_population
@@ -42,7 +44,7 @@ _LONG_KEY = re.compile(
 )
 """A key of more than a hundred parts, where keys can stand."""
 
-_SECTIONS = ("release", "data", "attributes", "privacy", "base", "search", "risk")
+_SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
 _DATA = (
     "path",
     "separator",
@@ -99,18 +101,31 @@ class Config:
     title: str = TITLE
     hierarchies: tuple[Path, ...] = ()
     rules: tuple[Path, ...] = ()
+    population: PopulationSection | None = None
 
     @property
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
         tables = () if self.source.path is None else (self.source.path,)
-        return (self.path, *tables, *self.hierarchies, *self.rules, *self.risk.reads)
+        everybody = () if self.population is None else (self.population.path,)
+        return (self.path, *tables, *self.hierarchies, *self.rules, *everybody, *self.risk.reads)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
         k = max(self.policy.least(key) or 1 for key in COUNTS)
         with _named(self.path):
             return self.source.table(k)
+
+    def read_population(self) -> Population | None:
+        """The population that the table is a sample of, where the config names one. Raises InputError."""
+        with _named(self.path):
+            return None if self.population is None else self.population.read(self.source)
+
+    def require_collections(self) -> None:
+        """Raise InputError where the config demands what is decided of single tables only."""
+        with _named(self.path):
+            if self.population is not None:
+                self.population.refuse_demands()
 
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
@@ -196,6 +211,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         policy=Policy(**{**privacy, "rules": rules_of(rules, path.parent)}, base=table, **search),
         risk=risk_section(path.parent, content.get("risk", {})),
         title=title,
+        population=PopulationSection.of(path.parent, _section(content, "population", POPULATION)),
         hierarchies=tuple(
             path.parent / section[key]
             for section in sections.values()

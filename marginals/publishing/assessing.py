@@ -6,18 +6,25 @@ from typing import Any
 
 from checks.classes.assessment import Assessment
 from checks.classes.assessment import assess as assess_table
+from checks.classes.reidentification import Reidentification, Uniqueness, reidentification, uniqueness
 from checks.finding import Finding, WorstClass
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy
+from marginals.publishing.population import Population
 from marginals.tables.table import Table
 
 
 @dataclass(frozen=True)
 class Assessed:
-    """What a table reaches, and the findings on what the policy asks of a single table."""
+    """What a table reaches, and the findings on what is asked of a single table.
+
+    reidentification: the risk of finding a person's row; None without rows. uniqueness: which columns make rows unique.
+    """
 
     assessment: Assessment
     checks: tuple[Finding, ...]
+    reidentification: Reidentification | None = None
+    uniqueness: Uniqueness | None = None
 
     @property
     def ok(self) -> bool:
@@ -26,14 +33,19 @@ class Assessed:
 
     def as_json(self) -> dict[str, Any]:
         """The assessment as plain values, and the findings."""
-        return self.assessment.as_json() | {"checks": [finding.as_json() for finding in self.checks]}
+        plain = self.assessment.as_json() | {"checks": [finding.as_json() for finding in self.checks]}
+        plain |= {} if self.reidentification is None else {"reidentification": self.reidentification.as_json()}
+        return plain | ({} if self.uniqueness is None else {"uniqueness": self.uniqueness.as_json()})
 
 
-def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None) -> Assessed:
+def assess(
+    table: Table, policy: Policy, levels: Mapping[str, int] | None = None, population: Population | None = None
+) -> Assessed:
     """What a table gives away with quasi-identifiers at these levels, the others as they are.
 
-    k_combinatorial is about its classes as k_link is. Raises InputError for a level of anything but a quasi-identifier,
-    CriterionError for a diversity where nothing is sensitive.
+    k_combinatorial is about its classes as k_link is. population: everybody whom the rows could be about, with what is
+    demanded of a sample. Raises InputError for a level of anything but a quasi-identifier, or a population that lacks one,
+    CriterionError for a diversity where nothing is sensitive, ContradictionError for a table that is no sample.
 
     >>> from marginals.example import table
     >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
@@ -55,7 +67,17 @@ def assess(table: Table, policy: Policy, levels: Mapping[str, int] | None = None
     checks = tuple(
         replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in findings
     )
-    return Assessed(assess_table(generalized, table.sensitive), checks)
+    public = {a: level for a, level in generalized.margin.items() if a in table.quasi_identifiers}
+    classes = generalized.rolled_up(public)
+    everybody = None if population is None else population.sizes(classes)[1][: len(classes)]
+    if population is not None:
+        checks = (*checks, *population.findings(classes))
+    return Assessed(
+        assess_table(generalized, table.sensitive),
+        checks,
+        reidentification(classes.counts, everybody),
+        uniqueness(classes) if len(classes) else None,
+    )
 
 
 def _without_values(worst: WorstClass) -> WorstClass:

@@ -1,0 +1,95 @@
+"""A table as a sample of a population: k-map, delta-presence and the risk of finding a row, through config and Python."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from marginals.commands.main import main
+from small_release import CONFIG, write_config
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """600 people of 2,400; of every fourth there are more who are not in the table."""
+    config = write_config(tmp_path)
+    people = pd.read_csv(tmp_path / "people.csv").drop(columns="disease")
+    pd.concat([people] * 4).to_csv(tmp_path / "everybody.csv", index=False)
+    return config
+
+
+def test_k_map_counts_people_of_the_population(config: Path) -> None:
+    """By sex and town, at levels of age, every row could be four times as many people as rows."""
+    frame = pd.read_csv(config.parent / "people.csv")
+    smallest = int(frame.groupby(["age", "sex", "town"]).size().min()) * 4
+    for k, status in ((smallest, 0), (smallest + 1, 1)):
+        config.write_text(
+            CONFIG.replace("k_link = 5\n", "").replace('diversity = "entropy:2"', "")
+            + f"[population]\npath = 'everybody.csv'\nk_map = {k}\n"
+        )
+        assessed = run("assess", config, "--json")
+        assert assessed.exit_code == status, assessed.output
+        (check,) = json.loads(assessed.stdout)["checks"]
+        assert (check["criterion"], check["worst"]["count"]) == ("k-map", smallest)
+    found = json.loads(assessed.stdout)["reidentification"]
+    assert found["journalist"]["highest"] == pytest.approx(found["prosecutor"]["highest"] / 4)
+    assert found["marketer"] == pytest.approx(found["prosecutor"]["average"] / 4)
+
+
+def test_delta_presence_bounds_the_probability_of_being_in_the_table(config: Path) -> None:
+    for bounds, status in (("[0.25, 0.25]", 0), ("[0.0, 0.24]", 1), ("[0.26, 1.0]", 1)):
+        config.write_text(
+            CONFIG.replace("k_link = 5\n", "").replace('diversity = "entropy:2"', "")
+            + f"[population]\npath = 'everybody.csv'\ndelta_presence = {bounds}\n"
+        )
+        assert run("assess", config, "--levels", "age=1").exit_code == status
+    configured = marginals.read_config(config)
+    population = configured.read_population()
+    assert population is not None
+    assert not marginals.assess(configured.read_table(), configured.policy, population=population).ok
+
+
+def test_the_terminal_says_the_risks_and_what_makes_rows_unique(config: Path) -> None:
+    said = run("assess", config).output
+    assert "prosecutor, who knows that the person is in the table: " in said
+    assert "marketer, who links all rows at random: right for " in said
+    assert "journalist" not in said
+    assert "Unique by all quasi-identifiers together: " in said
+
+
+def test_releases_are_not_checked_for_them(config: Path) -> None:
+    config.write_text(CONFIG + "[population]\npath = 'everybody.csv'\nk_map = 3\n")
+    for command in (["publish", config, "--out", config.parent / "release"], ["anonymize", config]):
+        refused = run(*command)
+        assert refused.exit_code == 2
+        assert "k-map and delta-presence are decided of single tables only, by marginals assess" in refused.output
+    config.write_text(CONFIG)
+    assert run("publish", config, "--out", config.parent / "release").exit_code == 0
+    refused = run("verify", config.parent / "release", "--check", "k-map=5")
+    assert (refused.exit_code, "decided of single tables only" in refused.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("k_map = 3", "population.path must name a table"),
+        ("path = 'everybody.csv'\nk_map = 0", "population.k_map must be a whole number"),
+        ("path = 'everybody.csv'\ndelta_presence = [0.5]", "two shares from 0 to 1"),
+        ("path = 'everybody.csv'\ndelta_presence = [0.5, 0.1]", "two shares from 0 to 1"),
+        ("path = 'nobody.csv'", "nobody.csv"),
+        ("path = 'few.csv'\nk_map = 1", "no sample of it"),
+    ],
+)
+def test_a_population_that_makes_no_sense_is_refused(config: Path, section: str, expected: str) -> None:
+    pd.read_csv(config.parent / "people.csv").iloc[:300].to_csv(config.parent / "few.csv", index=False)
+    config.write_text(CONFIG + f"[population]\n{section}\n")
+    refused = run("assess", config)
+    assert refused.exit_code == 2, refused.output
+    assert expected in refused.output
