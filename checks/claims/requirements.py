@@ -66,6 +66,11 @@ class Requirements:
                     "each; demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
                 )
 
+    def about(self, attribute: str) -> "Requirements":
+        """What is required of a table that shows one of the sensitive attributes and none of the others."""
+        own = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
+        return replace(self, sensitive=(attribute,), diversities=own)
+
     @property
     def class_size(self) -> int | None:
         """Rows that every class of a table by itself must have; None where no count is demanded.
@@ -168,8 +173,8 @@ class PrivacyConstraint:
             if refusal := self._margin_refusal(clique):
                 return refusal
         sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
-        if self._max_sensitive_margins is not None and len(sensitive) > self._max_sensitive_margins:
-            limit = self._max_sensitive_margins
+        limit = self._max_sensitive_margins
+        if limit is not None and any(sum(bool(s & c) for c in sensitive) > limit for s in self._first_steps.values()):
             return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
         if sensitive not in self._collections:
             self._collections[sensitive] = self._collection_refusal(sensitive)

@@ -310,6 +310,18 @@ def minimal_tables(
     return LatticeResult(lattice.passes.size, evaluated, tuple(found))
 
 
+def minimal_levels(
+    cube: DataCube,
+    attributes: tuple[str, ...],
+    passes: Callable[[Margin], bool],
+    progress: Progress = _no_progress,
+) -> list[Margin]:
+    """All levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
+    lattice = _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+    _settle_all(lattice, lambda node: passes(Margin(dict(zip(attributes, node)))), progress)
+    return [Margin(dict(zip(attributes, node))) for node in lattice.minimal()]
+
+
 def _look_at_candidates(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
     """Ask about the candidates, finer ones first; what is coarser than one that passes is not minimal, and not asked.
 

@@ -37,9 +37,10 @@ class Policy:
     every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every sensitive
     attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
     each level of the attribute from 0, "none" for a level of which nothing is demanded. base: the anonymized table
-    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute.
-    start: where a stepwise search begins besides that table, with "independence" (every attribute by itself)
-    or "nothing". max_sensitive_margins: maximum number of margins that contain a sensitive attribute. max_cells,
+    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute; of
+    several sensitive attributes each has such a table. start: where a stepwise search begins besides that table, with
+    "independence" (every attribute by itself)
+    or "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
     published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is for, a
     `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit: seconds. rules:

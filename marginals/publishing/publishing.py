@@ -2,16 +2,17 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from checks.claims.claim import Claim
 from checks.claims.requirements import PrivacyConstraint, Requirements
-from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
+from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.errors import InputError, NothingPublishableError
 from marginals.pages.release_page import report_html
-from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
+from marginals.publishing.base_tables import BaseTables, best_base, chosen_base
+from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import Policy
 from marginals.publishing.releasable import releasable, released_levels
 from marginals.publishing.stewarding import steward_report
@@ -61,40 +62,19 @@ def anonymize(
     )
 
 
-@dataclass(frozen=True)
-class _Base:
-    """The table that the collection must contain, and the best single table if one was looked for."""
-
-    required: SingleTable | None
-    best: SingleTable | None
-
-
-def _base(table: Table, policy: Policy, requirements: Requirements, progress: Progress) -> _Base:
+def _base(table: Table, policy: Policy, requirements: Requirements, progress: Progress) -> BaseTables | None:
+    """The tables that the collection must contain."""
     if policy.base == "none":
-        return _Base(None, None)
+        return None
     if not isinstance(policy.base, str):
-        for attribute in policy.base:
-            if attribute not in table.quasi_identifiers:
-                raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
-        levels = {a: policy.base.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-        base = single_table(table.cube, levels, requirements)
-        if not table_satisfies(table.cube, base.mask, requirements):
-            constraint = PrivacyConstraint(table.cube, requirements)
-            name = f"the base table {as_written(levels)}"
-            raise Obstacles(table, requirements, constraint).refusal(base.mask, name, table.sensitive)
-        return _Base(base, None)
-    minimal = anonymize(table, policy, progress).minimal
-    if not minimal:
-        raise NothingPublishableError(
-            f'{no_single_table(table, requirements)}; weaken it, or look for a release without a base table (base "none")'
-        )
-    return _Base(minimal[0], minimal[0])
+        return chosen_base(table, policy.base, requirements)
+    return best_base(table, requirements, lambda done, nodes: progress("minimal tables", done, nodes))
 
 
-def _problem(table: Table, policy: Policy, requirements: Requirements, base: _Base) -> Problem:
+def _problem(table: Table, policy: Policy, requirements: Requirements, base: BaseTables | None) -> Problem:
     """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
     domain = table.domain
-    kept = [base.required.mask] if base.required else []
+    kept = [*base.masks] if base else []
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)
     constraint = MarginLimits(
@@ -254,7 +234,7 @@ def publish(
         obstacles,
         published,
         bounded,
-        base.best,
+        base if policy.base == "best" else None,
         policy.analyses,
         lambda: time.process_time() > until or deadline.is_over,
     )

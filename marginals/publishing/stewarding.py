@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from marginals.anonymizers.lattice import SingleTable
 from marginals.anonymizers.stepwise_table import stepwise_table
 from marginals.bundle.content import BundleContent
 from marginals.pages.steward_page import steward_html
+from marginals.publishing.base_tables import BaseTables
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.wanted import Wanted
 from marginals.release.accuracy import INDEPENDENT, SINGLE, STEPWISE
@@ -22,20 +22,22 @@ def steward_report(
     obstacles: Obstacles,
     published: BundleContent,
     search: SearchResult,
-    best: SingleTable | None,
+    base: BaseTables | None,
     wanted: Sequence[Wanted],
     stop: Stop,
 ) -> StewardReport:
-    """What only the steward may know of a release. best: the best single table, where one was looked for.
+    """What only the steward may know of a release. base: the best base, where one was looked for; with one sensitive
+    attribute it is the best single table.
 
     obstacles: what stood in the way, and the table. Tables are compared with the data until stop says so.
     """
     table = obstacles.table
     cube = table.cube
+    best = base if base is not None and len(base.masks) == 1 else None
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
     yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
     if best is not None:
-        yardsticks[SINGLE] = MarginalModel(Collection.of(cube, [best.mask]))
+        yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
     elif cube.holds(sum(cube.domain.attribute_masks)):
         found = stepwise_table(cube, table.quasi_identifiers, obstacles.requirements, stop)
         if found is not None:

@@ -49,8 +49,8 @@ def cases(draw: st.DrawFn) -> Case:
 def is_allowed(collection: Collection, requirements: Requirements, limit: int | None) -> bool:
     """Claim by claim on the whole collection, nothing remembered and nothing skipped."""
     maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
-    margins = map(collection.domain.margin, maximal)
-    with_sensitive = sum(any(attribute in margin for attribute in requirements.sensitive) for margin in margins)
+    margins = [collection.domain.margin(mask) for mask in maximal]
+    with_sensitive = max((sum(a in margin for margin in margins) for a in requirements.sensitive), default=0)
     return all(claim.check(collection, requirements.sensitive).holds for claim in requirements.claims) and (
         limit is None or with_sensitive <= limit
     )
