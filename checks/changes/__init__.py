@@ -1,0 +1,1 @@
+"""Tables that change: what is published of one before and after tells of the people who came and went."""
