@@ -44,9 +44,30 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     counts tell, or give it different roles, or differ in how many rows a person has, BundleError when they count different
     numbers of rows, or contradict each other.
     """
-    _check_units(bundles)
     if not any(published.collection.tables for _, published in bundles):
         return _of_nothing(bundles)
+    tables: dict[str, ContingencyTable] = {}
+    for (name, _), collection in zip(bundles, over_one_domain(bundles)):
+        for table in collection.tables:
+            tables[f"{name}: the marginal ({table.margin})"] = table
+    rows = next(iter(tables.values())).total
+    for place, table in tables.items():
+        if table.total != rows:
+            raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
+    check_agreement(tables)
+    claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
+    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
+    deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
+    roles = {attribute: role for _, published in bundles for attribute, role in published.roles.items()}
+    return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=bundles[0][1].rows_per_person)
+
+
+def over_one_domain(bundles: Sequence[tuple[str, BundleContent]]) -> list[Collection]:
+    """The marginals of each bundle over hierarchies that hold those of all.
+
+    Raises IncompatibleReleasesError as `union` does.
+    """
+    _check_units(bundles)
     hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
     roles: dict[str, Role] = {}
     for name, published in bundles:
@@ -61,25 +82,7 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
                 # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
                 raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
     common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
-    tables: dict[str, ContingencyTable] = {}
-    for name, published in bundles:
-        for table in in_common(published.collection, common_hierarchies).tables:
-            tables[f"{name}: the marginal ({table.margin})"] = table
-    rows = next(iter(tables.values())).total
-    for place, table in tables.items():
-        if table.total != rows:
-            raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
-    check_agreement(tables)
-    claims = tuple(
-        dict.fromkeys(
-            _in_common_levels(claim, published.collection, common_hierarchies)
-            for _, published in bundles
-            for claim in published.claims
-        )
-    )
-    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
-    return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=bundles[0][1].rows_per_person)
+    return [in_common(published.collection, common_hierarchies) for _, published in bundles]
 
 
 def _check_units(bundles: Sequence[tuple[str, BundleContent]]) -> None:

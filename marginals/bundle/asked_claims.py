@@ -38,6 +38,28 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: S
     return [*parsed, *of_release]
 
 
+def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
+    """What else is asked than the least difference of releases, `difference=K`, and the largest K; None where it is not.
+
+    Raises InputError for a K that is no whole number of at least 1.
+    """
+    others: list[str | Claim] = []
+    asked: list[int] = []
+    for each in claims:
+        name, _, text = each.partition("=") if isinstance(each, str) else ("", "", "")
+        if name != "difference":
+            others.append(each)
+        elif text.isdecimal() and len(text) <= _DIGITS and int(text) > 0:
+            asked.append(int(text))
+        else:
+            raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {each!r}")
+    return tuple(others), max(asked, default=None)
+
+
+_DIGITS = 15
+"""Most digits of a number of rows in text."""
+
+
 def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
     if not isinstance(asked, str):
         return [asked]

@@ -8,7 +8,7 @@ from pathlib import Path
 from checks.claims.claim import Claim
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.bundle.agreement import union
-from marginals.bundle.asked_claims import asked_claims
+from marginals.bundle.asked_claims import asked_claims, asked_difference
 from marginals.bundle.content import INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.descriptor import Descriptor
 from marginals.bundle.format import DESCRIPTOR
@@ -16,6 +16,8 @@ from marginals.bundle.obeyed_keys import listed, unjudged
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.together.changed_table import CRITERION as DIFFERENCE
+from marginals.bundle.together.changed_table import Bundles, by_table, called, differences
 from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.named_rules.rule import NamedRule, rules_of
@@ -65,7 +67,10 @@ def verify(
 ) -> Verification:
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
-    Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. What cannot be
+    Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. Bundles that
+    count different numbers of rows, or otherwise what several of them count, are of a table that changed: each table is
+    judged by itself, and of each two whether the differences that both tell are 0 or at least the largest k claimed, or K
+    of the claim `difference=K`. What cannot be
     decided within the budgets of the checks is undecided, which is no pass. Bundles that generalize an attribute differently
     are checked over the common refinement; where labels do not tell that, or only one calls the attribute sensitive, what
     they say together is undecided, and each is checked by itself, its name among the parameters. A warning names stated
@@ -86,7 +91,10 @@ def verify(
         raise InputError("name the folder of a release to verify")
     deadline = within(seconds)
     signer = None if key is None else public_key(key)
-    asked = _Asked(tuple([claims] if isinstance(claims, str) else claims), rules_of(rules))
+    listed, least_difference = asked_difference([claims] if isinstance(claims, str) else claims)
+    if least_difference is not None and len(folders) == 1:
+        raise InputError("difference=K is about releases of a table that changed; name at least two releases")
+    asked = _Asked(listed, rules_of(rules), least_difference)
     warnings: list[str] = []
     try:
         snapshots = [Snapshot.of(Path(folder)) for folder in folders]
@@ -177,17 +185,39 @@ class _Asked:
 
     claims: tuple[str | Claim, ...]
     rules: tuple[NamedRule, ...]
+    difference: int | None = None
 
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
         """As claims, those about a sensitive attribute that the bundle lacks left out; None where nothing is asked."""
-        if not self.claims and not self.rules:
+        if not self.claims and not self.rules and self.difference is None:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
         claims = [*asked_claims(self.claims, sensitive, published.claims), *of_rules]
         return [claim for claim in claims if claim.about is None or claim.about in published.sensitive]
 
 
-def _judged(bundles: Sequence[tuple[str, BundleContent]], asked: _Asked) -> Verification:
+def _judged(bundles: Bundles, asked: _Asked) -> Verification:
+    """On the claims of all bundles of each table, and on the differences between tables where these are several."""
+    groups = by_table(bundles)
+    if len(groups) == 1:
+        of_one = _judged_together(bundles, asked)
+        if asked.difference is None:
+            return of_one
+        note = "the releases can be of one table: what several of them count they count alike"
+        same = Finding(DIFFERENCE, Verdict.HOLDS, {"k": asked.difference}, None, (Algorithm.FILES,), 0, note)
+        return replace(of_one, checks=(*of_one.checks, same))
+    findings: list[Finding] = []
+    for number, group in enumerate(groups):
+        timed = [(name, replace(own, deadline=own.deadline.share(len(groups) - number))) for name, own in group]
+        of_group = {"release": called(group)}
+        findings += (
+            replace(finding, parameters={**of_group, **finding.parameters})
+            for finding in _judged_together(timed, asked).checks
+        )
+    return Verification((*findings, *differences(groups, asked.difference)))
+
+
+def _judged_together(bundles: Bundles, asked: _Asked) -> Verification:
     """On the claims of all bundles together, or on those of each and that together they are not judged."""
     try:
         published = bundles[0][1] if len(bundles) == 1 else union(bundles)
@@ -200,7 +230,7 @@ def _judged(bundles: Sequence[tuple[str, BundleContent]], asked: _Asked) -> Veri
     return published.claiming(claims, rules).verify()
 
 
-def _findings_apart(bundles: Sequence[tuple[str, BundleContent]], asked: _Asked) -> Iterator[Finding]:
+def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
     """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
     try:
         refined = common_refinement(bundles)

@@ -24,7 +24,7 @@ FAILED = 1
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
     "diversity=CRITERION, also of single attributes and levels as in a config, or odds=G, the diversity against attackers "
-    "with evidence of such odds. May be repeated.",
+    "with evidence of such odds; of releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(
     "--rule",
@@ -48,12 +48,16 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     status 1, as for a check that fails. Releases that generalize an attribute differently, one into 20-29 and another into
     15-24, are checked over the pieces that both leave, 20-24 and 25-29. Where their labels do not tell these, or only one of
     them calls it sensitive, the joint check is undecided, and each release is checked by itself.
+    Releases with different numbers of rows, or that contradict each other, are of a table that changed. Then each is checked
+    by itself, and the check "difference" asks whether readers of both find a change by fewer people than k, the largest that
+    is claimed. A difference that holds is no proof that nothing else follows from both.
     Without --key no signature is checked, and the answer says so.
 
     \b
     Examples:
       marginals verify release
       marginals verify release-a release-b
+      marginals verify release-2025 release-2026 --check difference=10
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
       marginals verify release --check odds=1.05
       marginals verify release --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'

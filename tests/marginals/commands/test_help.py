@@ -36,7 +36,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert CliRunner().invoke(main, ["demo", str(folder / "demo"), "--rows", "10000"]).exit_code == 0
     shutil.copytree(folder / "demo" / "hierarchies", folder / "hierarchies")
     shutil.copy(folder / "demo" / "census.csv", folder / "people.csv")
-    for name in ("release", "release-a", "release-b"):
+    for name in ("release", "release-a", "release-b", "release-2025", "release-2026"):
         shutil.copytree(folder / "demo" / "release", folder / name)
     config = (folder / "demo" / "release.toml").read_text().replace("census.csv", "people.csv")
     rules = '\n[[risk.rules]]\nattribute = "age"\nlevel = 2\ncondition = "age > 80"\n'

@@ -1,0 +1,206 @@
+"""Releases of a table that changed: each is judged by itself, and the smallest change that both tell is named."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from checks.changes.difference import CellDifference
+from checks.claims.claim import Claim
+from checks.claims.k_link import KLink
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.distinct import Distinct
+from checks.finding import Verdict
+from marginals.bundle.content import BundleContent
+from marginals.bundle.reading import content_of
+from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.together.changed_table import by_table
+from marginals.bundle.verification import BadFile
+from marginals.commands.main import main
+from models.graphs.collection import Collection
+from models.tables.data_cube import DataCube
+from written_bundles import write_bundle
+
+JOBS, TOWNS, ILLNESSES = ["clerk", "cook", "nurse"], ["Ulm", "Jena"], ["flu", "cold"]
+BEFORE = pd.DataFrame(
+    [
+        (job, town, illness)
+        for i, job in enumerate(JOBS)
+        for j, town in enumerate(TOWNS)
+        for k, illness in enumerate(ILLNESSES)
+        for _ in range(12 + 3 * i + 2 * j + k)
+    ],
+    columns=["job", "town", "illness"],
+)
+ROLES = {"job": "quasi-identifier", "town": "quasi-identifier", "illness": "sensitive"}
+
+
+def bundle(
+    folder: Path,
+    people: pd.DataFrame,
+    margins: Sequence[dict[str, int]],
+    claims: Sequence[Claim] = (KLink(10),),
+    rows_per_person: int | None = None,
+) -> Path:
+    table = marginals.read_table(people, ROLES)
+    masks = [table.domain.mask(margin) for margin in margins]
+    collection = Collection.of(DataCube([table.cube.table(mask) for mask in masks]), masks)
+    write_bundle(BundleContent(collection, table.roles, tuple(claims), rows_per_person=rows_per_person), folder)
+    return folder
+
+
+def leaving(people: pd.DataFrame, number: int, **values: str) -> pd.DataFrame:
+    """Without the first so many people of these values."""
+    chosen = people[np.logical_and.reduce([people[name] == value for name, value in values.items()])]
+    return people.drop(chosen.index[:number])
+
+
+JOBS_BY_TOWN, ILLNESS_BY_TOWN = {"job": 0, "town": 0}, {"illness": 0, "town": 0}
+
+
+def test_three_people_who_left_are_named(tmp_path: Path) -> None:
+    first = bundle(tmp_path / "2025", BEFORE, [JOBS_BY_TOWN, ILLNESS_BY_TOWN])
+    after = leaving(BEFORE, 3, job="cook", town="Ulm", illness="flu")
+    second = bundle(tmp_path / "2026", after, [JOBS_BY_TOWN, {"illness": 0}])
+    verification = marginals.verify(first, second)
+    integrity, *own, change = verification.checks
+    assert integrity.holds
+    assert [finding.parameters["release"] for finding in own] == [str(first), str(second)]
+    assert all(finding.holds for finding in own)
+    assert (change.criterion, change.verdict) == ("difference", Verdict.FAILS)
+    assert change.parameters == {"k": 10, "earlier": str(first), "later": str(second)}
+    assert change.worst == CellDifference({"job": "cook", "town": "Ulm"}, {"job": 0, "town": 0}, -3)
+    assert not verification.ok
+    result = CliRunner().invoke(main, ["verify", str(first), str(second)])
+    assert result.exit_code == 1
+    assert "job=cook, town=Ulm; difference -3" in result.output
+    (backwards,) = (found for found in marginals.verify(second, first).checks if found.criterion == "difference")
+    assert backwards.worst == CellDifference({"job": "cook", "town": "Ulm"}, {"job": 0, "town": 0}, 3)
+
+
+def test_enough_people_are_no_small_difference_and_the_answer_says_what_it_is_not(tmp_path: Path) -> None:
+    first = bundle(tmp_path / "2025", BEFORE, [JOBS_BY_TOWN])
+    second = bundle(tmp_path / "2026", leaving(BEFORE, 10, job="cook", town="Ulm"), [JOBS_BY_TOWN])
+    verification = marginals.verify(first, second)
+    change = verification.checks[-1]
+    assert verification.ok
+    assert "no count is negative" in change.note
+    assert "mean the same" in change.note
+    assert not marginals.verify(first, second, claims=["difference=11"]).ok
+    asked = marginals.verify(first, second, claims=["difference=11", "difference=3", "k-link=2"])
+    assert [(finding.criterion, finding.parameters["k"]) for finding in asked.checks[1:]] == [
+        ("k-link", 2),
+        ("k-link", 2),
+        ("difference", 11),
+    ]
+
+
+def test_a_corrected_record_is_a_change_though_the_numbers_of_rows_agree(tmp_path: Path) -> None:
+    corrected = BEFORE.copy()
+    corrected.loc[corrected.index[0], "job"] = "nurse"
+    first = bundle(tmp_path / "first", BEFORE, [JOBS_BY_TOWN])
+    second = bundle(tmp_path / "second", corrected, [{"job": 0}])
+    change = marginals.verify(first, second).checks[-1]
+    assert change.verdict is Verdict.FAILS
+    assert isinstance(change.worst, CellDifference)
+    assert abs(change.worst.difference) == 1
+
+
+def test_releases_of_one_table_are_put_together_before_they_are_compared(tmp_path: Path) -> None:
+    """What the two of the first year tell of the illness is in one of them only."""
+    jobs = bundle(tmp_path / "jobs", BEFORE, [JOBS_BY_TOWN])
+    illnesses = bundle(tmp_path / "illnesses", BEFORE, [ILLNESS_BY_TOWN])
+    after = leaving(BEFORE, 2, illness="flu", town="Jena")
+    later = bundle(tmp_path / "later", after, [ILLNESS_BY_TOWN])
+    content = [(str(path), content_of(Snapshot.of(path))) for path in (jobs, later, illnesses)]
+    assert [[name for name, _ in group] for group in by_table(content)] == [[str(jobs), str(illnesses)], [str(later)]]
+    change = marginals.verify(jobs, later, illnesses).checks[-1]
+    assert change.worst == CellDifference({"town": "Jena", "illness": "flu"}, {"town": 0, "illness": 0}, -2)
+    assert change.parameters["earlier"] == f"{jobs}, {illnesses}"
+    months = [bundle(tmp_path / f"{left}", leaving(BEFORE, left, job="cook"), [JOBS_BY_TOWN]) for left in (5, 10, 15)]
+    found = [finding for finding in marginals.verify(*months).checks if finding.criterion == "difference"]
+    assert [Path(str(finding.parameters["earlier"])).name for finding in found] == ["5", "5", "10"]
+
+
+def test_without_a_least_count_nothing_is_small(tmp_path: Path) -> None:
+    diverse = MaxentDiversity(Distinct(2), "illness")
+    first = bundle(tmp_path / "first", BEFORE, [ILLNESS_BY_TOWN], [diverse])
+    second = bundle(tmp_path / "second", BEFORE.iloc[1:], [ILLNESS_BY_TOWN], [diverse])
+    change = marginals.verify(first, second).checks[-1]
+    assert change.verdict is Verdict.UNDECIDED
+    assert "--check difference=K" in change.note
+    assert marginals.verify(first, second, claims=["difference=2"]).checks[-1].verdict is Verdict.FAILS
+    assert marginals.verify(first, second, claims=["difference=1"]).ok
+
+
+def test_people_are_counted_where_rows_are_of_people(tmp_path: Path) -> None:
+    """Ten rows that are gone may be four people with three rows each."""
+    first, second = (
+        bundle(tmp_path / str(left), leaving(BEFORE, left, job="cook"), [{"job": 0}], [KLink(4)], rows_per_person=3)
+        for left in (0, 10)
+    )
+    change = marginals.verify(first, second).checks[-1]
+    assert change.parameters["rows_per_person"] == 3
+    assert change.verdict is Verdict.FAILS
+    assert marginals.verify(first, second, claims=["difference=3"]).checks[-1].holds
+
+
+def test_what_cannot_be_asked_is_said_in_one_sentence(tmp_path: Path) -> None:
+    first = bundle(tmp_path / "first", BEFORE, [JOBS_BY_TOWN])
+    with pytest.raises(marginals.InputError, match="name at least two"):
+        marginals.verify(first, claims=["difference=10"])
+    for text in ("difference=0", "difference=ten", "difference=", "difference=1.5"):
+        with pytest.raises(marginals.InputError, match="difference=K"):
+            marginals.verify(first, first, claims=[text])
+    same = marginals.verify(first, first, claims=["difference=10"])
+    assert same.ok
+    assert "of one table" in same.checks[-1].note
+
+
+def test_a_changed_table_with_other_bands_is_undecided(tmp_path: Path) -> None:
+    people = BEFORE.assign(age=np.arange(len(BEFORE)) % 40 + 20)
+    folders = []
+    for name, rows, widths in (("tens", people, [10]), ("fifteens", people.iloc[5:], [15])):
+        attributes = {"age": marginals.Attribute("quasi-identifier", intervals=widths), "illness": "sensitive"}
+        table = marginals.read_table(rows[["age", "illness"]], attributes)
+        mask = table.domain.mask({"age": 1})
+        collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
+        folders.append(tmp_path / name)
+        write_bundle(BundleContent(collection, table.roles, (KLink(2),)), folders[-1])
+    change = marginals.verify(*folders).checks[-1]
+    assert (change.criterion, change.verdict) == ("difference", Verdict.UNDECIDED)
+    assert "generalize 'age' differently" in change.note
+
+
+def test_a_damaged_file_is_still_named(tmp_path: Path) -> None:
+    first = bundle(tmp_path / "first", BEFORE, [JOBS_BY_TOWN])
+    second = bundle(tmp_path / "second", BEFORE.iloc[3:], [JOBS_BY_TOWN])
+    table = next((second / "marginals").glob("*.csv"))
+    table.write_text(table.read_text().replace("Jena", "Ulm", 1))
+    (integrity,) = marginals.verify(first, second).checks
+    assert isinstance(integrity.worst, BadFile)
+
+
+@pytest.mark.data
+def test_three_people_of_adult_are_named_in_a_second(tmp_path: Path, shared_data: Path) -> None:
+    people = pd.read_csv(shared_data / "adult" / "adult.csv", dtype=str)[["sex", "race", "occupation"]]
+    roles = {"sex": "quasi-identifier", "race": "quasi-identifier", "occupation": "sensitive"}
+    gone = people[(people["sex"] == "Male") & (people["occupation"] == "Adm-clerical")].index[:1]
+    others = people[(people["sex"] == "Female") & (people["occupation"] == "Sales")].index[:2]
+    folders = []
+    for name, rows in (("2025", people), ("2026", people.drop([*gone, *others]))):
+        table = marginals.read_table(rows, roles)
+        policy = marginals.Policy(k_link=6, base="none")
+        marginals.publish(table, policy).write(tmp_path / name)
+        folders.append(tmp_path / name)
+    begin = time.process_time()
+    change = marginals.verify(*folders).checks[-1]
+    assert time.process_time() - begin < 1
+    assert change.verdict is Verdict.FAILS
+    assert isinstance(change.worst, CellDifference)
+    assert abs(change.worst.difference) in (1, 2)
