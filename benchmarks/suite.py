@@ -46,6 +46,7 @@ SCRIPTS = (
     Script("anonymity_peers"),
     Script("hundred_million", quick=("1e7",)),
     Script("lands_end", quick=None),
+    Script("yardsticks", quick=None),
 )
 
 
