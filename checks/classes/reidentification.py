@@ -14,8 +14,10 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from scipy.special import hyp2f1
 
-from models.arrays import BoolArray, CountArray
+from checks.errors import CriterionError
+from models.arrays import BoolArray, CountArray, FloatArray
 from models.errors import ContradictionError
 from models.tables.contingency_table import ContingencyTable
 
@@ -38,13 +40,12 @@ class Risk:
     above: Mapping[Fraction, float]
 
     @classmethod
-    def of(cls, sizes: CountArray, candidates: CountArray) -> "Risk":
-        """sizes: rows of each class, one at least. candidates: people who could be meant in each, shape (classes,)."""
+    def of(cls, sizes: CountArray, risks: FloatArray) -> "Risk":
+        """sizes: rows of each class, one at least. risks: of each of its rows, shape (classes,)."""
         rows = sizes.sum()
-        above = {
-            bound: float(sizes[candidates * bound.numerator < bound.denominator].sum() / rows) for bound in THRESHOLDS
-        }
-        return cls(float(1 / candidates.min()), float((sizes / candidates).sum() / rows), above)
+        # A risk of 1/n is not above 1/n, whatever rounding says.
+        above = {bound: float(sizes[risks > float(bound) * (1 + 1e-12)].sum() / rows) for bound in THRESHOLDS}
+        return cls(float(risks.max()), float((sizes * risks).sum() / rows), above)
 
     def as_json(self) -> dict[str, Any]:
         """As plain values; thresholds as texts such as "1/5"."""
@@ -54,10 +55,16 @@ class Risk:
 
 @dataclass(frozen=True)
 class Reidentification:
-    """The risks of one table. journalist: None without a population. Its average is the marketer's."""
+    """The risks of one table. journalist: None where nothing is known of a population. Its average is the marketer's.
+
+    population_unique: how many rows are the only ones with their values in the population too, None likewise.
+    is_estimated: whether both are estimated from a sampling fraction.
+    """
 
     prosecutor: Risk
     journalist: Risk | None = None
+    population_unique: float | None = None
+    is_estimated: bool = False
 
     @property
     def marketer(self) -> float:
@@ -66,15 +73,19 @@ class Reidentification:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        journalist = None if self.journalist is None else self.journalist.as_json()
-        return {"prosecutor": self.prosecutor.as_json(), "journalist": journalist, "marketer": self.marketer}
+        plain: dict[str, Any] = {"prosecutor": self.prosecutor.as_json(), "marketer": self.marketer}
+        if self.journalist is None:
+            return {**plain, "journalist": None}
+        known = {"population_unique": self.population_unique, "estimated": self.is_estimated}
+        return {**plain, "journalist": self.journalist.as_json(), **known}
 
 
-def reidentification(sizes: CountArray, population: CountArray | None = None) -> Reidentification | None:
+def reidentification(sizes: CountArray, population: CountArray | float | None = None) -> Reidentification | None:
     """The risks of a table with classes of these sizes; None without rows.
 
-    population: for each class how many people of the population have its values. Raises ContradictionError where these are
-    fewer than its rows, so that the table is no sample of the population.
+    population: for each class how many people of the population have its values; or the sampling fraction, from which
+    journalist risk is estimated (`estimated_risks`). Raises ContradictionError where there are fewer people than rows, so
+    that the table is no sample of the population, CriterionError for a fraction that is none.
 
     >>> found = reidentification(np.array([1, 4]), np.array([10, 4]))
     >>> found.prosecutor.highest, found.prosecutor.average, round(found.marketer, 3)
@@ -82,10 +93,31 @@ def reidentification(sizes: CountArray, population: CountArray | None = None) ->
     """
     if not len(sizes):
         return None
+    prosecutor, single = Risk.of(sizes, 1 / sizes), sizes == 1
     if population is None:
-        return Reidentification(Risk.of(sizes, sizes))
+        return Reidentification(prosecutor)
+    if isinstance(population, float):
+        estimated = Risk.of(sizes, estimated_risks(sizes, population))
+        return Reidentification(prosecutor, estimated, population * float(single.sum()), is_estimated=True)
     require_sample(sizes, population)
-    return Reidentification(Risk.of(sizes, sizes), Risk.of(sizes, population))
+    alone = float((single & (population == 1)).sum())
+    return Reidentification(prosecutor, Risk.of(sizes, 1 / population), alone)
+
+
+def estimated_risks(sizes: CountArray, fraction: float) -> FloatArray:
+    """The expected 1 / F of classes with f rows, where the table is a random sample of so large a share of a population.
+
+    F given f is negative binomial, which is what a sample tells where nothing is known of F before: F - f people were
+    passed over (Benedetti, Franconi: Statistical and Technological Solutions for Controlled Data Dissemination, NTTS 1998).
+    So a row that is unique in the table is unique in the population with the probability `fraction`. The expectation is
+    fraction / f times the hypergeometric function 2F1(1, 1; f + 1; 1 - fraction).
+
+    >>> estimated_risks(np.array([1, 5]), 1.0)
+    array([1. , 0.2])
+    """
+    if not 0 < fraction <= 1:
+        raise CriterionError(f"a sampling fraction is above 0 and at most 1, got {fraction:g}")
+    return np.asarray(fraction / sizes * hyp2f1(1, 1, sizes + 1, 1 - fraction), dtype=np.float64)
 
 
 def require_sample(sizes: CountArray, population: CountArray) -> None:

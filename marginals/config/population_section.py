@@ -4,6 +4,10 @@
 path = "everybody.csv"          # one row a person, with the columns of the quasi-identifiers
 k_map = 5                       # people who could be meant by each row, at least
 delta_presence = [0.0, 0.2]     # the probability of being in the table, of everybody: between these
+
+Instead of all this, where nobody has such a table:
+
+sampling_fraction = 0.05        # the share of the population that is in the table, drawn at random
 """
 
 from collections.abc import Mapping
@@ -17,23 +21,34 @@ from marginals.errors import InputError
 from marginals.publishing.population import Population
 from marginals.tables.source import TableSource
 
-POPULATION = ("path", "k_map", "delta_presence")
+POPULATION = ("path", "k_map", "delta_presence", "sampling_fraction")
 
 
 @dataclass(frozen=True)
 class PopulationSection:
     """The section, its table not yet read."""
 
-    path: Path
+    path: Path | None
     k_map: int | None = None
     delta_presence: tuple[float, float] | None = None
+    sampling_fraction: float | None = None
 
     @classmethod
     def of(cls, folder: Path, section: Mapping[str, Any]) -> "PopulationSection | None":
         """The section as TOML has it; None without keys. Raises InputError naming the key."""
         if not section:
             return None
-        path, k, bounds = (section.get(key) for key in POPULATION)
+        path, k, bounds, fraction = (section.get(key) for key in POPULATION)
+        if fraction is not None:
+            if len(section) > 1:
+                raise InputError(
+                    "the key population.sampling_fraction stands alone; leave out the others of [population]"
+                )
+            if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction <= 1:
+                raise InputError(
+                    f"the key population.sampling_fraction must be a number above 0 and at most 1, got {fraction!r}"
+                )
+            return cls(None, sampling_fraction=float(fraction))
         if not isinstance(path, str):
             raise InputError("the key population.path must name a table")
         if k is not None and (type(k) is not int or k < 1):
@@ -42,8 +57,14 @@ class PopulationSection:
             raise InputError("the key population.delta_presence must be two shares from 0 to 1, the lower first")
         return cls(folder / path, k, None if bounds is None else (bounds[0], bounds[1]))
 
-    def read(self, like: TableSource) -> Population:
-        """The population, read as a table is that it has the quasi-identifiers of. Raises InputError."""
+    def read(self, like: TableSource) -> Population | float:
+        """The population, read as a table is that it has the quasi-identifiers of, or the sampling fraction.
+
+        Raises InputError.
+        """
+        if self.path is None:
+            assert self.sampling_fraction is not None
+            return self.sampling_fraction
         return Population.read(self.path, like, self.k_map, self.delta_presence)
 
     def refuse_demands(self) -> None:

@@ -107,7 +107,7 @@ class Config:
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
         tables = () if self.source.path is None else (self.source.path,)
-        everybody = () if self.population is None else (self.population.path,)
+        everybody = () if self.population is None or self.population.path is None else (self.population.path,)
         return (self.path, *tables, *self.hierarchies, *self.rules, *everybody, *self.risk.reads)
 
     def read_table(self) -> Table:
@@ -116,8 +116,8 @@ class Config:
         with _named(self.path):
             return self.source.table(k)
 
-    def read_population(self) -> Population | None:
-        """The population that the table is a sample of, where the config names one. Raises InputError."""
+    def read_population(self) -> Population | float | None:
+        """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
         with _named(self.path):
             return None if self.population is None else self.population.read(self.source)
 

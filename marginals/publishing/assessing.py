@@ -12,6 +12,7 @@ from marginals.errors import InputError
 from marginals.publishing.policy import Policy
 from marginals.publishing.population import Population
 from marginals.tables.table import Table
+from models.arrays import CountArray
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,14 @@ class Assessed:
 
 
 def assess(
-    table: Table, policy: Policy, levels: Mapping[str, int] | None = None, population: Population | None = None
+    table: Table, policy: Policy, levels: Mapping[str, int] | None = None, population: Population | float | None = None
 ) -> Assessed:
     """What a table gives away with quasi-identifiers at these levels, the others as they are.
 
     k_combinatorial is about its classes as k_link is. population: everybody whom the rows could be about, with what is
-    demanded of a sample. Raises InputError for a level of anything but a quasi-identifier, or a population that lacks one,
-    CriterionError for a diversity where nothing is sensitive, ContradictionError for a table that is no sample.
+    demanded of a sample; or the share of them that is in the table. Raises InputError for a level of anything but a
+    quasi-identifier, or a population that lacks one, CriterionError for a diversity where nothing is sensitive,
+    ContradictionError for a table that is no sample.
 
     >>> from marginals.example import table
     >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
@@ -69,9 +71,12 @@ def assess(
     )
     public = {a: level for a, level in generalized.margin.items() if a in table.quasi_identifiers}
     classes = generalized.rolled_up(public)
-    everybody = None if population is None else population.sizes(classes)[1][: len(classes)]
-    if population is not None:
+    everybody: CountArray | float | None = None
+    if isinstance(population, Population):
+        everybody = population.sizes(classes)[1][: len(classes)]
         checks = (*checks, *population.findings(classes))
+    elif population is not None:
+        everybody = float(population)
     return Assessed(
         assess_table(generalized, table.sensitive),
         checks,

@@ -19,7 +19,9 @@ def _risk_lines(found: "Reidentification") -> Iterator[str]:
     yield "Risk that somebody finds a person's row:"
     yield f"  prosecutor, who knows that the person is in the table: {_in_words(found.prosecutor)}"
     if found.journalist is not None:
-        yield f"  journalist, who knows the population only: {_in_words(found.journalist)}"
+        about = ", estimated from the sampling fraction" if found.is_estimated else ""
+        yield f"  journalist, who knows the population only{about}: {_in_words(found.journalist)}"
+        yield f"    unique in the population too: {'about ' if found.is_estimated else ''}{found.population_unique:.4g} rows"
     yield f"  marketer, who links all rows at random: right for {100 * found.marketer:.3g} % of them on average"
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.classes.population import delta_presence, k_map
-from checks.classes.reidentification import THRESHOLDS, reidentification, uniqueness
+from checks.classes.reidentification import THRESHOLDS, estimated_risks, reidentification, uniqueness
 from checks.errors import CriterionError
 from dice import Dice, Thrown
 from models.errors import ContradictionError
@@ -35,9 +35,30 @@ def test_the_risks_are_those_of_every_row(drawn: list[tuple[int, int]]) -> None:
     for bound in THRESHOLDS:
         assert found.journalist.above[bound] == pytest.approx(sum(risk > bound for risk in exact) / len(rows))
     assert found.marketer == found.journalist.average
+    assert found.population_unique == sum(pair == (1, 0) for pair in drawn)
     alone = reidentification(sizes)
     assert alone is not None
     assert alone.marketer == pytest.approx(len(drawn) / len(rows))
+
+
+@given(st.integers(1, 40), st.floats(0.05, 1))
+def test_estimated_risks_are_means_over_the_population(f: int, fraction: float) -> None:
+    """1 / F summed over negative binomial F, which has F - f people who were passed over."""
+    probability, mean = fraction**f, 0.0
+    for n in range(f, 20_000):
+        mean += probability / n
+        probability *= (1 - fraction) * n / (n - f + 1)
+    assert estimated_risks(np.array([f]), fraction)[0] == pytest.approx(mean, rel=1e-6)
+
+
+def test_a_sampling_fraction_tells_how_many_are_unique_in_the_population() -> None:
+    found = reidentification(np.array([1, 1, 3]), 0.25)
+    assert found is not None
+    assert (found.population_unique, found.is_estimated) == (0.5, True)
+    assert found.as_json()["estimated"] is True
+    for fraction in (0.0, 1.5):
+        with pytest.raises(CriterionError, match="sampling fraction"):
+            reidentification(np.array([1]), fraction)
 
 
 @Thrown

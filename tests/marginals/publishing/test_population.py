@@ -52,7 +52,6 @@ def test_delta_presence_bounds_the_probability_of_being_in_the_table(config: Pat
         assert run("assess", config, "--levels", "age=1").exit_code == status
     configured = marginals.read_config(config)
     population = configured.read_population()
-    assert population is not None
     assert not marginals.assess(configured.read_table(), configured.policy, population=population).ok
 
 
@@ -62,6 +61,15 @@ def test_the_terminal_says_the_risks_and_what_makes_rows_unique(config: Path) ->
     assert "marketer, who links all rows at random: right for " in said
     assert "journalist" not in said
     assert "Unique by all quasi-identifiers together: " in said
+
+
+def test_a_sampling_fraction_stands_for_a_population(config: Path) -> None:
+    config.write_text(CONFIG + "[population]\nsampling_fraction = 0.25\n")
+    found = json.loads(run("assess", config, "--json").stdout)["reidentification"]
+    assert found["estimated"]
+    assert found["journalist"]["highest"] < found["prosecutor"]["highest"]
+    assert "estimated from the sampling fraction" in run("assess", config).output
+    assert run("publish", config, "--out", config.parent / "release").exit_code == 0
 
 
 def test_releases_are_not_checked_for_them(config: Path) -> None:
@@ -84,6 +92,8 @@ def test_releases_are_not_checked_for_them(config: Path) -> None:
         ("path = 'everybody.csv'\ndelta_presence = [0.5]", "two shares from 0 to 1"),
         ("path = 'everybody.csv'\ndelta_presence = [0.5, 0.1]", "two shares from 0 to 1"),
         ("path = 'nobody.csv'", "nobody.csv"),
+        ("sampling_fraction = 0.5\nk_map = 3", "population.sampling_fraction stands alone"),
+        ("sampling_fraction = 2", "above 0 and at most 1"),
         ("path = 'few.csv'\nk_map = 1", "no sample of it"),
     ],
 )
