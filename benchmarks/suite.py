@@ -40,6 +40,7 @@ SCRIPTS = (
     Script("stepwise_search", quick=("--quick",)),
     Script("privacy_checks", quick=("--quick",)),
     Script("publish_adult"),
+    Script("fitted_search", quick=("--strategy", "greedy", "--limit", "10")),
     Script("release_queries"),
     Script("iterative_fitting"),
     Script("large_releases"),

@@ -24,11 +24,14 @@ from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
-from models.search import STRATEGIES, MarginLimits, Problem, from_independence, with_bound
+from models.search import STRATEGIES, MarginLimits, Problem, from_independence, rebuilt, with_bound
 from models.tables.domain import Domain, Mask
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit, to say how good a result is that used up its time."""
+
+_ROUNDS = 25
+"""Rounds of rebuilding in a row without a better collection, after which one with fitted ladders is taken as it is."""
 
 _FOR_THE_STEWARD = 5.0
 """Seconds of the processor to compare the model with the data."""
@@ -203,6 +206,8 @@ def publish(
         return searching.is_over
 
     result = STRATEGIES[policy.strategy](problem, stop)
+    if (table.ladders or policy.analyses) and not result.optimal:
+        result = rebuilt(result, problem, stop, _ROUNDS)
     for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     bounded = with_bound(result, problem, lambda: for_the_bound.is_over)
     obstacles = Obstacles(table, requirements, problem.constraint)

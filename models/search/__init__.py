@@ -8,6 +8,7 @@ from models.search.greedy import backward, both, forward, stepwise
 from models.search.lower_bound import with_bound
 from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
 from models.search.problem import Problem, Stop, from_independence
+from models.search.rebuild import rebuild, rebuilt
 from models.search.result import SearchResult, Step, Strategy
 from models.search.selection import Selection, select
 from models.search.strategies import STRATEGIES
@@ -41,6 +42,8 @@ __all__ = [
     "forward",
     "from_independence",
     "genetic",
+    "rebuild",
+    "rebuilt",
     "select",
     "stepwise",
     "with_bound",

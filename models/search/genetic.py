@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import FloatArray
-from models.graphs.moves import AddVertex, Move, RemoveVertex
-from models.search.greedy import LEAST_GAIN, Weight, forward
+from models.search.greedy import LEAST_GAIN, forward, preferring
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult
 
@@ -52,7 +51,7 @@ def genetic(problem: Problem, stop: Stop) -> SearchResult:
 
     def born(log_factors: FloatArray) -> _Individual:
         nonlocal evaluated
-        result = forward(problem, stop, _weights(log_factors))
+        result = forward(problem, stop, preferring(log_factors))
         evaluated += result.evaluated
         return _Individual(log_factors, result)
 
@@ -80,14 +79,3 @@ def _child(population: list[_Individual], rng: np.random.Generator) -> FloatArra
     elite = population[int(rng.integers(min(ELITE, len(population))))].log_factors
     other = population[int(rng.integers(len(population)))].log_factors
     return np.where(rng.random(elite.shape) < ELITE_SHARE, elite, other)
-
-
-def _weights(log_factors: FloatArray) -> Weight:
-    factors = np.exp(log_factors).tolist()
-
-    def weight(move: Move) -> float:
-        if isinstance(move, AddVertex | RemoveVertex):
-            return float(factors[move.vertex][move.vertex])
-        return float(factors[move.first][move.second])
-
-    return weight

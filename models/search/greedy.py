@@ -16,6 +16,9 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import takewhile
 
+import numpy as np
+
+from models.arrays import FloatArray
 from models.graphs.collection import Collection
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
 from models.inference.maximum_entropy import MaximumEntropy
@@ -41,6 +44,18 @@ def evenly(move: Move) -> float:  # noqa: ARG001
     return 1.0
 
 
+def preferring(log_factors: FloatArray) -> Weight:
+    """Factors on the gains of moves. log_factors: shape (vertices, vertices), of pairs and, on the diagonal, vertices."""
+    factors = np.exp(log_factors).tolist()
+
+    def weight(move: Move) -> float:
+        if isinstance(move, AddVertex | RemoveVertex):
+            return float(factors[move.vertex][move.vertex])
+        return float(factors[move.first][move.second])
+
+    return weight
+
+
 def result_of(
     strategy: str, problem: Problem, position: Position, evaluated: int, steps: Iterable[Step]
 ) -> SearchResult:
@@ -58,11 +73,17 @@ def result_of(
     )
 
 
-class _Climb:
-    """One stepwise search: the position, and what has been done to get there."""
+class Climb:
+    """One stepwise search: the position, and what has been done to get there.
 
-    def __init__(self, problem: Problem, position: Position, stop: Stop) -> None:
+    dropped: cliques that are refused for good, where many climbs share what they learn and each is quick: such a climb tries
+    none of them again, asks again of what is refused for now only once the margins that are judged together have changed,
+    goes by likely gains alone, and keeps no trace of refusals.
+    """
+
+    def __init__(self, problem: Problem, position: Position, stop: Stop, dropped: set[Mask] | None = None) -> None:
         self.problem = problem
+        self.dropped = dropped
         self.position = position
         self.stop = stop
         self.steps: list[Step] = []
@@ -82,11 +103,12 @@ class _Climb:
         """What the constraint says of the collection after a move; remembered for the trace."""
         self.evaluated += 1
         refusal = self.problem.constraint(self.position.cliques_after(move), change.clique)
-        if refusal:
+        if refusal and self.dropped is None:
             self._refused.append(f"{describe(move, self.position.graph)}: {refusal.reason}")
         return refusal
 
     def take(self, move: Move, change: Change) -> None:
+        """Make a move, with a step of the trace."""
         before = self.position
         self.position = before.after(move, change)
         described = describe(move, before.graph)
@@ -127,6 +149,8 @@ class _Climb:
             for move in moves:
                 if move.is_allowed(self.position.graph):
                     change = self.position.change(move)
+                    if self.dropped and change.clique in self.dropped:
+                        continue
                     if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
                         heappush(queue, (-gain * weight(move), change.clique, move, change))
 
@@ -145,9 +169,11 @@ class _Climb:
             if refusal := self.refusal(move, change):
                 if refusal.scope is not RefusalScope.FINER:
                     waiting.append(candidate)
+                elif self.dropped is not None:
+                    self.dropped.add(clique)
                 continue
-            gain = self.gain(move, change)
-            if self.problem.wanted:
+            gain = (self.gain if self.dropped is None else self.likely_gain)(move, change)
+            if self.problem.wanted and self.dropped is None:
                 if gain <= LEAST_GAIN:
                     harmful.append(candidate)
                     continue
@@ -158,9 +184,10 @@ class _Climb:
             self.gained += gain
             self.take(move, change)
             enqueue(_touched(self.position, move))
-            for candidate in waiting:
-                heappush(queue, candidate)
-            waiting = []
+            if self.dropped is None or clique & self.problem.constraint.pivot:
+                for candidate in waiting:
+                    heappush(queue, candidate)
+                waiting = []
         self._refused = []
 
 
@@ -228,7 +255,7 @@ class _EachMargin:
 
 def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResult:
     """Add to the initial collection while some allowed move gains."""
-    climb = _Climb(problem, problem.position(problem.initial), stop)
+    climb = Climb(problem, problem.position(problem.initial), stop)
     climb.add_all(weight)
     return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
 
@@ -238,7 +265,7 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 
     By the KL divergence taking away never gains, so this is for objectives that price parameters.
     """
-    climb = _Climb(problem, problem.position(problem.initial), stop)
+    climb = Climb(problem, problem.position(problem.initial), stop)
     steps = -1
     while steps < len(climb.steps) and not stop():
         climb.add_all()
@@ -255,7 +282,7 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
     """
     start = problem.position(problem.initial)
     alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
-    climb = _Climb(alone, alone.position(problem.initial), stop)
+    climb = Climb(alone, alone.position(problem.initial), stop)
     climb.add_all()
     climb.problem = problem
     climb.position = problem.position(climb.position.cliques) if problem.wanted else climb.position
@@ -279,7 +306,7 @@ def both(problem: Problem, stop: Stop) -> SearchResult:
     When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition; the
     first result that is better is kept, until none is. Right after the removal the collection need not be allowed.
     """
-    best = _Climb(problem, problem.position(problem.initial), stop)
+    best = Climb(problem, problem.position(problem.initial), stop)
     best.add_all()
     best.remove_all()
     evaluated, improved = best.evaluated, True
@@ -288,7 +315,7 @@ def both(problem: Problem, stop: Stop) -> SearchResult:
         for loss, move, change in best.removals():
             if stop():
                 break
-            trial = _Climb(problem, best.position, stop)
+            trial = Climb(problem, best.position, stop)
             trial.take(move, change)
             trial.add_all(_all_but(_reverse(move)))
             evaluated += trial.evaluated + 1

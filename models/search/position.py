@@ -6,6 +6,7 @@ again.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from models.graphs.collapse import sides
@@ -31,7 +32,7 @@ class Change(NamedTuple):
 class Position:
     """A collection on the way: its graph, maximal cliques and KL divergence in nats.
 
-    analyses: what is wanted. wanted: for each of these margins its divergence in nats.
+    analyses: what is wanted. known: the divergences of these margins where they are known already.
     """
 
     cube: DataCube
@@ -39,7 +40,7 @@ class Position:
     cliques: frozenset[Mask]
     divergence: float
     analyses: WantedAnalyses | None = None
-    wanted: tuple[float, ...] = ()
+    known: tuple[float, ...] | None = None
 
     @classmethod
     def of(cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None) -> "Position":
@@ -47,8 +48,14 @@ class Position:
         cliques = frozenset(maximal_masks(masks))
         divergence = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
         graph = InteractionGraph.of(cube.domain, cliques)
-        wanted = analyses.divergences(cliques) if analyses else ()
-        return cls(cube, graph, cliques, divergence, analyses, wanted)
+        return cls(cube, graph, cliques, divergence, analyses)
+
+    @cached_property
+    def wanted(self) -> tuple[float, ...]:
+        """For each wanted margin its divergence in nats; worked out when it is first asked for."""
+        if self.known is not None:
+            return self.known
+        return self.analyses.divergences(self.cliques) if self.analyses else ()
 
     def change(self, move: Move) -> Change:
         """What an allowed move changes."""
@@ -118,7 +125,7 @@ class Position:
             graph=move.apply(self.graph),
             cliques=self.cliques_after(move),
             divergence=self.divergence - change.divergence,
-            wanted=self.wanted_after(move),
+            known=self.wanted_after(move) if "wanted" in vars(self) else None,
         )
 
     def wanted_after(self, move: Move) -> tuple[float, ...]:

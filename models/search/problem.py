@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from models.errors import SelectionError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search.constraint import Constraint, Unconstrained
 from models.search.objective import KL, Objective, PenalizedDivergence
 from models.search.position import Position
@@ -60,6 +61,13 @@ class Problem:
     def position(self, masks: Iterable[Mask]) -> Position:
         """Where a search is that has come to a decomposable collection."""
         return Position.of(self.cube, masks, self.wanted)
+
+    def value(self, position: Position) -> float:
+        """The objective in nats, wanted analyses counted. Raises SelectionError for one that is a stopping rule only."""
+        value = position.divergence
+        if self.price:
+            value += self.price * MaximumEntropy(Collection.of(self.cube, position.cliques)).parameter_count
+        return value + (self.wanted.weighted(position.wanted) if self.wanted else 0.0)
 
     def is_kept(self, cliques: AnyCollection[Mask]) -> bool:
         """Whether a collection shows all that must be shown."""

@@ -6,6 +6,7 @@ from models.search.anneal import anneal
 from models.search.exact import exact
 from models.search.genetic import genetic
 from models.search.greedy import backward, both, forward
+from models.search.rebuild import rebuild
 from models.search.result import Strategy
 
 STRATEGIES: Mapping[str, Strategy] = {
@@ -14,6 +15,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     "greedy-both": both,
     "anneal": anneal,
     "genetic": genetic,
+    "rebuild": rebuild,
     "exact": exact,
 }
 """The strategies by the names that a policy uses."""

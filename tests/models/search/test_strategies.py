@@ -18,7 +18,7 @@ from search_oracles import Countdown, all_collections, allowed_values, is_finer,
 from search_strategies import private_problems, problems
 
 STEPWISE = ["greedy", "greedy-backward", "greedy-both"]
-NO_WORSE_THAN_FORWARD = ["greedy-both", "anneal", "genetic", "exact"]
+NO_WORSE_THAN_FORWARD = ["greedy-both", "anneal", "genetic", "rebuild", "exact"]
 
 any_problem = problems() | private_problems()
 
@@ -28,6 +28,7 @@ def few_turns():
     """Random searches that end soon."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 30)
+        patch.setattr(import_module("models.search.rebuild"), "PATIENCE", 5)
         for name, value in {"POPULATION": 6, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 3}.items():
             patch.setattr(import_module("models.search.genetic"), name, value)
         yield

@@ -124,6 +124,7 @@ def few_turns():
     """Random searches that end soon."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 30)
+        patch.setattr(import_module("models.search.rebuild"), "PATIENCE", 5)
         for name, number in {"POPULATION": 6, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 3}.items():
             patch.setattr(import_module("models.search.genetic"), name, number)
         yield
