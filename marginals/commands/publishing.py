@@ -152,6 +152,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
                 "kl_divergence": steward.kl_divergence,
                 "kl_suppressed": steward.kl_suppressed,
                 "errors": steward.comparison.as_json(),
+                "suggestions": [suggestion.as_json() for suggestion in steward.suggestions],
                 "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
                 "margins": [dict(margin) for margin in release.margins],
                 "checks": verification.as_json()["checks"],

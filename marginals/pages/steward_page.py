@@ -1,5 +1,6 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
+import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -12,6 +13,7 @@ from marginals.pages.page import page
 from marginals.release.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
 from marginals.release.steward import StewardReport
 from marginals.release.steward_file import MARK
+from marginals.release.suggestion import Suggestion
 from marginals.wording.dropped_rows import dropped_warning
 from marginals.wording.level_names import margin_in_words, with_level_names
 from marginals.wording.rules_in_words import rule_in_words
@@ -87,6 +89,15 @@ class WantedRow:
     errors: tuple[float | None, ...]
 
 
+@dataclass(frozen=True)
+class SuggestedRow:
+    """A pair that could be wanted, what to write into the config for it, and what that would do."""
+
+    name: str
+    config: str
+    tried: Suggestion
+
+
 def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
     search = report.search
@@ -112,6 +123,7 @@ def steward_html(report: StewardReport) -> bytes:
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
         odds_text=_odds_text,
+        suggestions=[_suggested(suggestion) for suggestion in report.suggestions],
         gain=report.gain,
         search=search,
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
@@ -164,6 +176,14 @@ def _heat_map(comparison: Comparison) -> HeatMap:
 
     places = range(len(shown))
     return HeatMap(shown, len(own) - len(shown), tuple(tuple(cell(row, column) for column in places) for row in places))
+
+
+def _suggested(suggestion: Suggestion) -> SuggestedRow:
+    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in suggestion.attributes)
+    lines = ["[[search.wanted]]", f"attributes = [{names}]"]
+    if suggestion.weight is not None:
+        lines.append(f"weight = {suggestion.weight:g}")
+    return SuggestedRow(" and ".join(suggestion.attributes), "\n".join(lines), suggestion)
 
 
 def _odds_text(ratio: float) -> str:

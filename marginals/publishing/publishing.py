@@ -16,6 +16,7 @@ from marginals.publishing.obstacles import Obstacles, as_written, suppressed, un
 from marginals.publishing.policy import Policy
 from marginals.publishing.releasable import releasable, released_levels
 from marginals.publishing.stewarding import steward_report
+from marginals.publishing.suggesting import suggestions
 from marginals.publishing.wanted import wanted_tables, weighed
 from marginals.release.release import Release
 from marginals.tables.table import Table
@@ -35,6 +36,9 @@ _ROUNDS = 25
 
 _FOR_THE_STEWARD = 5.0
 """Seconds of the processor to compare the model with the data."""
+
+_FOR_SUGGESTIONS = 2.0
+"""Seconds of the processor to try what else could be wanted."""
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
@@ -248,4 +252,13 @@ def publish(
             cube, policy.analyses, (bounded.cliques, bounded.wanted), published.collection.margins, problem.constraint
         )
         steward = replace(steward, wanted=wanted)
+    tried_until = time.process_time() + _FOR_SUGGESTIONS
+    tried = suggestions(
+        problem,
+        steward.comparison,
+        policy.analyses,
+        bounded,
+        lambda: time.process_time() > tried_until or deadline.is_over,
+    )
+    steward = replace(steward, suggestions=tried)
     return Release(published, report_html, steward=steward)

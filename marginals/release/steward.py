@@ -14,6 +14,7 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file
 from marginals.files.atomic_file import PRIVATE, replace_file
 from marginals.release.accuracy import Comparison, TableErrors
+from marginals.release.suggestion import Suggestion
 from marginals.release.wanted_table import WantedTable
 from models.search import SearchResult
 from models.tables.domain import Domain
@@ -33,7 +34,7 @@ class StewardReport:
     near its tables and counts come to those of the data, beside yardsticks. page: what makes its page. domain: of the table,
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
     it may name a value of the table. left_out: rows beyond those that count of their person. wanted: what became of each
-    analysis that the release is for.
+    analysis that the release is for. suggestions: what else could be wanted, and at which price.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -58,6 +59,7 @@ class StewardReport:
     unpublished: Mapping[str, str]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"

@@ -48,7 +48,7 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
     contract = {"out", "kl_divergence", "kl_suppressed", "margins", "checks", "search"}
-    assert set(answer) == contract | {"steward", "information", "dropped", "errors"}
+    assert set(answer) == contract | {"steward", "information", "dropped", "errors", "suggestions"}
     assert set(answer["search"]) == {"strategy", "evaluated", "optimal", "lower_bound"}
     assert answer["kl_divergence"] < answer["kl_suppressed"]
     release = marginals.open_release(tmp_path / "out")
