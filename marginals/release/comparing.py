@@ -28,7 +28,7 @@ from models.accuracy.random_counts import random_counts, random_tables
 from models.accuracy.total_variation import total_variation
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
-from models.graphs.basis import Basis
+from models.graphs.basis import CERTAIN, Basis
 from models.inference.association import cramers_v, odds_ratio, phi_squared
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
@@ -191,7 +191,7 @@ class _Comparing:
         return {name: float(np.maximum(shares - own, 0.0).sum()) for name, own in expected.items()}
 
     def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray) -> PairCompared:
-        basis, rows = self.bases[names], self.cube.total
+        basis, rows = self.bases.get(names, CERTAIN), self.cube.total
         values = (int(np.count_nonzero(counts.sum(axis=1))), int(np.count_nonzero(counts.sum(axis=0))))
         shown = [tuple(self._values(name, margin[name]) for name in names) for margin in basis.shown]
         counted = min(((one, other) for one, other in shown), key=prod, default=(1, 1))

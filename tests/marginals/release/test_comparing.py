@@ -183,3 +183,12 @@ def test_publish_tells_the_errors_as_json_and_in_lines(tmp_path: Path) -> None:
     assert ("Association that is lost most" in printed) == any(
         pair["cramers_v"] - pair["cramers_v_released"] >= LEAST_LOST for pair in errors["pairs"]
     )
+
+
+def test_attributes_with_one_value_are_compared_too() -> None:
+    rows = pd.DataFrame({"town": ["ash"] * 20, "ill": ["no", "yes"] * 10})
+    counted = marginals.read_table(rows, {"town": Attribute("quasi-identifier"), "ill": Attribute("sensitive")})
+    made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1))
+    assert made.steward is not None
+    [pair] = made.steward.comparison.compared_pairs
+    assert (pair.kind, pair.cramers_v, pair.contrast) == ("published", 0, None)
