@@ -103,7 +103,7 @@ class Release(ModelAnalysis):
 
         >>> from marginals.example import release
         >>> [str(claim) for claim in release.claims]
-        ['KLink(k=4)', "MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis')"]
+        ['KLink(k=4)', "MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)"]
         """
         return self.published.claims
 
