@@ -8,7 +8,8 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.odds.under_odds import UnderOdds
 from checks.diversity.relative.relative_diversity import RelativeDiversity
 from checks.diversity.relative.sensitive_values import SensitiveValues
-from checks.diversity.spelling import AT_ODDS, check_odds, spelled
+from checks.diversity.spelling import AT_ODDS, check_odds, numbers, spelled
+from checks.errors import CriterionError
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,12 @@ class AtOdds(RelativeDiversity):
 
     def __post_init__(self) -> None:
         check_odds(self.odds)
+        if not numbers(spelled(self.odds)):
+            raise CriterionError(
+                f"odds have at most twelve digits before the point and twelve behind, got {float(self.odds)}"
+            )
+        # What finer values only concentrate, they concentrate under evidence, too.
+        vars(self).update(about_base_values=self.plain.about_base_values)
 
     def __str__(self) -> str:
         return f"{self.plain} {AT_ODDS} {spelled(self.odds)}"

@@ -182,6 +182,17 @@ def test_at_odds_stands_at_the_end_of_any_text() -> None:
     assert parse_diversity(f"{label} at odds 3") == AtOdds(label, Fraction(3))
 
 
+def test_odds_that_no_text_could_say_are_refused() -> None:
+    for number in (Fraction(10**20), Fraction(1.1234567890123456)):
+        with pytest.raises(CriterionError, match="twelve digits"):
+            AtOdds(Entropy(Fraction(2)), number)
+
+
+def test_what_is_about_base_values_is_so_at_odds() -> None:
+    assert AtOdds(Functional(Fraction(1, 2), 3), Fraction(2)).about_base_values
+    assert not AtOdds(Entropy(Fraction(2)), Fraction(2)).about_base_values
+
+
 @pytest.mark.parametrize("text", ["entropy:3 at odds 0.9", "entropy:3 at odds x", "entropy:3 at odds", "at odds 2"])
 def test_odds_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(CriterionError):
