@@ -18,7 +18,9 @@ from marginals.publishing.releasable import releasable, released_levels
 from marginals.publishing.stewarding import steward_report
 from marginals.publishing.suggesting import suggestions
 from marginals.publishing.wanted import wanted_tables, weighed
+from marginals.release.accuracy import Comparison
 from marginals.release.release import Release
+from marginals.release.suggestion import Suggestion
 from marginals.tables.table import Table
 from marginals.timing import Seconds, within
 from models.deadline import Deadline
@@ -238,27 +240,28 @@ def publish(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
                 + _base_values_hint(policy, table)
             )
-    until = time.process_time() + _FOR_THE_STEWARD
     steward = steward_report(
         obstacles,
         published,
         bounded,
         base if policy.base == "best" else None,
         policy.analyses,
-        lambda: time.process_time() > until or deadline.is_over,
+        lambda: _stop_after(_FOR_THE_STEWARD, deadline),
     )
     if policy.analyses:
         wanted = wanted_tables(
             cube, policy.analyses, (bounded.cliques, bounded.wanted), published.collection.margins, problem.constraint
         )
         steward = replace(steward, wanted=wanted)
-    tried_until = time.process_time() + _FOR_SUGGESTIONS
-    tried = suggestions(
-        problem,
-        steward.comparison,
-        policy.analyses,
-        bounded,
-        lambda: time.process_time() > tried_until or deadline.is_over,
-    )
-    steward = replace(steward, suggestions=tried)
+
+    def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
+        return suggestions(problem, compared, policy.analyses, bounded, _stop_after(_FOR_SUGGESTIONS, deadline))
+
+    steward = replace(steward, suggest=suggest)
     return Release(published, report_html, steward=steward)
+
+
+def _stop_after(seconds: float, deadline: Deadline) -> Callable[[], bool]:
+    """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
+    until = time.process_time() + seconds
+    return lambda: time.process_time() > until or deadline.is_over

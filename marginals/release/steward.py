@@ -6,6 +6,7 @@ all its digits can tell which of the tables that fit the marginals is the real o
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +24,11 @@ StewardPageMaker = Callable[["StewardReport"], bytes]
 """What makes the page of a steward's report: HTML."""
 
 
+def no_suggestions(comparison: Comparison) -> tuple[Suggestion, ...]:  # noqa: ARG001
+    """Nothing else to want."""
+    return ()
+
+
 @dataclass(frozen=True, eq=False)
 class StewardReport:
     """What is known of a release from the table that it was made of. Not for publication.
@@ -30,11 +36,11 @@ class StewardReport:
     published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of the
     table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was
     looked for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table that
-    were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. comparison: how
-    near its tables and counts come to those of the data, beside yardsticks. page: what makes its page. domain: of the table,
+    were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. compare:
+    with the data and yardsticks. page: what makes its page. domain: of the table,
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
     it may name a value of the table. left_out: rows beyond those that count of their person. wanted: what became of each
-    analysis that the release is for. suggestions: what else could be wanted, and at which price.
+    analysis that the release is for. suggest: what else could be wanted, given the comparison.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -53,13 +59,23 @@ class StewardReport:
     search: SearchResult
     dropped: int
     dropped_in: Mapping[str, int]
-    comparison: Comparison
+    compare: Callable[[], Comparison]
     page: StewardPageMaker
     domain: Domain
     unpublished: Mapping[str, str]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
-    suggestions: tuple[Suggestion, ...] = ()
+    suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How near its tables and counts come to those of the data, beside yardsticks; worked out when first asked for."""
+        return self.compare()
+
+    @cached_property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """What else could be wanted, and at which price; tried out when first asked for."""
+        return self.suggest(self.comparison)
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"

@@ -12,6 +12,7 @@ from html_pages import Page
 from marginals import Attribute, Policy
 from marginals.publishing import suggesting
 from marginals.publishing.policy import Policy as PolicyClass
+from marginals.release.steward import no_suggestions
 from marginals.release.suggestion import Suggestion
 
 
@@ -62,16 +63,15 @@ def test_what_is_suggested_is_what_comes_of_it(table: marginals.Table) -> None:
 def test_the_page_says_what_to_write_and_what_it_costs(table: marginals.Table) -> None:
     steward = published(table, POLICY)
     tried = Suggestion(("a", "b"), 0.25, 10.0, 0.01, 0.125)
-    given = replace(
-        steward, suggestions=(tried, Suggestion(("a", "c"), 0.2), Suggestion(("a", "d"), 0.1, was_tried=False))
-    )
+    others = (Suggestion(("a", "c"), 0.2), Suggestion(("a", "d"), 0.1, was_tried=False))
+    given = replace(steward, suggest=lambda _: (tried, *others))
     text = " ".join(" ".join(Page(given.page(given)).text).split())
     assert '[[search.wanted]] attributes = ["a", "b"] weight = 10' in text
     assert "0.2500 0.0100 +0.1250" in text
     assert "No weight tried halves its error" in text
     assert "not tried in the time" in text
     assert tried.as_json()["price"] == 0.125
-    without = replace(steward, suggestions=())
+    without = replace(steward, suggest=no_suggestions)
     assert "What could be wanted" not in " ".join(Page(without.page(without)).text)
 
 
@@ -92,7 +92,8 @@ def test_another_strategy_is_compared_with_greedy_too(table: marginals.Table, mo
         return greedy(problem, stop)
 
     by_genetic = published(table, replace(POLICY, strategy="genetic", time_limit=0.5))
+    attributes = [suggestion.attributes for suggestion in by_genetic.suggestions]
     monkeypatch.setitem(suggesting.STRATEGIES, "greedy", counted)
     again = published(table, replace(POLICY, strategy="genetic", time_limit=0.5))
-    assert [s.attributes for s in again.suggestions] == [s.attributes for s in by_genetic.suggestions]
+    assert [suggestion.attributes for suggestion in again.suggestions] == attributes
     assert next(runs) > 0
