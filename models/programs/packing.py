@@ -148,6 +148,8 @@ class Packing:
             return PackedRows(exactly, exactly, 0)
         fitting = limits[self.places].min(axis=0)
         cells = np.flatnonzero(fitting > 0)
+        if not len(cells):
+            return PackedRows(0, 0, 0)
         best = int(self._put_in(limits[None, :], cells[np.argsort(-fitting[cells], kind="stable")], np.inf)[0])
         most = int(self.most_rows(limits[None, :])[0])
         programs = 0

@@ -109,40 +109,22 @@ def _privacy(table: Table, in_bands: Sequence[str]) -> str:
             '# "sensitive" above, and say how uncertain it must stay:',
             '# diversity = "recursive:3,4"',
         ]
+    elif (diversity := _diversity(table, int(table.sensitive[0] in in_bands))) is None:
+        lines.append("# The sensitive column as a whole satisfies no diversity that could be demanded here.")
     else:
-        lines += _diversities(table, in_bands)
+        lines += [
+            "# and what the tables together say about the sensitive column stays as uncertain as this. It is the",
+            "# strongest of some that the column as a whole satisfies; recursive:c,l: the likeliest value is less than",
+            "# c times as likely as the l-th, (l+1)-th, ... likeliest together; distinct:l: l values stay possible.",
+            '# Where several columns are sensitive, by column: diversity = { NAME = "distinct:3", OTHER = "entropy:4" }',
+            f'diversity = "{diversity}"',
+        ]
     return "\n".join(lines) + "\n"
 
 
-def _diversities(table: Table, in_bands: Sequence[str]) -> list[str]:
-    """What is demanded of the sensitive columns."""
-    found = {column: _diversity(table, column, int(column in in_bands)) for column in table.sensitive}
-    demanded = {column: diversity for column, diversity in found.items() if diversity is not None}
-    columns = "the sensitive column" if len(found) == 1 else "each sensitive column"
-    lines = [
-        f"# Of {one_line(column)} as a whole no diversity holds that could be demanded here."
-        for column in found
-        if column not in demanded
-    ]
-    if not demanded:
-        return lines if len(found) > 1 else [_NO_DIVERSITY]
-    lines += [
-        f"# and what the tables together say about {columns} stays as uncertain as this. It is the",
-        "# strongest of some that the column as a whole satisfies; recursive:c,l: the likeliest value is less than",
-        "# c times as likely as the l-th, (l+1)-th, ... likeliest together; distinct:l: l values stay possible.",
-    ]
-    if len(found) == 1:
-        return [*lines, f'diversity = "{demanded[table.sensitive[0]]}"']
-    listed = ", ".join(f'{quoted(column)} = "{diversity}"' for column, diversity in demanded.items())
-    return [*lines, f"diversity = {{ {listed} }}"]
-
-
-_NO_DIVERSITY = "# The sensitive column as a whole satisfies no diversity that could be demanded here."
-
-
-def _diversity(table: Table, column: str, level: int) -> str | None:
-    """The strongest diversity, of some, that a sensitive column satisfies at a level over all rows."""
-    counts = table.counts.rolled_up({column: level}).counts.tolist()
+def _diversity(table: Table, level: int) -> str | None:
+    """The strongest diversity, of some, that the sensitive column satisfies at a level over all rows."""
+    counts = table.counts.rolled_up({table.sensitive[0]: level}).counts.tolist()
     return next((text for text in _DIVERSITIES if parse_diversity(text).decide(counts)), None)
 
 
