@@ -250,7 +250,7 @@ def publish(
     )
     if policy.analyses:
         wanted = wanted_tables(
-            cube, policy.analyses, (bounded.cliques, bounded.wanted), published.collection.margins, problem.constraint
+            cube, policy.analyses, (bounded.cliques, bounded.wanted), published.collection, problem.constraint
         )
         steward = replace(steward, wanted=wanted)
 

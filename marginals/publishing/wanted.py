@@ -66,14 +66,13 @@ def _mask(domain: Domain, analysis: Wanted) -> Mask:
     return mask
 
 
-def first_together(attributes: Iterable[str], margins: Iterable[Mapping[str, int]]) -> Mapping[str, int] | None:
-    """The first of some margins that shows all attributes together; None where none does.
-
-    >>> first_together(["dead", "age"], [{"sex": 0, "age": 1}, {"age": 1, "dead": 0, "sex": 0}])
-    {'age': 1, 'dead': 0, 'sex': 0}
-    """
+def finest_together(
+    domain: Domain, attributes: Sequence[str], margins: Iterable[Mapping[str, int]]
+) -> Mapping[str, int] | None:
+    """Of some margins that which shows all attributes together in most cells, the first of equals; None where none does."""
     names = set(attributes)
-    return next((margin for margin in margins if names <= set(margin)), None)
+    together = [margin for margin in margins if names <= set(margin)]
+    return max(together, key=lambda margin: domain.size({name: margin[name] for name in attributes}), default=None)
 
 
 def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint) -> Mask | None:
@@ -109,18 +108,18 @@ def wanted_tables(
     cube: DataCube,
     wanted: Sequence[Wanted],
     found: tuple[Sequence[Mask], Sequence[float]],
-    margins: Sequence[Mapping[str, int]],
+    released: Collection,
     allows: Constraint,
 ) -> tuple[WantedTable, ...]:
     """What became of each analysis. found: the published margins as masks, and the divergence of each analysis.
 
-    margins: the same as the release tells them. allows: the constraint of the search.
+    released: the same as the release tells them. allows: the constraint of the search.
     """
     domain, (cliques, divergences) = cube.domain, found
     tables = []
     for analysis, divergence in zip(wanted, divergences):
         passing = finest_passing(cube, analysis.attributes, allows)
-        margin = first_together(analysis.attributes, margins)
+        margin = finest_together(released.domain, analysis.attributes, released.margins)
         obstacle = "it passes at no level by itself" if passing is None else _obstacle(cube, cliques, passing, allows)
         levels = words = demand = None
         if passing is not None:

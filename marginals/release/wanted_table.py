@@ -9,7 +9,8 @@ from typing import Any
 class WantedTable:
     """An analysis that was wanted, and how near the release comes to it.
 
-    margin: of the first published table that shows its attributes together, by the release's levels; None where none does.
+    margin: of the published table that shows its attributes together most finely, by the release's levels; None where none
+    does.
     kl_divergence: nats from the data's table of these attributes, at base values, to what the release says of it. passing:
     the finest levels at which the table would pass by itself, by those of the config, in words, and as a config demands
     it; None where no level would. obstacle: what kept a table that would pass out of the release, or why none would; None

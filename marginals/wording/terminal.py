@@ -152,8 +152,8 @@ def wanted_line(table: "WantedTable", domain: "Domain") -> str:
     if table.obstacle is None or table.passing is None:
         return said if table.obstacle is None else f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
     return (
-        f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, demand it: "
-        f"search.must_publish = [{table.demand}]."
+        f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, raise its weight, "
+        f"or demand it: search.must_publish = [{table.demand}]."
     )
 
 
