@@ -8,7 +8,7 @@ import pytest
 import forked
 from project import ROOT
 
-SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09")
+SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09", "ladders_by_hand")
 
 
 SCRIPT = """

@@ -1,0 +1,113 @@
+"""Fitted ladders, as `init` writes them, beside hierarchies that a careful steward writes by hand, on two health surveys.
+
+    python experiments/ladders_by_hand.py [--folder FOLDER]
+
+FOLDER holds HealthInsurance.csv (Medical Expenditure Panel Survey 1996) and DoctorVisits.csv (Australian Health Survey
+1977/78), as the package AER of R has them. Both configs have the roles that `init` guesses, and the same policy. The
+hierarchies by hand know what is rare: ends are top-coded, and levels go up step by step. What is printed are the figures of
+the steward's page, smaller being better.
+"""
+
+import argparse
+import csv
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import marginals
+from marginals.config.guessing.initial_config import initial_config
+
+DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+Level = Callable[[str], str]
+"""What a value is called at a level."""
+
+
+def bands(*cuts: float) -> Level:
+    """Bands of numbers between cuts, the first and the last one open."""
+    ends = [
+        f"under {cuts[0]}",
+        *(f"{low} to under {high}" for low, high in zip(cuts, cuts[1:])),
+        f"{cuts[-1]} and over",
+    ]
+    return lambda value: ends[bisect_right(cuts, float(value))]
+
+
+def top(most: int) -> Level:
+    """Numbers as they are below one from which on all are put together."""
+    return lambda value: value if float(value) < most else f"{most} and over"
+
+
+def groups(*together: str) -> Level:
+    """Values that are listed together, each list called after all of them."""
+    name = {value: listed for listed in together for value in listed.split(" or ")}
+    return name.__getitem__
+
+
+BY_HAND: dict[str, dict[str, Sequence[Level]]] = {
+    "HealthInsurance": {
+        "age": [bands(20, 25, 30, 35, 40, 45, 50, 55, 60), bands(25, 35, 45, 55), bands(35, 55)],
+        "family": [top(7), top(5), bands(2, 3, 5), bands(3)],
+        "region": [groups("midwest or northeast", "south or west")],
+        "ethnicity": [groups("cauc", "afam or other")],
+        "education": [
+            groups("none", "ged or highschool", "bachelor or master or phd", "other"),
+            groups("none or ged or highschool or other", "bachelor or master or phd"),
+        ],
+    },
+    "DoctorVisits": {
+        "visits": [top(5), top(3), top(2), top(1)],
+        "age": [bands(0.25, 0.35, 0.45, 0.55, 0.65), bands(0.35, 0.55), bands(0.55)],
+        "reduced": [bands(1, 2, 3, 4, 5, 8, 14), bands(1, 4, 14), bands(1)],
+    },
+}
+
+
+def with_hierarchies(
+    config: str, rows: Sequence[dict[str, str]], levels: dict[str, Sequence[Level]], folder: Path
+) -> str:
+    """The config with hierarchies by hand, which are written beside it, in place of fitted ladders."""
+    for column, own in levels.items():
+        lines = [
+            ";".join([value, *(level(value) for level in own), "*"]) for value in sorted({r[column] for r in rows})
+        ]
+        (folder / f"{column}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        begin = config.index(f"[attributes.{column}]")
+        end = config.find("\n[", begin)
+        section = re.sub(r"(?m)^(ladder|intervals|dates|prefixes) *=.*\n?", "", config[begin:end]).rstrip()
+        config = f'{config[:begin]}{section}\nhierarchy = "{column}.csv"\n{config[end:]}'
+    return config
+
+
+def main() -> None:
+    """Compare both on each table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=DATA / "AER", help="of the two tables (default: %(default)s)")
+    folder = parser.parse_args().folder
+    if lacking := [name for name in BY_HAND if not (folder / f"{name}.csv").is_file()]:
+        print(
+            f"{lacking[0]}.csv is not here: {folder}; name its folder by --folder, or that above it by MARGINALS_DATA"
+        )
+        return
+    for name, levels in BY_HAND.items():
+        content = (folder / f"{name}.csv").read_bytes()
+        with TemporaryDirectory() as made:
+            place = Path(made)
+            (place / f"{name}.csv").write_bytes(content)
+            rows = list(csv.DictReader(content.decode("utf-8").splitlines()))
+            fitted = initial_config(place / f"{name}.csv", place / "fitted.toml").text
+            configs = {"fitted, as init writes it": fitted, "by hand": with_hierarchies(fitted, rows, levels, place)}
+            for what, text in configs.items():
+                (place / "release.toml").write_text(text, encoding="utf-8")
+                config = marginals.read_config(place / "release.toml")
+                steward = marginals.publish(config.read_table(), config.policy).steward
+                assert steward is not None
+                print(f"\n{name}, {what}: KL divergence {steward.kl_divergence:.3f} nats")
+                print(steward.comparison.summary().drop(columns="wanted").round(4).to_string())
+
+
+if __name__ == "__main__":
+    main()
