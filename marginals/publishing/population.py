@@ -25,6 +25,13 @@ class Population:
 
     people: with the quasi-identifiers of the table as attributes. k_map: people who could be meant by each row, at least.
     delta_presence: between which two shares the probability of being in the table must be for everybody.
+
+    >>> import marginals
+    >>> from marginals.example import table
+    >>> everybody = Population(table, k_map=4, delta_presence=(0.0, 0.5))  # all of them are in the table
+    >>> assessed = marginals.assess(table, marginals.Policy(), {"age": 2}, everybody)
+    >>> [(check.criterion, check.holds) for check in assessed.checks]
+    [('k-map', True), ('delta-presence', False)]
     """
 
     people: Table
