@@ -30,6 +30,9 @@ MOST_ATTRIBUTES = 3
 WHOLLY = 0.5
 """Probability that an attribute is taken out with all its steps, not only with those beyond a drawn one."""
 
+BLINDLY = 0.5
+"""Probability that a round puts attributes in by the divergence of the whole alone, where analyses are wanted."""
+
 SPREAD = 0.3
 """Standard deviation of the logarithm of the factors by which a round prefers some moves to others."""
 
@@ -89,17 +92,20 @@ class _Rounds:
         problem, self.stale = self.problem, self.stale + 1
         cuts = self._drawn()
         start = problem.position(_taken_apart(self.position, cuts))
+        if problem.wanted and self.rng.random() < BLINDLY:
+            start = replace(start, analyses=None)
         climb = Climb(problem, start, self.stop, self._refused)
         climb.add_all(preferring(self.rng.normal(scale=SPREAD, size=self._shape)))
         self.evaluated += climb.evaluated
-        value = problem.value(climb.position)
+        position = replace(climb.position, analyses=problem.wanted)
+        value = problem.value(position)
         if value >= self.least + DEVIATION * self.least or not climb.is_allowed():
             return
-        self.position = climb.position
+        self.position = position
         if value < self.least - LEAST_GAIN:
             names = ", ".join(problem.cube.domain.attributes[cut.attribute] for cut in cuts)
-            self.steps.append(Step(f"rebuild the tables of {names}", self.best.divergence, climb.position.divergence))
-            self.best, self.least, self.stale = climb.position, value, 0
+            self.steps.append(Step(f"rebuild the tables of {names}", self.best.divergence, position.divergence))
+            self.best, self.least, self.stale = position, value, 0
 
     def _drawn(self) -> list[_Cut]:
         rng, masks = self.rng, self.problem.cube.domain.attribute_masks
