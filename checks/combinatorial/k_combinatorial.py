@@ -241,4 +241,8 @@ def _with_nearest(
 def _searched(part: SensitiveTree | GroupTree, k: int, budget: Budget) -> Finding:
     if isinstance(part, SensitiveTree):
         return by_search(part, k, budget.cell_branches)
-    return search_group(part, k, budget)
+    return search_group(part, k, replace(budget, cell_programs=min(budget.cell_programs, _NEAREST_PROGRAMS)))
+
+
+_NEAREST_PROGRAMS = 50
+"""Programs, at most, of one search for a cell that is nearer to failing."""

@@ -220,6 +220,10 @@ def test_tables_with_the_same_published_marginals_give_the_same_bundle(
     have below the published levels. The choice of the collection itself is made from the data, and not covered here.
     """
     domain = columns.domain
+    sensitive = domain.attributes[-1]
+    if (height := domain.hierarchy(sensitive).height) > 1 and data.draw(st.booleans()):
+        by_level = [data.draw(st.sampled_from(["none", "distinct:1", "distinct:2"])) for _ in range(height)]
+        policy = replace(policy, diversity={sensitive: by_level})
     drawn = data.draw(contingency_tables(domain))
     rows = [labels for labels, count in drawn.cells() for _ in range(count)]
     try:
