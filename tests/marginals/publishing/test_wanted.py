@@ -14,6 +14,7 @@ from marginals import InputError, Policy
 from marginals.commands.main import main
 from marginals.example import table
 from marginals.publishing.wanted import finest_passing, finest_together
+from models.search import SearchResult
 from small_release import write_config
 
 
@@ -138,3 +139,24 @@ def test_where_nothing_passes_that_is_told() -> None:
     (told,) = release.steward.wanted
     assert told.passing is None
     assert told.obstacle == "it passes at no level by itself"
+
+
+def test_only_what_is_fitted_or_wanted_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With given levels and nothing wanted, releases are those of the strategy alone."""
+    rebuilt: list[str] = []
+
+    def noting(result: SearchResult, *_: object) -> SearchResult:
+        rebuilt.append(result.strategy)
+        return result
+
+    monkeypatch.setattr("marginals.publishing.publishing.rebuilt", noting)
+    marginals.publish(table, Policy(k_link=4, base="none"))
+    marginals.publish(table, Policy(k_link=4, base="none", strategy="exact", wanted=[{"attributes": ["age"]}]))
+    assert rebuilt == []
+    marginals.publish(table, Policy(k_link=4, base="none", wanted=[{"attributes": ["age"]}]))
+    assert rebuilt == ["greedy"]
+    path = write_config(tmp_path)
+    path.write_text(path.read_text().replace("intervals = [5, 10]", 'ladder = "fitted"'))
+    config = marginals.read_config(path)
+    marginals.publish(config.read_table(), replace(config.policy, base="none"))
+    assert rebuilt == ["greedy", "greedy"]
