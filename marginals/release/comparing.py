@@ -49,6 +49,9 @@ _COUNTS = 1000
 _COUNTED = 50
 """Pairs of attributes, and triples, that they are about."""
 
+_LOOKED_AT = 1 << 25
+"""Values or cells, summed over random counts, that are looked at at a time: each takes a byte."""
+
 _PAIRS = 1000
 """Pairs of attributes that are compared; of more, so many are drawn."""
 
@@ -146,13 +149,17 @@ class _Comparing:
         if not self.cube.total or not self.cube.holds(mask):
             return
         places = {name: place for name in names if (place := self.places[name]) is not None}
-        asked = random_counts(self.cube.table(mask), number, places, rng)
-        try:
-            errors = {name: asked.relative_errors(model) for name, model in self.models.items()}
-        except TooManyCellsError:
-            return
-        for name, own in errors.items():
-            self.relative.setdefault(name, []).append(own)
+        table = self.cube.table(mask)
+        widest = max(len(table), *(self.cube.domain.hierarchy(name).size(0) for name in names))
+        block = max(_LOOKED_AT // widest, 1)
+        for start in range(0, number, block):
+            asked = random_counts(table, min(block, number - start), places, rng)
+            try:
+                errors = {name: asked.relative_errors(model) for name, model in self.models.items()}
+            except TooManyCellsError:
+                return
+            for name, own in errors.items():
+                self.relative.setdefault(name, []).append(own)
 
     def result(self, wanted: Sequence[tuple[str, ...]]) -> Comparison:
         """What was found."""

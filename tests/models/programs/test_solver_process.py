@@ -58,10 +58,10 @@ def test_the_process_is_kept_until_it_is_killed(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(solver_process, "_Solver", Counted)
     monkeypatch.setattr(solver_process, "_solver", None)
-    for _ in range(3):
-        assert milp_until_killed(np.ones(3), seconds=60) is not None
-    assert len(started) == 1
-    assert milp_until_killed(np.ones(3), seconds=0.0001) is None
+    slow = solver_process._PROGRAM.replace("    found =", "    __import__('time').sleep(60)\n    found =")
+    with monkeypatch.context() as patched:
+        patched.setattr(solver_process, "_PROGRAM", slow)
+        assert milp_until_killed(np.ones(3), seconds=0.01) is None
     assert not started[0].is_ready()
     assert started[0]._process.poll() is not None, "it has ended"
     for _ in range(3):
