@@ -211,9 +211,9 @@ def publish(
         progress("collections", calls, 0)
         return searching.is_over
 
-    result = STRATEGIES[policy.strategy](problem, stop)
+    first = result = STRATEGIES[policy.strategy](problem, stop)
     if (table.ladders or policy.analyses) and not result.optimal:
-        result = rebuilt(result, problem, stop, _ROUNDS)
+        result = rebuilt(first, problem, stop, _ROUNDS)
     for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     bounded = with_bound(result, problem, lambda: for_the_bound.is_over)
     obstacles = Obstacles(table, requirements, problem.constraint)
@@ -255,7 +255,7 @@ def publish(
         steward = replace(steward, wanted=wanted)
 
     def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
-        return suggestions(problem, compared, policy.analyses, bounded, _stop_after(_FOR_SUGGESTIONS, deadline))
+        return suggestions(problem, compared, policy.analyses, first, _stop_after(_FOR_SUGGESTIONS, deadline))
 
     steward = replace(steward, suggest=suggest)
     return Release(published, report_html, steward=steward)

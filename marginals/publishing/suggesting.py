@@ -1,7 +1,8 @@
 """What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would cost.
 
-Each is tried out: the search is run again with the pair wanted, by the greedy strategy, which is quick since what the checks
-said is kept. Its price is the KL divergence of what it finds, less that of what it finds without the pair.
+Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since what the
+checks said is kept. Its price is the KL divergence of what that finds, less that of what it finds without the pair. Who
+publishes with the pair wanted has rounds of rebuilding after it, which may find other tables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ _GREEDY = "greedy"
 def suggestions(
     problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], found: SearchResult, stop: Stop
 ) -> tuple[Suggestion, ...]:
-    """The pairs to add, those first whose association is lost most. found: the result of the search that was made.
+    """The pairs to add, those first whose association is lost most. found: what the strategy found, before any rebuilding.
 
     wanted: what is wanted already. After it is time to stop, pairs are named and not tried.
     """
