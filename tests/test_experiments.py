@@ -42,23 +42,27 @@ def test_without_data_one_sentence_says_so(script: str, tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_homogeneous_classes_are_those_of_the_paper(shared_data: Path, tmp_path: Path) -> None:
-    """MKGV07 Fig. 9, whose authors seem to have read the dotted labels of the test part as <=50K."""
+    """MKGV07 Figs. 9 and 11, all columns, all k; and not with the true salaries of the test part."""
     printed = run("l_diversity_mkgv07", shared_data, "--figure", 9, "--csv", tmp_path)
     assert printed.startswith("Fig. 9")
-    found = {row["k"]: row for row in read(tmp_path / "fig9.csv")}
-    assert [row["tables"] for row in found.values()] == ["8", "12", "12", "8", "10", "10", "5"]
-    dots = {
-        row["k"]: (row["affected tables"], float(row["classes"]), float(row["rows"]))
-        for row in read(tmp_path / "fig9_dots.csv")
-    }
-    assert {k: dots[k] for k in ("10", "15", "20", "30", "50")} == {
-        "10": ("10", pytest.approx(1.75, abs=0.01), pytest.approx(300.42, abs=0.01)),
-        "15": ("7", pytest.approx(2.12, abs=0.01), pytest.approx(317.25, abs=0.01)),
-        "20": ("8", 1.2, 228.2),
-        "30": ("7", 0.9, 215.4),
-        "50": ("5", 1.0, 202.8),
-    }
-    assert [dots[k][0] for k in ("2", "5")] == ["8", "11"]
+    for number, rows in (
+        (9, ["558.0", "381.58", "300.42", "317.25", "228.2", "215.4", "202.8"]),
+        (11, ["13574.5", "13328.33", "10796.5", "12009.38", "11041.0", "11177.0", "8002.0"]),
+    ):
+        found = read(tmp_path / f"fig{number}.csv")
+        assert [row["k"] for row in found] == ["2", "5", "10", "15", "20", "30", "50"]
+        assert [row["rows"] for row in found] == rows
+        assert {row["agree"] for row in found} == {"yes"}
+        assert {row["agree"] for row in read(tmp_path / f"fig{number}_true.csv")} == {"no"}
+
+
+@pytest.mark.slow
+def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path) -> None:
+    """MKGV07 Figs. 10 and 12: few minimal tables, some of them affected; more classes at 95 percent than at all."""
+    run("lands_end_mkgv07", tmp_path, "--figure", 10, "--rows", 20_000, "--csv", tmp_path)
+    wholly, nearly = (read(tmp_path / f"fig{number}.csv") for number in (10, 12))
+    assert any(float(row["classes"]) > 0 for row in wholly)
+    assert all(float(one["classes"]) <= float(other["classes"]) for one, other in zip(wholly, nearly))
 
 
 @pytest.mark.data
