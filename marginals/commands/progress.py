@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from marginals.publishing.publishing import Progress
+    from marginals.publishing.searching import Progress
 
 
 class ProgressBars:
@@ -17,7 +17,7 @@ class ProgressBars:
         self._bar: "tqdm[Any] | None" = None
 
     def __enter__(self) -> "Progress":
-        from marginals.publishing.publishing import no_progress
+        from marginals.publishing.searching import no_progress
 
         return self._advance if self._are_shown else no_progress
 

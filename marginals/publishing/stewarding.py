@@ -1,44 +1,48 @@
 """What the steward is told of a release that was just made, from the table itself."""
 
-from collections.abc import Callable, Sequence
+import time
+from dataclasses import replace
 
 from marginals.anonymizers.stepwise_table import stepwise_table
 from marginals.bundle.content import BundleContent
 from marginals.pages.steward_page import steward_html
-from marginals.publishing.base_tables import BaseTables
 from marginals.publishing.obstacles import Obstacles
-from marginals.publishing.wanted import Wanted
+from marginals.publishing.policy import Policy
+from marginals.publishing.searching import Search
+from marginals.publishing.suggesting import suggestions
+from marginals.publishing.wanted import wanted_tables
 from marginals.release.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison
 from marginals.release.comparing import Stop, comparison
 from marginals.release.steward import StewardReport
+from marginals.release.suggestion import Suggestion
 from models.accuracy.independent_model import IndependentModel, TableModel
+from models.deadline import Deadline
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import SearchResult
+
+_FOR_COMPARING = 5.0
+"""Seconds of the processor to compare the model with the data."""
+
+_FOR_SUGGESTIONS = 2.0
+"""Seconds of the processor to try what else could be wanted."""
 
 
 def steward_report(
-    obstacles: Obstacles,
-    published: BundleContent,
-    search: SearchResult,
-    base: BaseTables | None,
-    wanted: Sequence[Wanted],
-    comparing: Callable[[], Stop],
+    obstacles: Obstacles, published: BundleContent, search: Search, policy: Policy, deadline: Deadline
 ) -> StewardReport:
-    """What only the steward may know of a release. base: the best base, where one was looked for; with one sensitive
-    attribute it is the best single table.
+    """What only the steward may know of a release.
 
-    obstacles: what stood in the way, and the table. comparing: called when tables begin to be compared with the data, which
-    ends when it says so.
+    obstacles: what stood in the way, and the table. With one sensitive attribute the base that the policy had looked for is
+    the best single table. deadline: when everything ends.
     """
-    table = obstacles.table
+    table, result = obstacles.table, search.result
     cube = table.cube
-    best = base if base is not None and len(base.masks) == 1 else None
+    best = search.base if policy.base == "best" and search.base is not None and len(search.base.masks) == 1 else None
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
 
     def compare() -> Comparison:
-        stop = comparing()
+        stop = _stop_after(_FOR_COMPARING, deadline)
         yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
         if best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
@@ -46,20 +50,36 @@ def steward_report(
             found = stepwise_table(cube, table.quasi_identifiers, obstacles.requirements, stop)
             if found is not None:
                 yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [found]))
-        model = MarginalModel(Collection.of(cube, search.cliques))
-        return comparison(cube, model, yardsticks, [analysis.attributes for analysis in wanted], stop)
+        model = MarginalModel(Collection.of(cube, result.cliques))
+        return comparison(cube, model, yardsticks, [analysis.attributes for analysis in policy.analyses], stop)
 
-    return StewardReport(
+    def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
+        stop = _stop_after(_FOR_SUGGESTIONS, deadline)
+        return suggestions(search.problem, compared, policy.analyses, search.first, stop)
+
+    report = StewardReport(
         published,
-        search.kl_divergence,
+        result.kl_divergence,
         MaximumEntropy(suppressed).kl_divergence,
         None if best is None else best.kl_divergence,
-        search,
+        result,
         table.missing,
         table.missing_in,
         compare,
         steward_html,
         cube.domain,
-        {name: obstacles.of_attribute(name, search.cliques) for name in published.unpublished},
+        {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
         table.left_out,
+        suggest=suggest,
     )
+    if not policy.analyses:
+        return report
+    allows = search.problem.constraint
+    wanted = wanted_tables(cube, policy.analyses, (result.cliques, result.wanted), published.collection, allows)
+    return replace(report, wanted=wanted)
+
+
+def _stop_after(seconds: float, deadline: Deadline) -> Stop:
+    """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
+    until = time.process_time() + seconds
+    return lambda: time.process_time() > until or deadline.is_over

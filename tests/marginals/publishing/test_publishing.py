@@ -322,7 +322,7 @@ def test_every_search_ends_at_the_time_limit(
     )
     looks = itertools.count(1)
     clock = SimpleNamespace(monotonic=lambda: next(looks) / 100, process_time=time.process_time)
-    monkeypatch.setattr("marginals.publishing.publishing.time", clock)
+    monkeypatch.setattr("marginals.publishing.searching.time", clock)
     release = marginals.publish(table, limited)
     assert release.steward is not None
     assert release.steward.search.evaluated <= 300

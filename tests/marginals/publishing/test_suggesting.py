@@ -41,7 +41,7 @@ def published(table: marginals.Table, policy: PolicyClass) -> marginals.StewardR
 
 def test_what_is_suggested_is_what_comes_of_it(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the rounds of rebuilding that follow where something is wanted."""
-    monkeypatch.setattr("marginals.publishing.publishing._ROUNDS", 0)
+    monkeypatch.setattr("marginals.publishing.searching._ROUNDS", 0)
     steward = published(table, POLICY)
     assert steward.suggestions
     errors = steward.two_way.by_table
@@ -78,7 +78,7 @@ def test_the_page_says_what_to_write_and_what_it_costs(table: marginals.Table) -
 
 
 def test_pairs_that_there_is_no_time_to_try_are_named(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.publishing._FOR_SUGGESTIONS", -1.0)
+    monkeypatch.setattr("marginals.publishing.stewarding._FOR_SUGGESTIONS", -1.0)
     steward = published(table, POLICY)
     assert [suggestion.was_tried for suggestion in steward.suggestions] == [False] * len(steward.suggestions)
     assert steward.suggestions

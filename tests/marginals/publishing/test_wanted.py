@@ -149,7 +149,7 @@ def test_only_what_is_fitted_or_wanted_is_rebuilt(tmp_path: Path, monkeypatch: p
         rebuilt.append(result.strategy)
         return result
 
-    monkeypatch.setattr("marginals.publishing.publishing.rebuilt", noting)
+    monkeypatch.setattr("marginals.publishing.searching.rebuilt", noting)
     marginals.publish(table, Policy(k_link=4, base="none"))
     marginals.publish(table, Policy(k_link=4, base="none", strategy="exact", wanted=[{"attributes": ["age"]}]))
     assert rebuilt == []

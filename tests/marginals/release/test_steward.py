@@ -118,7 +118,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
 
 
 def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.publishing._FOR_THE_STEWARD", -1.0)
+    monkeypatch.setattr("marginals.publishing.stewarding._FOR_COMPARING", -1.0)
     made = marginals.publish(table, Policy(k_link=4)).steward
     assert made is not None
     assert (made.one_way.left_out, made.two_way.left_out) == (3, 3)
