@@ -1,30 +1,25 @@
 """Differences of two tables of people who come and go, as what is published of each table tells them.
 
 With J the table of those who came and L that of those who left, the later table is T_1 + J - L; whoever is recorded
-otherwise now is in both. A count of the difference T_2 - T_1 follows from the equations of both collections when it is a
-sum of published counts of the one, and of the other. Such counts are those of the *meets*: the margins that a margin of
-the one and a margin of the other have in common, each attribute at the coarser of its two levels. For the functions on a
-product domain that depend on some margins over nested partitions span spaces whose projections commute, so that the
-intersection of two such spans is spanned by the pairwise intersections. A meet that is coarser than another one tells
-sums of the other's differences and nothing else.
+otherwise now is in both. What follows of T_2 - T_1 from the equations of both collections, and from the values that have no
+rows in one of them, are the differences on the meets (`checks.changes.meets`).
 
-That counts are not negative can tell more, up to who exactly came, although no difference is small: of the 2 x 2 table
-0, 0, 0, 4 over (0,0) .. (1,1) both one-way tables are published, of 0, 2, 3, 5 all cells; no difference is 1, and yet
-since nobody was in A = 0 before, exactly one came to (1,1). Only who has both tables can exclude that.
+That counts are not negative can tell more, up to who exactly came, although no difference is small. Only who has both tables
+can exclude that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from checks.changes.common_values import Overlaps
+from checks.changes.meets import Meet, meets
 from checks.finding import Algorithm, Finding, Verdict
-from models.arrays import CodeArray, CountArray
-from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
-from models.tables.domain import Mask
-from models.tables.mixed_radix import group, pack
+
+CRITERION = "difference"
 
 UNSEEN = (
     "those who came and those who left in one cell cancel, unseen; and what follows because no count is negative can be "
@@ -35,71 +30,68 @@ UNSEEN = (
 
 @dataclass(frozen=True)
 class CellDifference:
-    """How many rows more the later table has in a cell, fewer where it is negative. cell: labels; margin: levels."""
+    """How many rows more the later table has in a cell, fewer where it is negative.
+
+    cell: labels, with | between several that are one value here. margin: the level of each attribute in the release that
+    generalizes it more; None where values of both releases had to be put together. before, after: rows.
+    """
 
     cell: Mapping[str, str]
-    margin: Mapping[str, int]
-    difference: int
+    margin: Mapping[str, int | None]
+    before: int
+    after: int
+
+    @property
+    def difference(self) -> int:
+        """Rows after less rows before."""
+        return self.after - self.before
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {"margin": dict(self.margin), "cell": dict(self.cell), "difference": self.difference}
+        rows = {"before": self.before, "after": self.after}
+        return {"margin": dict(self.margin), "cell": dict(self.cell), "difference": self.difference, **rows}
 
 
-def meets(earlier: Collection, later: Collection) -> tuple[Mask, ...]:
-    """The margins that a margin of each has in common, those aside that are coarser than another one.
-
-    Raises DomainMismatchError for collections over different domains.
-    """
-    if earlier.domain != later.domain:
-        raise DomainMismatchError("only tables over the same hierarchies have a difference")
-    common = {one & other for one in earlier.masks or (0,) for other in later.masks or (0,)}
-    return tuple(sorted(mask for mask in common if not any(mask != other and mask & other == mask for other in common)))
-
-
-def difference(earlier: Collection, later: Collection, least: int) -> Finding:
+def difference(earlier: Collection, later: Collection, least: int, overlaps: Overlaps | None = None) -> Finding:
     """Whether every difference that both collections tell is 0, or at least so many rows more or fewer.
 
-    Shown is the smallest that is not 0. It is no proof that nothing else follows: see `UNSEEN`.
+    Shown is the smallest that is not 0. It is no proof that nothing else follows: see `UNSEEN`. Where values of the one
+    overlap with values of the other, so that neither nest, and no difference is small, it is undecided. overlaps: of the
+    attributes that the two generalize differently. Raises DomainMismatchError where others are.
     """
     examined = 0
     smallest: CellDifference | None = None
-    for mask in meets(earlier, later):
-        levels = earlier.domain.levels(mask)
-        margin = {name: level for name, level in levels.items() if level < earlier.domain.hierarchy(name).height}
-        columns, changes = _changes(earlier, later, mask)
+    overlapping: dict[str, None] = {}
+    for meet in meets(earlier, later, overlaps):
+        changes = meet.changes
         examined += len(changes)
+        overlapping |= dict.fromkeys(meet.overlapping)
         changed = np.flatnonzero(changes)
         if not len(changed):
             continue
-        cell = changed[np.argmin(np.abs(changes[changed]))]
+        cell = int(changed[np.argmin(np.abs(changes[changed]))])
         if smallest is None or abs(changes[cell]) < abs(smallest.difference):
-            labels = (earlier.domain.hierarchy(name).labels[level] for name, level in margin.items())
-            shown = {name: own[code] for name, own, code in zip(margin, labels, columns[:, cell].tolist())}
-            smallest = CellDifference(shown, margin, int(changes[cell]))
-    holds = smallest is None or abs(smallest.difference) >= least
-    return Finding(
-        "difference",
-        Verdict.HOLDS if holds else Verdict.FAILS,
-        {"k": least},
-        smallest,
-        (Algorithm.MINIMUM,),
-        examined,
-        UNSEEN if holds else "",
-    )
+            smallest = _cell_difference(meet, cell)
+    if smallest is not None and abs(smallest.difference) < least:
+        verdict, note = Verdict.FAILS, ""
+    elif overlapping:
+        names = ", ".join(map(repr, overlapping))
+        why = f"values of {names} in one release overlap with values in the other, so that neither nest"
+        verdict, note = Verdict.UNDECIDED, f"{why}; no difference of what both tell is small, but more may follow"
+    else:
+        verdict, note = Verdict.HOLDS, UNSEEN
+    return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), examined, note)
 
 
-def _changes(earlier: Collection, later: Collection, mask: Mask) -> tuple[CodeArray, CountArray]:
-    """The cells of a margin that have rows before or after, and how many rows more they have after.
+def small_differences(
+    earlier: Collection, later: Collection, least: int, overlaps: Overlaps | None = None
+) -> Iterator[CellDifference]:
+    """The differences of at least one row and fewer than so many, meet by meet."""
+    for meet in meets(earlier, later, overlaps):
+        sizes = np.abs(meet.changes)
+        for cell in np.flatnonzero((sizes > 0) & (sizes < least)).tolist():
+            yield _cell_difference(meet, cell)
 
-    Codes of shape (attributes, cells) in the domain's order, changes of shape (cells,).
-    """
-    if not mask:
-        return np.zeros((0, 1), dtype=np.int64), np.array([later.cube.total - earlier.cube.total])
-    before, after = earlier.cube.table(mask), later.cube.table(mask)
-    columns = [np.concatenate(pair) for pair in zip(before.codes, after.codes)]
-    sizes = [earlier.domain.hierarchy(name).size(before.margin[name]) for name in before.attributes]
-    first, number = group(*pack(columns, sizes, len(before.counts) + len(after.counts)))
-    changes = np.zeros(len(first), dtype=np.int64)
-    np.add.at(changes, number, np.concatenate([-before.counts, after.counts]))
-    return np.stack(columns)[:, first], changes
+
+def _cell_difference(meet: Meet, cell: int) -> CellDifference:
+    return CellDifference(meet.cell(cell), meet.levels, int(meet.before[cell]), int(meet.after[cell]))

@@ -35,7 +35,8 @@ class CountClaim(Claim):
     @classmethod
     def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self] | None:  # noqa: ARG003
         """From `k`."""
-        return [cls(int(text))] if text.isdecimal() and len(text) <= _DIGITS else None
+        k = number_of_rows(text)
+        return None if k is None else [cls(k)]
 
     @property
     def least_count(self) -> int:
@@ -79,6 +80,15 @@ def counted_in_words(k: int, rows_per_person: int | None) -> str:
     """
     one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
     return f"{k:,} {one if k == 1 else many}"
+
+
+def number_of_rows(text: str) -> int | None:
+    """The number that a text states, None for what is no whole number of at most fifteen digits.
+
+    >>> number_of_rows("10"), number_of_rows("ten")
+    (10, None)
+    """
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
 _DIGITS = 15

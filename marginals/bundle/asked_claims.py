@@ -7,8 +7,10 @@ A diversity of single attributes, or of levels, is written as in a config:
 import tomllib
 from collections.abc import Mapping, Sequence
 
+from checks.changes.difference import CRITERION
 from checks.claims.by_attribute import diversities_by_attribute
 from checks.claims.claim import Claim
+from checks.claims.count_claim import number_of_rows
 from checks.claims.registry import claims_from_text, odds_from_text
 from checks.errors import CriterionError
 from marginals.errors import InputError
@@ -47,17 +49,13 @@ def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, 
     asked: list[int] = []
     for each in claims:
         name, _, text = each.partition("=") if isinstance(each, str) else ("", "", "")
-        if name != "difference":
+        if name != CRITERION:
             others.append(each)
-        elif text.isdecimal() and len(text) <= _DIGITS and int(text) > 0:
-            asked.append(int(text))
+        elif k := number_of_rows(text):
+            asked.append(k)
         else:
             raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {each!r}")
     return tuple(others), max(asked, default=None)
-
-
-_DIGITS = 15
-"""Most digits of a number of rows in text."""
 
 
 def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+from checks.changes.difference import CRITERION as DIFFERENCE
 from checks.claims.claim import Claim
 from checks.finding import Algorithm, Finding, Verdict
-from marginals.bundle.agreement import union
 from marginals.bundle.asked_claims import asked_claims, asked_difference
 from marginals.bundle.content import INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.descriptor import Descriptor
@@ -16,10 +16,10 @@ from marginals.bundle.obeyed_keys import listed, unjudged
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
-from marginals.bundle.together.changed_table import CRITERION as DIFFERENCE
-from marginals.bundle.together.changed_table import Bundles, by_table, called, differences
+from marginals.bundle.together.changed_table import Bundles, OneTable, by_table, differences, pairs_of_tables
 from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.named_rules.applied import JudgedRule
 from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.printable import printable
 from marginals.tables.unit import ANY
@@ -198,31 +198,29 @@ class _Asked:
 
 def _judged(bundles: Bundles, asked: _Asked) -> Verification:
     """On the claims of all bundles of each table, and on the differences between tables where these are several."""
-    groups = by_table(bundles)
-    if len(groups) == 1:
-        of_one = _judged_together(bundles, asked)
+    tables = by_table(bundles)
+    if len(tables) == 1:
+        of_one = _judged_together(tables[0], asked)
         if asked.difference is None:
             return of_one
         note = "the releases can be of one table: what several of them count they count alike"
         same = Finding(DIFFERENCE, Verdict.HOLDS, {"k": asked.difference}, None, (Algorithm.FILES,), 0, note)
         return replace(of_one, checks=(*of_one.checks, same))
     findings: list[Finding] = []
-    for number, group in enumerate(groups):
-        timed = [(name, replace(own, deadline=own.deadline.share(len(groups) - number))) for name, own in group]
-        of_group = {"release": called(group)}
-        findings += (
-            replace(finding, parameters={**of_group, **finding.parameters})
-            for finding in _judged_together(timed, asked).checks
-        )
-    return Verification((*findings, *differences(groups, asked.difference)))
+    rules: list[JudgedRule] = []
+    for number, table in enumerate(tables):
+        of_table = _judged_together(table.sharing_time(len(tables) - number), asked)
+        findings += (replace(own, parameters={"release": table.name, **own.parameters}) for own in of_table.checks)
+        rules += (replace(rule, release=table.name) for rule in of_table.rules)
+    findings += differences(list(pairs_of_tables(tables, asked.difference)))
+    return Verification(tuple(findings), rules=tuple(rules))
 
 
-def _judged_together(bundles: Bundles, asked: _Asked) -> Verification:
-    """On the claims of all bundles together, or on those of each and that together they are not judged."""
-    try:
-        published = bundles[0][1] if len(bundles) == 1 else union(bundles)
-    except IncompatibleReleasesError:
-        return Verification(tuple(_findings_apart(bundles, asked)))
+def _judged_together(table: OneTable, asked: _Asked) -> Verification:
+    """On the claims of all bundles of a table together, or on those of each and that together they are not judged."""
+    published = table.together
+    if published is None:
+        return Verification(tuple(_findings_apart(table.bundles, asked)))
     claims = asked.claims_on(published, published.sensitive)
     if claims is None:
         return published.verify()

@@ -50,7 +50,8 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     them calls it sensitive, the joint check is undecided, and each release is checked by itself.
     Releases with different numbers of rows, or that contradict each other, are of a table that changed. Then each is checked
     by itself, and the check "difference" asks whether readers of both find a change by fewer people than k, the largest that
-    is claimed. A difference that holds is no proof that nothing else follows from both.
+    is claimed. Values that the releases generalize differently are compared at the finest value that both tell; where they
+    overlap and no difference is small, the check is undecided. One that holds is no proof that nothing else follows.
     Without --key no signature is checked, and the answer says so.
 
     \b

@@ -93,10 +93,11 @@ class JudgedDemand:
 
 @dataclass(frozen=True)
 class JudgedRule:
-    """A rule, and what was found of its demands."""
+    """A rule, and what was found of its demands. release: which one was judged, where several are, each by itself."""
 
     rule: AppliedRule
     demands: tuple[JudgedDemand, ...]
+    release: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -109,7 +110,8 @@ class JudgedRule:
             {"says": d.says, "verdict": d.verdict.value, "claims": [claim.as_json() for claim, _ in d.found]}
             for d in self.demands
         ]
-        return {**self.rule.as_json(), "verdict": self.verdict.value, "demands": demands}
+        release = {"release": self.release} if self.release else {}
+        return {**self.rule.as_json(), **release, "verdict": self.verdict.value, "demands": demands}
 
 
 def _demand(stated: Mapping[str, Any]) -> AppliedDemand:

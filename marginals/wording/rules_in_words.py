@@ -49,7 +49,8 @@ def _demand(demand: JudgedDemand, sensitive: Sequence[str]) -> DemandInWords:
 def rule_lines(rules: Sequence[JudgedRule]) -> Iterator[str]:
     """For a terminal: each rule, each of its demands with the verdict, and what nobody checked."""
     for judged in rules:
-        yield f"Rule {judged.rule.name}, {_SAID[judged.verdict]}: {judged.rule.title} ({judged.rule.source})"
+        release = f" on {judged.release}" if judged.release else ""
+        yield f"Rule {judged.rule.name}{release}, {_SAID[judged.verdict]}: {judged.rule.title} ({judged.rule.source})"
         for demand in judged.demands:
             checked = "; ".join(str(finding) for _, finding in demand.found)
             yield f"  {_SAID[demand.verdict]}: {demand.says} [{checked}]"

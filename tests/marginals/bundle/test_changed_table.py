@@ -16,12 +16,15 @@ from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
 from checks.diversity.distinct import Distinct
 from checks.finding import Verdict
+from marginals.bundle.agreement import union
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import content_of
 from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.together import changed_table
 from marginals.bundle.together.changed_table import by_table
 from marginals.bundle.verification import BadFile
 from marginals.commands.main import main
+from marginals.publishing.releasable import releasable
 from models.graphs.collection import Collection
 from models.tables.data_cube import DataCube
 from written_bundles import write_bundle
@@ -74,13 +77,13 @@ def test_three_people_who_left_are_named(tmp_path: Path) -> None:
     assert all(finding.holds for finding in own)
     assert (change.criterion, change.verdict) == ("difference", Verdict.FAILS)
     assert change.parameters == {"k": 10, "earlier": str(first), "later": str(second)}
-    assert change.worst == CellDifference({"job": "cook", "town": "Ulm"}, {"job": 0, "town": 0}, -3)
+    assert change.worst == CellDifference({"job": "cook", "town": "Ulm"}, {"job": 0, "town": 0}, 31, 28)
     assert not verification.ok
     result = CliRunner().invoke(main, ["verify", str(first), str(second)])
     assert result.exit_code == 1
     assert "job=cook, town=Ulm; difference -3" in result.output
     (backwards,) = (found for found in marginals.verify(second, first).checks if found.criterion == "difference")
-    assert backwards.worst == CellDifference({"job": "cook", "town": "Ulm"}, {"job": 0, "town": 0}, 3)
+    assert backwards.worst == CellDifference({"job": "cook", "town": "Ulm"}, {"job": 0, "town": 0}, 28, 31)
 
 
 def test_enough_people_are_no_small_difference_and_the_answer_says_what_it_is_not(tmp_path: Path) -> None:
@@ -118,9 +121,12 @@ def test_releases_of_one_table_are_put_together_before_they_are_compared(tmp_pat
     after = leaving(BEFORE, 2, illness="flu", town="Jena")
     later = bundle(tmp_path / "later", after, [ILLNESS_BY_TOWN])
     content = [(str(path), content_of(Snapshot.of(path))) for path in (jobs, later, illnesses)]
-    assert [[name for name, _ in group] for group in by_table(content)] == [[str(jobs), str(illnesses)], [str(later)]]
+    assert [[name for name, _ in group.bundles] for group in by_table(content)] == [
+        [str(jobs), str(illnesses)],
+        [str(later)],
+    ]
     change = marginals.verify(jobs, later, illnesses).checks[-1]
-    assert change.worst == CellDifference({"town": "Jena", "illness": "flu"}, {"town": 0, "illness": 0}, -2)
+    assert change.worst == CellDifference({"town": "Jena", "illness": "flu"}, {"town": 0, "illness": 0}, 51, 49)
     assert change.parameters["earlier"] == f"{jobs}, {illnesses}"
     months = [bundle(tmp_path / f"{left}", leaving(BEFORE, left, job="cook"), [JOBS_BY_TOWN]) for left in (5, 10, 15)]
     found = [finding for finding in marginals.verify(*months).checks if finding.criterion == "difference"]
@@ -162,19 +168,117 @@ def test_what_cannot_be_asked_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert "of one table" in same.checks[-1].note
 
 
-def test_a_changed_table_with_other_bands_is_undecided(tmp_path: Path) -> None:
-    people = BEFORE.assign(age=np.arange(len(BEFORE)) % 40 + 20)
-    folders = []
-    for name, rows, widths in (("tens", people, [10]), ("fifteens", people.iloc[5:], [15])):
-        attributes = {"age": marginals.Attribute("quasi-identifier", intervals=widths), "illness": "sensitive"}
-        table = marginals.read_table(rows[["age", "illness"]], attributes)
-        mask = table.domain.mask({"age": 1})
-        collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
-        folders.append(tmp_path / name)
-        write_bundle(BundleContent(collection, table.roles, (KLink(2),)), folders[-1])
-    change = marginals.verify(*folders).checks[-1]
-    assert (change.criterion, change.verdict) == ("difference", Verdict.UNDECIDED)
-    assert "generalize 'age' differently" in change.note
+def ages(folder: Path, numbers: Sequence[int], bands: dict[str, range], extra: Sequence[dict[str, int]] = ()) -> Path:
+    """A release of ages in bands, as fitted levels name them, by sex: half of the people of each age."""
+    rows = [(str(age), band, "*") for band, own in bands.items() for age in own]
+    attributes = {
+        "age": marginals.Attribute("quasi-identifier", hierarchy=marginals.Hierarchy.from_rows(rows)),
+        "sex": "quasi-identifier",
+        "illness": "sensitive",
+    }
+    people = pd.DataFrame({"age": list(map(str, numbers)), "sex": ["f", "m"] * (len(numbers) // 2), "illness": "flu"})
+    table = marginals.read_table(people, attributes)
+    masks = [table.domain.mask(margin) for margin in ({"age": 1, "sex": 0}, *extra)]
+    collection = releasable(Collection.of(DataCube([table.cube.table(mask) for mask in masks]), masks), ())
+    write_bundle(BundleContent(collection, table.roles, (KLink(10),)), folder)
+    return folder
+
+
+def with_ages(**numbers: int) -> list[int]:
+    """So many people of each age: `_20=40`."""
+    return [int(age[1:]) for age, people in numbers.items() for _ in range(people)]
+
+
+EARLIER = with_ages(_20=40, _24=40, _25=40, _29=40, _30=60, _36=60)
+TENS, FIFTEENS = (
+    {"20-29": range(20, 30), "30 and over": range(30, 40)},
+    {"under 35": range(20, 35), "35-39": range(35, 40)},
+)
+FIVES = {"20-24": range(20, 25), "25-29": range(25, 30), "30 and over": range(30, 40)}
+
+
+def test_ladders_that_nest_are_compared_at_the_coarser_level(tmp_path: Path) -> None:
+    first = ages(tmp_path / "first", EARLIER, TENS)
+    second = ages(tmp_path / "second", [*EARLIER, *with_ages(_21=16)], FIVES)
+    change = marginals.verify(first, second).checks[-1]
+    assert change.worst == CellDifference({"age": "20-29", "sex": "f"}, {"age": 0, "sex": 0}, 80, 88)
+    assert change.verdict is Verdict.FAILS
+    assert marginals.verify(first, second, claims=["difference=8"]).checks[-1].holds
+
+
+def test_overlapping_bands_are_compared_where_they_hang_together_and_are_undecided_else(tmp_path: Path) -> None:
+    first = ages(tmp_path / "first", EARLIER, TENS)
+    second = ages(tmp_path / "second", [*EARLIER, *with_ages(_20=40)], FIFTEENS)
+    change = marginals.verify(first, second).checks[-1]
+    assert change.worst == CellDifference({"sex": "f"}, {"sex": 0}, 140, 160)
+    assert change.verdict is Verdict.UNDECIDED
+    assert "values of 'age' in one release overlap with values in the other" in change.note
+    assert marginals.verify(first, second, claims=["difference=21"]).checks[-1].verdict is Verdict.FAILS
+
+
+def test_bands_overlap_only_where_somebody_is(tmp_path: Path) -> None:
+    """Nobody was 35 or older before, but only a release with a band for these tells that."""
+    young = with_ages(_20=40, _24=40, _25=40, _30=60)
+    first = ages(tmp_path / "first", young, FIVES)
+    bands = {"20-24": range(20, 25), "25-34": range(25, 35), "35-39": range(35, 40)}
+    second = ages(tmp_path / "second", [*young, *with_ages(_26=4, _36=60)], bands)
+    change = marginals.verify(first, second).checks[-1]
+    assert change.verdict is Verdict.UNDECIDED
+    named = ages(tmp_path / "named", young, {**FIVES, "30-34": range(30, 35)} | {"30 and over": range(35, 40)})
+    change = marginals.verify(named, second).checks[-1]
+    assert change.worst == CellDifference({"age": "25-34", "sex": "f"}, {"age": 0, "sex": 0}, 50, 52)
+
+
+def test_a_value_that_is_new_had_no_rows(tmp_path: Path) -> None:
+    more = pd.concat([BEFORE, pd.DataFrame([("baker", "Ulm", "flu")] * 12, columns=list(BEFORE))])
+    gone = more[more["job"] != "clerk"]
+    first = bundle(tmp_path / "first", BEFORE, [JOBS_BY_TOWN])
+    second = bundle(tmp_path / "second", more, [JOBS_BY_TOWN])
+    assert marginals.verify(first, second).ok
+    few = bundle(tmp_path / "few", more.iloc[:-3], [JOBS_BY_TOWN], [KLink(2)])
+    assert marginals.verify(first, few).checks[-1].worst == CellDifference(
+        {"job": "baker", "town": "Ulm"}, {"job": 0, "town": 0}, 0, 9
+    )
+    third = bundle(tmp_path / "third", gone, [JOBS_BY_TOWN])
+    change = marginals.verify(first, third).checks[-1]
+    assert change.verdict is Verdict.UNDECIDED, "clerks may be called bakers now"
+    assert "labels do not tell how the values of 'job'" in change.note
+
+
+def test_nobody_of_a_value_was_there_so_the_others_are_compared(tmp_path: Path) -> None:
+    """Twelve bakers are new, and all jobs together grew by ten: so two of the others left."""
+    more = pd.concat([BEFORE.iloc[2:], pd.DataFrame([("baker", "Ulm", "flu")] * 12, columns=list(BEFORE))])
+    first = bundle(tmp_path / "first", BEFORE, [{"job": 0}, {"town": 0}])
+    second = bundle(tmp_path / "second", more, [{"job": 0, "town": 0}])
+    change = marginals.verify(first, second).checks[-1]
+    assert isinstance(change.worst, CellDifference)
+    assert change.worst.difference == -2
+    assert change.verdict is Verdict.FAILS
+
+
+def test_rules_are_answered_for_each_table(tmp_path: Path) -> None:
+    first = bundle(tmp_path / "first", BEFORE, [JOBS_BY_TOWN])
+    second = bundle(tmp_path / "second", leaving(BEFORE, 10, job="cook", town="Ulm"), [JOBS_BY_TOWN])
+    result = CliRunner().invoke(main, ["verify", str(first), str(second), "--rule", "cms-11"])
+    for folder in (first, second):
+        assert f"Rule cms-11 on {folder}, kept: " in result.output
+    assert [rule.as_json()["release"] for rule in marginals.verify(first, second, rules=["cms-11"]).rules] == [
+        str(first),
+        str(second),
+    ]
+
+
+def test_the_marginals_of_one_table_are_put_together_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [bundle(tmp_path / str(n), BEFORE, [margin]) for n, margin in enumerate((JOBS_BY_TOWN, ILLNESS_BY_TOWN))]
+    unions = []
+
+    def counted(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
+        unions.append(len(bundles))
+        return union(bundles)
+
+    monkeypatch.setattr(changed_table, "union", counted)
+    assert marginals.verify(*folders).ok
+    assert unions == [2]
 
 
 def test_a_damaged_file_is_still_named(tmp_path: Path) -> None:
