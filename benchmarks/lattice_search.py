@@ -15,7 +15,7 @@ from checks.claims.requirements import Requirements
 from checks.diversity.registry import parse_diversity
 from marginals import Attribute, Hierarchy, Table, read_table
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.demo.census import census_hierarchies, simulate_census
 from models.tables.data_cube import DataCube
 

@@ -26,7 +26,7 @@ import pandas as pd
 from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
 from marginals import Attribute, Policy, Release, Table, anonymize, publish, read_table
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from models.arrays import CodeArray
 from models.search import STRATEGIES, select
 from models.tables.contingency_table import ContingencyTable

@@ -33,7 +33,7 @@ from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, br
 from checks.risk.record import Records, RecordSpace, distance_from_root
 from checks.risk.risk_bound import precedes, upper_bound
 from checks.risk.sensitivity import Linear, Multiplicative, Weights, harmonic_shares
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.pages.risk_plot import pyplot
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_rows

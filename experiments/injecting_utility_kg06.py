@@ -28,7 +28,7 @@ from figures import Figure
 
 from checks.claims.requirements import PrivacyConstraint
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.demo.census import census_hierarchies, simulate_census
 from models.graphs.collection import Collection
 from models.inference.maximum_entropy import MaximumEntropy

@@ -30,7 +30,7 @@ from checks.classes.homogeneity import average, homogeneity
 from checks.diversity.entropy import Entropy
 from checks.diversity.recursive import Recursive
 from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table
 from marginals.tables.table import Table

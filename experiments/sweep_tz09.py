@@ -34,7 +34,7 @@ from marginals.anonymizers.hilbert_mapping import hilbert_groups
 from marginals.anonymizers.lattice import minimal_tables
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.anonymizers.sweeping import sweep
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.errors import NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table

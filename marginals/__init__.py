@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from marginals.attacks.attacking import attack
     from marginals.bundle.verification import verify
     from marginals.config.configured_disclosure import disclosure_risk
-    from marginals.config.release_toml import read_config, read_hierarchy
+    from marginals.config.hierarchy_file import read_hierarchy
+    from marginals.config.release_toml import read_config
     from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
     from marginals.errors import (
         AssumptionWarning,
@@ -171,7 +172,7 @@ _HOMES = {
     "open_release": "marginals.publishing.opening",
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",
-    "read_hierarchy": "marginals.config.release_toml",
+    "read_hierarchy": "marginals.config.hierarchy_file",
     "read_population": "marginals.tables.ladders.population",
     "read_rows": "marginals.tables.source",
     "read_table": "marginals.tables.source",

@@ -1,10 +1,15 @@
 """Files that are read: regular ones, within a bound; a pipe may keep its reader waiting, and a device may never end."""
 
+import csv
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from marginals.errors import InputError
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -33,3 +38,16 @@ def bounded_content(path: Path, limit: int) -> bytes:
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"it is larger than the {limit} bytes that are read")
     return content
+
+
+@contextmanager
+def reading(kind: str, path: Path, separators: str) -> Iterator[None]:
+    """What goes wrong with a file of separated values, as InputError. kind: what the file is; separators: in words."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"there is no {kind} {path}") from None
+    except OSError as error:
+        raise InputError(f"the {kind} {path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"the {kind} {path.name} cannot be read as UTF-8 text with {separators}") from None

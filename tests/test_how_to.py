@@ -38,11 +38,14 @@ def edit(settings: str) -> None:
     assert named is not None, settings
     path = Path(named[1])
     config = path.read_text()
+    section = "[search]"
     for line in settings.splitlines():
-        if "=" in line:
+        if line.startswith("["):
+            section = line
+        elif "=" in line:
             key = line.partition("=")[0].strip()
             config, number = re.subn(rf"(?m)^#? ?{key} = .*$", line.partition("  #")[0].rstrip(), config, count=1)
-            config = config if number else config.replace("[search]\n", f"[search]\n{line}\n")
+            config = config if number else config.replace(f"{section}\n", f"{section}\n{line}\n")
     path.write_text(config)
 
 

@@ -1,6 +1,5 @@
 """The config file of a release, `release.toml`: read strictly; every refusal names the file and the key."""
 
-import csv
 import json
 import re
 import tomllib
@@ -8,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from marginals.bundle.content import TITLE
+from marginals.bundle.together.released_ladders import read_ladders
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.config.population_section import POPULATION, PopulationSection
 from marginals.config.risk_section import RiskSection, risk_section
 from marginals.errors import InputError
@@ -21,7 +21,7 @@ from marginals.named_rules.rule import COUNTS, rules_of
 from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.publishing.population import Population
-from marginals.regular_file import bounded_content, open_regular
+from marginals.regular_file import bounded_content
 from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.ladders.population import read_population
 from marginals.tables.rows import Rows
@@ -32,7 +32,7 @@ from marginals.tables.table import Table
 from marginals.tables.values.dates import UNITS, check_units
 from marginals.tables.values.numbers import DECIMAL_SIGNS
 from models.errors import HierarchyError, MarginalsError
-from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
+from models.tables.hierarchy import check_lengths, check_widths
 
 _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 
@@ -57,6 +57,7 @@ _DATA = (
     "person",
     "one_row",
     "rows_per_person",
+    "ladders",
 )
 _ATTRIBUTE = (
     "role",
@@ -92,6 +93,7 @@ class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
     path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
+    ladders: the release whose levels it takes, if one.
     """
 
     path: Path
@@ -101,6 +103,7 @@ class Config:
     title: str = TITLE
     hierarchies: tuple[Path, ...] = ()
     rules: tuple[Path, ...] = ()
+    ladders: tuple[Path, ...] = ()
     population: PopulationSection | None = None
 
     @property
@@ -108,7 +111,7 @@ class Config:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
         tables = () if self.source.path is None else (self.source.path,)
         everybody = () if self.population is None or self.population.path is None else (self.population.path,)
-        return (self.path, *tables, *self.hierarchies, *self.rules, *everybody, *self.risk.reads)
+        return (self.path, *tables, *self.hierarchies, *self.rules, *self.ladders, *everybody, *self.risk.reads)
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
@@ -186,7 +189,8 @@ def _named(path: Path) -> Iterator[None]:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _check_keys(content, _SECTIONS, "")
-    settings = _data_settings(path.parent, _section(content, "data", _DATA))
+    data = _section(content, "data", _DATA)
+    settings = _data_settings(path.parent, data)
     title = _title(_section(content, "release", ("title",)))
     privacy = _section(content, "privacy", _PRIVACY)
     base = _section(content, "base", ("table",))
@@ -205,9 +209,13 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _check_diversity(privacy.get("diversity"), attributes)
     rules = privacy.get("rules", [])
     listed = rules if isinstance(rules, list) else [rules]
+    roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
+    earlier = tuple(path.parent / data[key] for key in ("ladders",) if key in data)
     return Config(
         path=path,
-        source=TableSource(attributes=attributes, **settings),
+        source=TableSource(
+            attributes=attributes, **settings, ladders=read_ladders(earlier[0], roles) if earlier else {}
+        ),
         policy=Policy(**{**privacy, "rules": rules_of(rules, path.parent)}, base=table, **search),
         risk=risk_section(path.parent, content.get("risk", {})),
         title=title,
@@ -218,6 +226,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
             for key in ("hierarchy", "population")
             if key in section
         ),
+        ladders=earlier,
         rules=tuple(path.parent / rule for rule in listed if isinstance(rule, str) and rule.endswith(".toml")),
     )
 
@@ -257,6 +266,8 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"the key data.domain must be {' or '.join(map(json.dumps, DOMAINS))}")
     if data.get("engine", "auto") not in ENGINES:
         raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
+    if not isinstance(data.get("ladders", ""), str):
+        raise InputError("the key data.ladders must name the folder of a release")
     whose = ("person", "one_row", "rows_per_person")
     settings = {
         key: data[key] for key in ("domain", "engine", "separator", "encoding", "decimal", *whose) if key in data
@@ -360,41 +371,3 @@ def _is_numbers(values: object) -> bool:
 
 def _is_whole_numbers(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
-
-
-def read_hierarchy(path: str | Path) -> Hierarchy:
-    r"""A hierarchy file as ARX writes it: semicolons, no header, one row a base value, `value;level1;...;*`.
-
-    Raises InputError naming the file and the row at fault.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "town.csv").write_text("oak;west;*\nelm;west;*\nash;east;*\n", encoding="utf-8")
-    ...     read_hierarchy(f"{folder}/town.csv").labels
-    (('oak', 'elm', 'ash'), ('west', 'east'), ('*',))
-    """
-    path = Path(path)
-    try:
-        with open_regular(path) as stream, TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines:
-            return Hierarchy.from_rows(row for row in csv.reader(_bounded(lines), delimiter=";") if row)
-    except FileNotFoundError:
-        raise InputError(f"there is no hierarchy file {path}") from None
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise InputError(f"the hierarchy file {path.name} cannot be read: {why}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"the hierarchy file {path.name} cannot be read as UTF-8 text with semicolons") from None
-    except HierarchyError as error:
-        raise InputError(f"the hierarchy file {path.name}: {error}") from None
-
-
-def _bounded(lines: TextIOWrapper) -> Iterator[str]:
-    """The lines of a file. Raises csv.Error for one that may never end."""
-    while line := lines.readline(_LONGEST_LINE):
-        if len(line) == _LONGEST_LINE:
-            raise csv.Error("a line is too long")
-        yield line
-
-
-_LONGEST_LINE = 1 << 20
-"""Characters."""

@@ -1,8 +1,9 @@
 """What the values of a source's columns are taken for: base codes of their hierarchies, counted or row by row."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 
+Ladder: TypeAlias = Callable[[Hierarchy], Hierarchy]
+"""What gives the base values of a hierarchy other levels; they stay in their order."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -30,6 +34,7 @@ class Reading:
     attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
     null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
     decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have.
+    ladders: of attributes that take the levels of another release, in place of their own.
     """
 
     source: Source
@@ -38,6 +43,7 @@ class Reading:
     observed: bool
     decimal: str = "."
     k: int = 1
+    ladders: Mapping[str, Ladder] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -147,7 +153,7 @@ class Reading:
         return {
             column: FittedLadder(attribute.first_merged, self.k)
             for column, attribute in self.attributes.items()
-            if attribute.is_fitted and attribute.population is None
+            if attribute.is_fitted and attribute.population is None and column not in self.ladders
         }
 
     @property
@@ -199,7 +205,9 @@ class Reading:
             hierarchy, codes = hierarchy.restricted_to(codes), np.unique(codes, return_inverse=True)[1].tolist()
         recoding = np.full(len(texts), -1, dtype=np.intp)
         recoding[occurring] = codes
-        if attribute.is_fitted:
+        if column in self.ladders:
+            hierarchy = self.ladders[column](hierarchy)
+        elif attribute.is_fitted:
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)

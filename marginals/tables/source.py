@@ -1,7 +1,7 @@
 """Where a table comes from and how it is read, in one value: what every function takes that reads one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from marginals.tables.attribute import COUNT, Attribute, Role
 from marginals.tables.header import check_columns, check_header
 from marginals.tables.keys import possible_keys, repeating_keys
 from marginals.tables.people import PeopleReader, kept_of_each
-from marginals.tables.reading import Reading, where_some
+from marginals.tables.reading import Ladder, Reading, where_some
 from marginals.tables.rows import Rows
 from marginals.tables.sources.choice import ENGINES, file_source, frame_source, left_to_pandas, machine_memory
 from marginals.tables.sources.csv_form import CsvForm
@@ -46,7 +46,8 @@ class TableSource:
     else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator:
     between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the
     mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into intervals, "."
-    or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says.
+    or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
+    that take the levels of another release, in place of their own.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -70,6 +71,7 @@ class TableSource:
     person: str | None = None
     one_row: str | None = None
     rows_per_person: RowsPerPerson = None
+    ladders: Mapping[str, Ladder] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
@@ -249,7 +251,9 @@ class TableSource:
     def _reading(self, opened: Source, k: int = 1) -> Reading:
         most = self.unit.stated
         rows = k * most if isinstance(most, int) else k
-        return Reading(opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal, rows)
+        return Reading(
+            opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
+        )
 
 
 def _has(files: Files, column: str) -> bool:

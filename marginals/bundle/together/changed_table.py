@@ -153,7 +153,7 @@ def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, leas
     return replace(found, note=f"{found.note}; {_REUSE}") if found.verdict is Verdict.UNDECIDED else found
 
 
-_REUSE = "publish the second again with the hierarchies that the first has"
+_REUSE = "publish the second again with the ladders of the first (the key data.ladders of its config)"
 
 
 def _worst(found: Sequence[Finding], pair: TablePair) -> Finding:

@@ -23,7 +23,7 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy
 _MOST_PAIRS = 1_000_000
 """Of labels that are compared; of more, any two may overlap."""
 
-_THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
+THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
 """Labels of what the other values of a level leave, as fitted levels have them."""
 
 
@@ -105,10 +105,10 @@ def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, li
             meanings.setdefault(label, frozenset(own.tolist()))  # the finest where several levels have it
     found = {}
     for code, label in enumerate(one.labels[0]):
-        if not tell_all and _THE_REST.fullmatch(label):
+        if not tell_all and THE_REST.fullmatch(label):
             continue
         parts = [label] if label in meanings else label.split(", ")
-        if all(part in meanings and (tell_all or not _THE_REST.fullmatch(part)) for part in parts):
+        if all(part in meanings and (tell_all or not THE_REST.fullmatch(part)) for part in parts):
             found[code] = sorted(frozenset().union(*(meanings[part] for part in parts)))
     return found
 
@@ -120,7 +120,7 @@ _Value: TypeAlias = tuple[str, Range | None]
 def _overlap(value: _Value, other_value: _Value) -> bool | None:
     """Whether two values have something in common, by what their labels say; None where these do not tell."""
     (label, numbers), (other, other_numbers) = value, other_value
-    if _THE_REST.fullmatch(label) or _THE_REST.fullmatch(other):
+    if THE_REST.fullmatch(label) or THE_REST.fullmatch(other):
         return None
     are_numbers = [own is not None and not own.is_empty for own in (numbers, other_numbers)]
     if numbers is not None and other_numbers is not None and all(are_numbers):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.regular_file import bounded_content
+from marginals.regular_file import bounded_content, reading
 from marginals.tables.attribute import MISSING, Attribute
 from models.arrays import BoolArray, CountArray
 from models.tables.hierarchy import Hierarchy
@@ -33,15 +33,8 @@ def read_population(path: str | Path) -> dict[str, int]:
     {'20': 8100, '21': 7900}
     """
     path = Path(path)
-    try:
+    with reading("population file", path, "commas"):
         rows = list(csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines()))
-    except FileNotFoundError:
-        raise InputError(f"there is no population file {path}") from None
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise InputError(f"the population file {path.name} cannot be read: {why}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"the population file {path.name} cannot be read as UTF-8 text with commas") from None
     counts: dict[str, int] = {}
     for number, row in enumerate(rows, 1):
         if not row:

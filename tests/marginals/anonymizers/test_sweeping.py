@@ -16,7 +16,7 @@ from marginals.anonymizers.full_domain import best_full_domain
 from marginals.anonymizers.hilbert_mapping import hilbert
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.anonymizers.sweeping import class_order, sweep
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table

@@ -10,7 +10,7 @@ import pytest
 
 import marginals
 from marginals import interchange
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from shape_releases import release_of
 
 SHAPES_OUT = ["chain", "star through a generalized value", "tree of triangles", "cycle", "disconnected", "singleton"]
