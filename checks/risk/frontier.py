@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checks.risk.choosing.ladder import Ladder, Progress, unwatched
 from checks.risk.optimal_disclosure import DecisionProblem
-from models.arrays import FloatArray, IndexArray, read_only
+from models.arrays import FloatArray, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,65 +66,20 @@ class Frontier:
         )
 
 
-def frontier(problem: DecisionProblem) -> Frontier:
-    """The frontier over all level vectors for each record. Records that have only infinite losses make it infinite."""
-    utility, loss = _best_by_utility(problem)
-    records = len(loss)
-    place = _cheapest(loss)
-    rows = np.arange(records)
-    start_utility, start_risk = utility[place].mean(), loss[rows, place].mean()
-    last = place.copy()
-    gains, prices = [np.zeros(0)], [np.zeros(0)]
-    while len(rows):
-        step, price = _next_steps(utility, loss[rows], place)
-        moved = step >= 0
-        rows, place, step = rows[moved], place[moved], step[moved]
-        gains.append(utility[step] - utility[place])
-        prices.append(price[moved])
-        last[rows] = place = step
-    gain, price = np.concatenate(gains), np.concatenate(prices)
-    distinct, at = np.unique(price, return_inverse=True)
-    by_price = np.bincount(at, gain, minlength=len(distinct)) / records
+def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Frontier:
+    """The frontier over all level vectors for each record. Records that have only infinite losses make it infinite.
+
+    progress: told of the level vectors that are looked at, and of all.
+    """
+    ladder = Ladder.of(problem, progress)
+    start_utility, start_risk = ladder.utilities[ladder.place].mean(), ladder.loss_at(ladder.place).mean()
+    steps = ladder.steps
+    distinct, at = np.unique(steps.price, return_inverse=True)
+    by_price = np.bincount(at, steps.gain, minlength=len(distinct)) / len(ladder.loss)
     rising_utility = start_utility + np.r_[0.0, np.cumsum(by_price)]
     rising_risk = start_risk + np.r_[0.0, np.cumsum(by_price * distinct)]
     if len(distinct):
         # Exactly what everybody's last step reaches, without the rounding of the sums.
-        rising_utility[-1], rising_risk[-1] = utility[last].mean(), loss[np.arange(records), last].mean()
+        last = ladder.after(len(steps.price))
+        rising_utility[-1], rising_risk[-1] = ladder.utilities[last].mean(), ladder.loss_at(last).mean()
     return Frontier(read_only(rising_utility), read_only(rising_risk), read_only(np.r_[distinct, np.inf]))
-
-
-def _best_by_utility(problem: DecisionProblem) -> tuple[FloatArray, FloatArray]:
-    """The utilities that occur, ascending, and each record's least loss with each: shape (records, utilities)."""
-    rows = np.arange(len(problem.originals))
-    vectors = problem.originals.space.level_vectors()
-    # Rounded, since sums of the same step weights in another order are the same utility.
-    utilities = np.unique(np.concatenate([np.unique(problem.utility(rows, levels).round(9)) for levels in vectors]))
-    loss = np.full((len(utilities), len(rows)), np.inf)
-    for alike in problem.same_counts():
-        counts = tuple(problem.counts(rows, alike[0]))
-        for levels in alike:
-            losses = problem.losses(levels, counts)
-            place = np.searchsorted(utilities, problem.utility(rows, levels).round(9))
-            if place.min() == place.max():
-                np.minimum(loss[place[0]], losses, out=loss[place[0]])
-            else:
-                loss[place, rows] = np.minimum(loss[place, rows], losses)
-    return utilities, loss.T
-
-
-def _cheapest(loss: FloatArray) -> IndexArray:
-    """For each record the most useful among its least losses."""
-    last = loss.shape[1] - 1
-    return np.asarray(last - np.argmin(loss[:, ::-1], axis=1))
-
-
-def _next_steps(utility: FloatArray, loss: FloatArray, place: IndexArray) -> tuple[IndexArray, FloatArray]:
-    """For each record the next vertex of its lower convex hull, -1 at the last, and the price of going there."""
-    rows = np.arange(len(place))
-    gained = utility[None, :] - utility[place][:, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        price = np.where(gained > 0, (loss - loss[rows, place][:, None]) / gained, np.inf)
-    price = np.where(np.isnan(price), np.inf, price)
-    step = price.shape[1] - 1 - np.argmin(price[:, ::-1], axis=1)
-    least = price[rows, step]
-    return np.where(np.isfinite(least), step, -1), least

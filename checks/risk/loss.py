@@ -26,6 +26,11 @@ class Harm:
     identified: Sensitivity
     missed: Sensitivity = HARMLESS
 
+    @property
+    def is_personal(self) -> bool:
+        """Whether it depends on whom a record is about."""
+        return self.identified.is_personal or self.missed.is_personal
+
     def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
         """The loss of each record. counts: of the entries that are consistent with it; shape (records,), in [0, inf]."""
         return expected_harm(self.identified(records, people), self.missed(records, people), counts)
@@ -34,7 +39,10 @@ class Harm:
 def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray) -> FloatArray:
     """The expected harm of a guess among `counts` entries; certainly missed where there are none: shape (records,)."""
     # Divided, not multiplied by a rounded reciprocal: c / k must be exactly what k entries make of c.
-    shared = np.divide(identified, counts, out=np.zeros(len(counts)), where=counts > 0)
+    if counts.all():
+        shared = identified / counts
+    else:
+        shared = np.divide(identified, counts, out=np.zeros(len(counts)), where=counts > 0)
     if not missed.any():
         return shared
     return shared + product(1.0 - identification_probability(counts), missed)

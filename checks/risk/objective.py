@@ -24,7 +24,10 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class LeastRisk:
-    """The least loss with a utility of at least so much (eq. 8). Raises DisclosureRuleError where it is not finite."""
+    """The least loss with a utility of at least so much (eq. 8), with the most utility among equals.
+
+    Raises DisclosureRuleError where it is not finite.
+    """
 
     utility: float
 
@@ -32,8 +35,8 @@ class LeastRisk:
         _require_finite("utility", self.utility)
 
     def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
-        """Loss alone."""
-        return np.stack([utility < self.utility, loss, np.zeros(len(loss))])
+        """Loss, then utility."""
+        return np.stack([utility < self.utility, loss, -utility])
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,9 @@ class MostUtility:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The least loss - lambda * utility (eq. 9). price: lambda, the loss that one step of utility is worth.
+    """The least loss - lambda * utility (eq. 9), with the most utility among equals.
 
-    Raises DisclosureRuleError where it is not finite.
+    price: lambda, the loss that one step of utility is worth. Raises DisclosureRuleError where it is not finite.
     """
 
     price: float
@@ -66,8 +69,8 @@ class TradeOff:
         _require_finite("price", self.price)
 
     def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
-        """The difference."""
-        return np.stack([np.zeros(len(loss)), loss - self.price * utility, np.zeros(len(loss))])
+        """The difference, then utility."""
+        return np.stack([np.zeros(len(loss)), loss - self.price * utility, -utility])
 
 
 def _require_finite(name: str, value: float) -> None:

@@ -74,23 +74,8 @@ class DecisionProblem:
         """The loss of some records at a level vector, expected over the dictionaries: shape (rows,)."""
         return self._loss(self.originals[rows].generalized(levels), rows, self.counts(rows, levels))
 
-    def losses(self, levels: IndexArray, counts: Iterable[CountArray]) -> FloatArray:
-        """The same of all records. counts: those that `counts` finds for all of them there, or where counts are the same."""
-        return self._loss(self.originals.generalized(levels), np.arange(len(self.originals)), counts)
-
     def _loss(self, disclosed: Records, people: IndexArray, counts: Iterable[CountArray]) -> FloatArray:
-        return self._averaged([self.harm.loss(disclosed, people, of_dictionary) for of_dictionary in counts])
-
-    def same_counts(self) -> Iterator[IndexArray]:
-        """All level vectors, those together at which as many entries are consistent with every record.
-
-        They differ in attributes only that no dictionary has. Shape (vectors, attributes) each.
-        """
-        vectors, heights = self.originals.space.level_vectors(), self.originals.space.heights
-        told = np.any([part.levels < heights for each in self.dictionaries for part in each.parts], axis=0)
-        _, number = np.unique(vectors[:, np.broadcast_to(told, heights.shape)], axis=0, return_inverse=True)
-        order = np.argsort(number.ravel(), kind="stable")
-        yield from np.split(vectors[order], np.flatnonzero(np.diff(number.ravel()[order])) + 1)
+        return self.averaged([self.harm.loss(disclosed, people, of_dictionary) for of_dictionary in counts])
 
     def loss_and_bound(self, rows: IndexArray, levels: IndexArray) -> tuple[FloatArray, FloatArray]:
         """The loss at a level vector, and a lower bound of that at any finer one: shape (rows,) each.
@@ -107,9 +92,10 @@ class DecisionProblem:
             most = 1.0 / np.maximum(finest[rows], 1)
             ends = [product(p, identified) + product(1.0 - p, missed) for p in (least, most)]
             lower.append(np.minimum(np.minimum(*ends), exact[-1]))
-        return self._averaged(exact), self._averaged(lower)
+        return self.averaged(exact), self.averaged(lower)
 
-    def _averaged(self, parts: Sequence[FloatArray]) -> FloatArray:
+    def averaged(self, parts: Sequence[FloatArray]) -> FloatArray:
+        """What is expected over the dictionaries of what is so under each: shape (rows,)."""
         if len(parts) == 1:
             return parts[0]
         weights = np.array(self.prior, dtype=np.float64)[:, None]

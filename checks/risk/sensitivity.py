@@ -7,6 +7,7 @@ people and of interactions multiply it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,16 @@ class Sensitivity(Protocol):
     people: for each record the number of the person it is about, where weights are personal.
     """
 
+    @property
+    def axes(self) -> frozenset[int]:
+        """The positions of the attributes whose values it depends on."""
+        ...
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether it depends on whom a record is about."""
+        ...
+
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The sensitivity of each record."""
         ...
@@ -37,6 +48,16 @@ class Constant:
     def __post_init__(self) -> None:
         if not self.value >= 0:
             raise SensitivityError(f"a sensitivity must not be negative, got {self.value}")
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
+
+    @property
+    def is_personal(self) -> bool:
+        """It is not."""
+        return False
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:  # noqa: ARG002  (part of the protocol)
         """The value, for each record."""
@@ -80,12 +101,29 @@ class Weights:
     def total(self, records: Records, people: IndexArray) -> FloatArray:
         """The contributions of all terms to each record, summed: shape (records,)."""
         total = np.zeros(len(records))
-        for number in np.flatnonzero(self.of_terms.reshape(-1, len(self.terms)).any(axis=0)).tolist():
+        for number in self._weighing:
             weight = self.of_terms[number] if self.of_terms.ndim == 1 else self.of_terms[people, number]
-            for axis in self.terms[number]:
+            first, *others = self.terms[number]
+            # One weight for everybody is multiplied with the share of each node, not of each record.
+            shared = self.of_terms.ndim == 1
+            nodes = records.nodes[:, first]
+            weight = (
+                product(weight, self.shares[first])[nodes] if shared else product(weight, self.shares[first][nodes])
+            )
+            for axis in others:
                 weight = product(weight, self.shares[axis][records.nodes[:, axis]])
             total += weight
         return total
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """The positions of the attributes with a weight that is not 0."""
+        return frozenset(axis for number in self._weighing for axis in self.terms[number])
+
+    @cached_property
+    def _weighing(self) -> tuple[int, ...]:
+        """The terms with a weight that is not 0."""
+        return tuple(np.flatnonzero(self.of_terms.reshape(-1, len(self.terms)).any(axis=0)).tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +131,16 @@ class Linear:
     """The sum of the weights of what is disclosed: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
 
     weights: Weights
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """Those of the weights."""
+        return self.weights.axes
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether the weights are."""
+        return self.weights.of_terms.ndim == 2
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The sum for each record."""
@@ -104,6 +152,16 @@ class Multiplicative:
     """The exponential of that sum, Phi4 (eq. 5). A wholly suppressed record has sensitivity 1."""
 
     weights: Weights
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """Those of the weights."""
+        return self.weights.axes
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether the weights are."""
+        return self.weights.of_terms.ndim == 2
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The product for each record; infinite where it is too large for a float."""

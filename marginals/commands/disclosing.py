@@ -21,7 +21,8 @@ from marginals.commands.options import (
     row_order,
     stops_after,
 )
-from marginals.commands.printing import csv_bytes, print_json
+from marginals.commands.printing import csv_bytes, print_json, print_warnings
+from marginals.commands.progress import ProgressBars
 from marginals.errors import InputError
 
 if TYPE_CHECKING:
@@ -125,13 +126,18 @@ def risk(**options: Any) -> None:
     assessment = marginals.disclosure_risk(configured, parse_levels(request.levels))
     objective = request.objective
     on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
+    with ProgressBars(not request.as_json) as progress:
+        edge = None
+        if request.wants_frontier or picture is not None or on_page:
+            edge = assessment.frontier(progress=lambda done, total: progress("frontier", done, total))
     report = RiskReport(
         assessment.of_table(),
         None if objective is None else assessment.optimum(objective),
-        assessment.frontier() if request.wants_frontier or picture is not None or on_page else None,
+        edge,
         least_risk_first(
             [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
         ),
+        assessment.harm.warnings,
     )
     if picture is not None and report.frontier is not None:
         write_plot(picture, report.frontier, report.points)
@@ -145,6 +151,7 @@ def risk(**options: Any) -> None:
         print_json(report.as_json())
         return
     click.echo(str(report))
+    print_warnings(report.warnings)
     if configured.source.unit.stated not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
     if rows_file is not None:

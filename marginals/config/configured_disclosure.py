@@ -47,7 +47,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     harm = section.harm
     if section.personal_weights is not None:
         harm = replace(harm, personal=_people_table(config, section.personal_weights))
-    return RiskAssessment.of(rows, attackers, harm, section.rules, levels)
+    return RiskAssessment.of(rows, attackers, harm, section.rules, levels, section.step_utility)
 
 
 def _attackers(config: Config, rows: Rows) -> Attackers:

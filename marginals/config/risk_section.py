@@ -4,9 +4,11 @@
 dictionaries = ["voters.csv"]       # what attackers hold; without it, the table's own quasi-identifiers
 prior = [1.0]                       # the probability of each dictionary; without it, the same for each
 sensitivity = "multiplicative"      # or "linear": how the weights of what is disclosed make up the harm
-weights = { age = 0.1, diagnosis = 2.0 }   # of a base value; less up its hierarchy; inf: never; 0 if not named
+weights = { age = 0.1, diagnosis = 2.0 }   # of a base value; less up its hierarchy; inf: never; 0 if not named;
+                                    # or by value, diagnosis = { HIV = 5.0, "*" = 1.0 }: "*" is all others, else 0
 personal_weights = "weights.csv"    # own weights, one row a person, by the column whose role is identifier
 missed = 0.0                        # harm to somebody whom the attacker does not find
+step_utility = { age = 2.0 }        # what a step below `*` is worth to analysts, by attribute; 1 if not named
 similar = ["name"]                  # columns whose values agree when they are similar, as misspelled ones are
 threshold = 0.8                     # Jaro similarity from which on two values are similar
 
@@ -26,7 +28,7 @@ condition = "age > 80"
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ _FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear
 
 _KEYS = (
     "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "similar", "threshold", "missed", "linkage",
-    "interactions", "rules",
+    "interactions", "rules", "step_utility",
 )  # fmt: skip
 
 
@@ -66,6 +68,7 @@ class RiskSection:
     similarity: Similarity = field(default_factory=Similarity)
     linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
+    step_utility: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def reads(self) -> tuple[Path, ...]:
@@ -92,6 +95,7 @@ def risk_section(folder: Path, content: object) -> RiskSection:
         rules=tuple(_rule(entry) for entry in _list(section, "rules", dict)),
         similarity=Similarity(tuple(_list(section, "similar", str)), _threshold(section)),
         linkage=_linkage(folder, section["linkage"]) if "linkage" in section else None,
+        step_utility=_step_utility(section.get("step_utility", {})),
     )
 
 
@@ -154,10 +158,28 @@ def _weight(value: object, where: str) -> float:
     return float(value)
 
 
-def _weights(content: object) -> dict[str, float]:
+def _weights(content: object) -> dict[str, float | dict[str, float]]:
     if not isinstance(content, dict):
         raise InputError("the key risk.weights must be a table of attributes and weights")
-    return {name: _weight(value, f"risk.weights.{name}") for name, value in content.items()}
+    return {name: _weight_or_weights(value, f"risk.weights.{name}") for name, value in content.items()}
+
+
+def _weight_or_weights(content: object, where: str) -> float | dict[str, float]:
+    if not isinstance(content, dict):
+        return _weight(content, where)
+    if not content:
+        raise InputError(f"the key {where} must be a weight, or a table of values and weights")
+    return {value: _weight(weight, f"{where}.{value}") for value, weight in content.items()}
+
+
+def _step_utility(content: object) -> dict[str, float]:
+    if not isinstance(content, dict):
+        raise InputError("the key risk.step_utility must be a table of attributes and numbers")
+    steps = {name: _weight(value, f"risk.step_utility.{name}") for name, value in content.items()}
+    for name, worth in steps.items():
+        if worth == inf:
+            raise InputError(f"the key risk.step_utility.{name} must be a finite number of 0 or more")
+    return steps
 
 
 def _interaction(content: Mapping[str, Any]) -> tuple[tuple[str, ...], float]:

@@ -3,14 +3,14 @@
 It holds numbers over people and what the config says, never a value of a row.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from checks.risk.disclosure import Disclosure
 from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
-from checks.risk.sensitivity import Multiplicative, harmonic_shares
+from checks.risk.sensitivity import Multiplicative
 from marginals.disclosure.rules import selected
 from marginals.pages.page import page
 from marginals.pages.risk_pictures import frontier_picture, loss_histogram, releases_picture
@@ -76,7 +76,7 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         number=_number,
         records=len(table.utility),
         utility=float(table.utility.mean()),
-        most_utility=int(assessment.originals.space.heights.sum()),
+        most_utility=assessment.most_utility,
         risk=table.bayes_risk,
         worst=table.worst_case_risk,
         linked=table.linked_bayes_risk,
@@ -104,7 +104,7 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         impossible=0 if optimum is None else int((~optimum.allowed).sum()),
         levels=_level_counts(disclosure),
         frontier=None if report.frontier is None else frontier_picture(report.frontier, _points(report)),
-        frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist())),
+        frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())),
         no_frontier=assessment.no_frontier,
         releases=report.releases,
         releases_plot=releases_picture(report.releases),
@@ -167,16 +167,19 @@ def _linkage(assessment: RiskAssessment) -> tuple[str, int, Sequence[str]] | Non
 
 
 def _weights(assessment: RiskAssessment) -> Iterator[WeightRow]:
-    space, weights = assessment.originals.space, assessment.harm.weights or {}
+    space, harm = assessment.originals.space, assessment.harm
     for name, taxonomy in zip(space.domain.attributes, space.taxonomies):
-        weight, shares = weights.get(name, 0.0), harmonic_shares(taxonomy)
+        weight, shares = harm.weight_of(name), harm.shares_of(name, taxonomy)
         of_level = [shares[taxonomy.levels == level] for level in range(taxonomy.hierarchy.height + 1)]
         if weight:
             names = (name_or_star(name, taxonomy.hierarchy, level) for level in range(len(of_level)))
             ends = ((_times(weight, float(s.min())), _times(weight, float(s.max()))) for s in of_level)
             yield WeightRow(name, tuple((level, low, high) for level, (low, high) in zip(names, ends)))
-    added = (name for name in assessment.attackers.added_columns if weights.get(name))
-    yield from (WeightRow(n, (("as it is", weights[n], weights[n]), ("*", 0.0, 0.0))) for n in added)
+    for name in assessment.attackers.added_columns:
+        by_value = (harm.weights or {}).get(name, 0.0)
+        own = [0.0, *by_value.values()] if isinstance(by_value, Mapping) else [by_value]
+        if any(own):
+            yield WeightRow(name, (("as it is", min(own), max(own)), ("*", 0.0, 0.0)))
 
 
 def _times(weight: float, share: float) -> float:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from checks.risk.frontier import Frontier
 from checks.risk.optimal_disclosure import Optimum
 from marginals.risk.bundle_risk import BundleRisk, are_comparable
@@ -19,12 +21,16 @@ _WRITTEN = 100
 
 @dataclass(frozen=True, eq=False)
 class RiskReport:
-    """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases."""
+    """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
+
+    warnings: of what the config says, if it cannot be meant.
+    """
 
     table: TableRisk
     optimum: Optimum | None = None
     frontier: Frontier | None = None
     releases: Sequence[BundleRisk] = field(default_factory=tuple)
+    warnings: Sequence[str] = ()
 
     @property
     def points(self) -> dict[str, tuple[float, float]]:
@@ -42,6 +48,7 @@ class RiskReport:
             "optimum": None if self.optimum is None else _optimum(self.optimum),
             "frontier": None if self.frontier is None else _frontier(self.frontier),
             "releases": [release.as_json() for release in self.releases],
+            "warnings": list(self.warnings),
         }
 
     def __str__(self) -> str:
@@ -73,7 +80,10 @@ class RiskReport:
         if self.frontier is not None:
             yield f"Least risk{linkage} for each mean utility:"
             few = self.frontier.thinned(_PRINTED)
-            yield from (f"  {utility:8.3f}  {risk:.4g}" for utility, risk in zip(few.utility, few.risk))
+            yield "   utility  risk        price of more"
+            for utility, risk, price in zip(few.utility, few.risk, few.price):
+                yield f"  {utility:8.3f}  {risk:<10.4g}  {f'{price:.4g}' if np.isfinite(price) else '-'}"
+            yield "  The price is the risk that one more step of utility costs: what --price takes."
         if self.releases:
             yield "Releases, the least risk first:"
         if not are_comparable(self.releases):

@@ -1,13 +1,14 @@
 """Disclosure risk of a table, and of releases: what attackers with some dictionary could do to the people in it (LSFB09)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
 from checks.risk.approximate_consistency import approximate_counts
+from checks.risk.choosing.ladder import Progress, unwatched
 from checks.risk.dictionary import Dictionary
 from checks.risk.errors import IncomparableError
 from checks.risk.frontier import Frontier, frontier
@@ -30,8 +31,8 @@ from models.arrays import BoolArray, FloatArray, IndexArray, read_only
 MAX_VECTORS = 10_000
 """Largest number of combinations of levels that a frontier is computed for; each is tried on every record."""
 
-QUICK = 10_000_000
-"""Largest frontier (records x combinations of levels) that is computed unasked: about half a minute."""
+QUICK = 150_000_000
+"""Largest frontier (records x combinations of levels) that is computed unasked: some ten seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,8 @@ class RiskAssessment:
     """A table as it is disclosed, and the attackers that it is disclosed to.
 
     table: what is disclosed. attackers: what they hold. harm: what they do to whom they identify. rules: by which the
-    table is disclosed. Raises InputError for attackers who could find nobody, or an attribute that the table lacks.
+    table is disclosed. step_utility: what a step below `*` is worth, by attribute, 1 where nothing is said. Raises
+    InputError for attackers who could find nobody, or an attribute that the table lacks.
 
     >>> from checks.risk.sensitivity import Linear
     >>> from marginals.example import attributes, frame
@@ -57,15 +59,17 @@ class RiskAssessment:
     attackers: Attackers
     harm: HarmModel
     rules: tuple[DisclosureRule, ...] = ()
+    step_utility: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
         attributes = [*domain.attributes, *self.attackers.added_columns]
-        for name in (*self.harm.attributes, *self.attackers.similarity.attributes):
-            if name not in attributes:
+        named = [(name, attributes) for name in (*self.harm.attributes, *self.attackers.similarity.attributes)]
+        for name, known in (*named, *((name, domain.attributes) for name in self.step_utility)):
+            if name not in known:
                 raise InputError(
-                    f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(attributes)}"
+                    f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(known)}"
                 )
 
     @classmethod
@@ -76,6 +80,7 @@ class RiskAssessment:
         harm: HarmModel,
         rules: Sequence[DisclosureRule] = (),
         levels: Mapping[str, int] | None = None,
+        step_utility: Mapping[str, float] | None = None,
     ) -> "RiskAssessment":
         """The rows disclosed under some rules, with some attributes at levels throughout.
 
@@ -86,7 +91,7 @@ class RiskAssessment:
         _ = rows.domain.mask(levels or {})
         for attribute, level in (levels or {}).items():
             table = generalize(table, attribute, None, level)
-        return cls(table, attackers, harm, tuple(rules))
+        return cls(table, attackers, harm, tuple(rules), step_utility or {})
 
     @property
     def originals(self) -> Records:
@@ -98,7 +103,17 @@ class RiskAssessment:
         """Which disclosure to choose for each row."""
         space = self.originals.space
         dictionaries = tuple(people.dictionary(space) for people in self.attackers.dictionaries)
-        return DecisionProblem(self.originals, dictionaries, self.harm.harm(space, self._people), self.attackers.prior)
+        harm = self.harm.harm(space, self._people)
+        return DecisionProblem(self.originals, dictionaries, harm, self.attackers.prior, self._steps)
+
+    @property
+    def _steps(self) -> tuple[float, ...]:
+        return tuple(float(self.step_utility.get(name, 1.0)) for name in self.originals.space.domain.attributes)
+
+    @property
+    def most_utility(self) -> float:
+        """The utility of a record with base values everywhere."""
+        return float(self.originals.space.heights @ np.array(self._steps))
 
     @cached_property
     def _people(self) -> PeopleTable:
@@ -117,7 +132,7 @@ class RiskAssessment:
             prior=np.array(self.attackers.prior),
             losses=np.stack([self.problem.harm.loss(records, people, fitting) for fitting in counts]),
             counts=np.stack(counts),
-            utility=distance_from_root(records),
+            utility=distance_from_root(records, self._steps),
             bounds=tuple(self._is_bound(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             own_fits=tuple(_own_fits(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             linked=None if linkage is None else self._linked_losses(records, linkage),
@@ -176,7 +191,7 @@ class RiskAssessment:
 
     @property
     def is_quick(self) -> bool:
-        """Whether a frontier takes less than about half a minute."""
+        """Whether a frontier takes some ten seconds at most."""
         return self._vector_count * len(self.originals) <= QUICK
 
     @property
@@ -196,14 +211,14 @@ class RiskAssessment:
             )
         return None
 
-    def frontier(self, points: int | None = None) -> Frontier:
+    def frontier(self, points: int | None = None, progress: Progress = unwatched) -> Frontier:
         """The least risk for each mean utility, without linkage. Raises InputError where there is none.
 
-        points: how many of its vertices to keep at most; without it, all.
+        points: how many of its vertices to keep at most; without it, all. progress: told of combinations of levels.
         """
         if self.no_frontier:
             raise InputError(self.no_frontier)
-        line = frontier(self.problem)
+        line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)
 
     def of_release(self, release: Release, name: str) -> BundleRisk:

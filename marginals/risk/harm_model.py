@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isinf
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,10 @@ from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivit
 from marginals.errors import InputError
 from marginals.risk.people_table import PeopleTable
 from models.arrays import FloatArray
+from models.tables.taxonomy import Taxonomy
+
+ALL_OTHERS = "*"
+"""Names the values of an attribute to which no weight of their own is given."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +25,16 @@ class HarmModel:
 
     family: how the weights of what is disclosed make up the harm: their sum, or e to that power. weights: of the base
     values of attributes, less up their hierarchies, infinite where disclosure is forbidden, 0 for an attribute that is
-    not named; None where identification itself is a harm of 1, whatever is disclosed. interactions: sets of attributes,
-    and the weight of disclosing all of a set. missed: harm to a person whom the attacker does not identify. personal:
-    weights of people's own, in columns named like the attributes; `weights` holds for whom and what it does not name.
+    not named; one for all values of an attribute, or by value, where 0 or the weight of `*` is for those not named. None
+    where identification itself is a harm of 1, whatever is disclosed. interactions: sets of attributes, and the weight of
+    disclosing all of a set. missed: harm to a person whom the attacker does not identify. personal: weights of people's
+    own, in columns named like the attributes; `weights` holds for whom and what it does not name. An own weight takes the
+    place of the weight of an attribute, and multiplies the weights of values.
     Raises InputError for interactions or personal weights where `weights` is None.
     """
 
     family: type[Linear] | type[Multiplicative] = Linear
-    weights: Mapping[str, float] | None = None
+    weights: Mapping[str, float | Mapping[str, float]] | None = None
     interactions: tuple[tuple[tuple[str, ...], float], ...] = ()
     missed: float = 0.0
     personal: PeopleTable | None = None
@@ -41,6 +48,39 @@ class HarmModel:
         """The attributes that weights and interactions name."""
         return (*(self.weights or {}), *(name for names, _ in self.interactions for name in names))
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What can be computed, but is hardly meant."""
+        if not isinf(self.missed):
+            return ()
+        return (
+            "risk.missed is inf: to be missed is infinitely harmful, so the risk is infinite wherever an attacker can be "
+            "wrong; what must never be disclosed is said by an infinite weight in risk.weights",
+        )
+
+    def weight_of(self, attribute: str) -> float:
+        """What the shares of its values are multiplied by."""
+        weight = (self.weights or {}).get(attribute, 0.0)
+        return float(weight) if isinstance(weight, int | float) else 1.0
+
+    def shares_of(self, attribute: str, taxonomy: Taxonomy) -> FloatArray:
+        """How much of that weight each node of an attribute's taxonomy has, shape (nodes,).
+
+        Raises InputError where a weight is given to a value that is none of its base values.
+        """
+        by_value = (self.weights or {}).get(attribute)
+        if by_value is None or isinstance(by_value, int | float):
+            return harmonic_shares(taxonomy)
+        values = taxonomy.hierarchy.labels[0]
+        for value in by_value:
+            if value != ALL_OTHERS and value not in values:
+                raise InputError(
+                    f"risk.weights.{attribute} gives a weight to {value!r}, which is no value of that attribute; "
+                    f"weights are for values as they stand in the table, or for {ALL_OTHERS!r}, all others"
+                )
+        others = by_value.get(ALL_OTHERS, 0.0)
+        return harmonic_shares(taxonomy, np.array([by_value.get(value, others) for value in values]))
+
     def harm(self, space: RecordSpace, people: PeopleTable) -> Harm:
         """The harm to some people, in the order of their rows. Raises InputError as `sensitivity` does."""
         return Harm(self.sensitivity(space, people), Constant(self.missed))
@@ -48,19 +88,20 @@ class HarmModel:
     def sensitivity(self, space: RecordSpace, people: PeopleTable) -> Sensitivity:
         """The sensitivity of what is disclosed of some people, in the order of their rows.
 
-        Raises InputError where personal weights cannot be matched with these people, or are no weights.
+        Raises InputError where personal weights cannot be matched with these people, or are no weights, or where a weight
+        is given to a value that an attribute does not have.
         """
         if self.weights is None:
             return Constant(1.0)
         attributes = space.domain.attributes
-        weights = np.array([self.weights.get(name, 0.0) for name in attributes])
+        weights = np.array([self.weight_of(name) for name in attributes])
         if self.personal is not None:
             weights = _personal_weights(self.personal, people, attributes, weights)
         terms: list[tuple[int, ...]] = [(axis,) for axis in range(len(space))]
         interactions = [(names, weight) for names, weight in self.interactions if set(names) <= set(attributes)]
         terms += [tuple(space.domain.index(name) for name in names) for names, _ in interactions]
         extra = np.broadcast_to([weight for _, weight in interactions], (*weights.shape[:-1], len(interactions)))
-        shares = tuple(map(harmonic_shares, space.taxonomies))
+        shares = tuple(map(self.shares_of, attributes, space.taxonomies))
         return self.family(Weights(shares, tuple(terms), np.concatenate([weights, extra], axis=-1)))
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks.risk.choosing.rolled_counts import RolledCounts
 from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.errors import DisclosureRuleError
 from checks.risk.frontier import Frontier, frontier
@@ -73,6 +74,22 @@ def test_both_searches_find_the_best_level_vector_of_each_record(
         assert distance_from_root(shown, problem.steps) == pytest.approx(found.utility)
         parts = [prior * losses(shown, d, problem.harm) for prior, d in zip(problem.prior, problem.dictionaries)]
         assert found.loss == pytest.approx(sum(parts))
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(problems(), OBJECTIVES)
+def test_no_other_disclosure_of_a_record_has_less_loss_and_more_utility(
+    problem: DecisionProblem, objective: Objective
+) -> None:
+    """Not less of the one with no less of the other, whatever was asked for."""
+    found, rows = branch_and_bound(problem, objective), np.arange(len(problem.originals))
+    for levels in problem.originals.space.level_vectors():
+        loss, utility = problem.loss(rows, levels), problem.utility(rows, levels)
+        no_worse = (loss <= found.loss) & (utility >= found.utility) & found.allowed
+        # Trade-offs are differences of floats, so that losses within their rounding count as equal there.
+        dominates = no_worse & ((found.loss - loss > 1e-9) | (utility > found.utility))
+        assert not dominates.any()
 
 
 @pytest.mark.slow
@@ -144,6 +161,36 @@ def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> Non
         best = brute_force(problem, TradeOff(price if np.isfinite(price) else 1e6))
         cost = TradeOff(price if np.isfinite(price) else 1e6).price
         assert risk - cost * utility == pytest.approx(best.risk - cost * best.mean_utility, abs=1e-6)
+
+
+@given(st.data())
+def test_counts_that_are_rolled_up_are_those_that_are_counted(data: st.DataObject) -> None:
+    """At level vectors in ascending order, and in any other, for entries of any levels."""
+    space = data.draw(spaces())
+    levels = np.array([data.draw(st.integers(0, height)) for height in space.heights.tolist()])
+    shown = data.draw(records(space)).generalized(space.heights * 0)
+    originals = Records(space, shown.generalized(levels).nodes)
+    if originals.level_vector is None:
+        originals = originals[
+            originals.levels.tolist().index(originals.levels[0].tolist()) + np.zeros(1, dtype=np.intp)
+        ]
+    known = data.draw(dictionaries(space))
+    assert originals.level_vector is not None
+    rolled = RolledCounts(originals, originals.level_vector, known)
+    vectors = space.level_vectors()
+    order = np.arange(len(vectors)) if data.draw(st.booleans()) else np.random.default_rng(0).permutation(len(vectors))
+    for number in order[:40]:
+        counted = consistent_counts(originals.generalized(vectors[number]), known)
+        assert rolled.at(vectors[number].tolist()).tolist() == counted.tolist()
+
+
+def test_whoever_waits_for_a_frontier_is_told_how_far_it_is() -> None:
+    space = RecordSpace(Domain.of(dict.fromkeys("ab", Hierarchy.from_intervals(map(str, range(8)), [2, 4]))))
+    originals = Records(space, np.arange(16).reshape(8, 2) % 8)
+    told: list[tuple[int, int]] = []
+    frontier(DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(1))), lambda *at: told.append(at))
+    assert told == sorted(set(told))
+    assert told[-1] == (16, 16)
 
 
 def test_a_thinned_frontier_keeps_its_ends() -> None:

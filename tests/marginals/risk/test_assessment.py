@@ -135,6 +135,20 @@ def test_weights_of_each_person_by_identifier(tmp_path: Path) -> None:
     assert best["impossible"] == 0
 
 
+def test_steps_of_attributes_may_be_worth_more_than_others(tmp_path: Path) -> None:
+    """Where town is what analysts need, it is shown, and what follows from no loss is shown too."""
+    plain = answer(project(tmp_path), "--utility", 1)["optimum"]
+    weighed = answer(project(tmp_path, "\n[risk]\nstep_utility = { town = 3.0 }\n"), "--utility", 3)
+    best, table = weighed["optimum"], weighed["table"]
+    assert isinstance(plain, dict)
+    assert isinstance(best, dict)
+    assert isinstance(table, dict)
+    assert table["utility"] == 7.0
+    assert best["utility"] >= 3
+    # The illness is in no dictionary: it costs nothing, so that it is always shown.
+    assert plain["levels"]["illness"][0] == best["levels"]["illness"][0] == 8
+
+
 @pytest.mark.slow
 def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
     config = project(tmp_path, "\n[risk]\nweights = { age = 0.5, illness = 1.0 }\n")
@@ -366,6 +380,11 @@ def test_releases_are_compared(tmp_path: Path) -> None:
         ('[risk]\nsensitivity = "cubic"', "risk.sensitivity"),
         ("[risk]\nweights = { age = -1 }", "risk.weights.age"),
         ("[risk]\nweights = { height = 1 }", "'height'"),
+        ("[risk]\nweights = { illness = {} }", "risk.weights.illness must be a weight, or a table"),
+        ("[risk]\nweights = { illness = { a = -1.0 } }", "risk.weights.illness.a must be a number"),
+        ("[risk]\nweights = { illness = { nothing = 1.0 } }", "which is no value of that attribute"),
+        ("[risk]\nstep_utility = { town = inf }", "risk.step_utility.town must be a finite number"),
+        ("[risk]\nstep_utility = { nobody = 1.0 }", "which is no attribute of the table"),
         ("[risk]\nmissed = nan", "risk.missed"),
         ('[risk]\ndictionaries = ["nowhere.csv"]', "nowhere.csv"),
         ('[risk]\npersonal_weights = "odd.csv"', "odd.csv"),

@@ -53,6 +53,33 @@ def test_a_weight_that_is_none_is_named_by_its_row() -> None:
         sensitivities(HarmModel(Linear, {"town": 1.0}, personal=own))
 
 
+def test_values_may_have_weights_of_their_own() -> None:
+    """LSFB09 section 3.3: HIV is more sensitive than flu. A value that is not named weighs what `*` says, else nothing."""
+    assert sensitivities(HarmModel(Linear, {"ill": {"g": 5.0}})) == [0, 5, 0]
+    assert sensitivities(HarmModel(Linear, {"ill": {"g": 5.0, "*": 0.5}, "town": 1.0})) == [1.5, 5, 1]
+    own = PeopleTable("w.csv", pd.DataFrame({"id": ["q"], "ill": ["2"]}))
+    assert sensitivities(HarmModel(Linear, {"ill": {"g": 5.0}}, personal=own)) == [0, 10, 0]
+    with pytest.raises(
+        marginals.InputError, match=r"risk.weights.ill gives a weight to 'x', which is no value of that"
+    ):
+        sensitivities(HarmModel(Linear, {"ill": {"x": 5.0}}))
+
+
+def test_a_group_weighs_by_the_harmonic_mean_of_its_values() -> None:
+    """LSFB09 section 8: 1 / (1/5 + 1/1) for the group of the two."""
+    space = RecordSpace(Domain.of({"ill": Hierarchy.from_rows([("HIV", "virus", "*"), ("flu", "virus", "*")])}))
+    records = Records(space, np.array([[0], [1], [2], [3]]))
+    model = HarmModel(Linear, {"ill": {"HIV": 5.0, "flu": 1.0}})
+    found = model.sensitivity(space, PEOPLE)(records, np.arange(4))
+    assert sorted(found.tolist()) == pytest.approx([0, 1 / (1 / 5 + 1), 1, 5])
+
+
+def test_infinite_harm_of_being_missed_is_warned_of() -> None:
+    (warning,) = HarmModel(missed=np.inf).warnings
+    assert "risk.missed is inf" in warning
+    assert HarmModel(missed=3.0).warnings == ()
+
+
 def test_interactions_need_weights_to_be_added_to() -> None:
     with pytest.raises(marginals.InputError, match="give these too"):
         HarmModel(interactions=((("ill", "town"), 1.0),))

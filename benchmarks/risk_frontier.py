@@ -1,0 +1,91 @@
+"""The frontier of risk against utility, on the demo's table and on Adult with seven quasi-identifiers, by processor time.
+
+The yardstick is what a loop over the level vectors cannot do without: for each, one bincount over the table's rows.
+Needs the real table Adult for the second: ../shared/data, or the folder that MARGINALS_DATA names.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from measurement import Measurement, fastest, options, peak_megabytes, skipped
+
+import marginals
+from checks.risk.sensitivity import Linear, Multiplicative
+from marginals.config.release_toml import read_hierarchy
+from marginals.demo.census import census_hierarchies, simulate_census
+from marginals.demo.census_config import CENSUS_CONFIG
+from marginals.risk.assessment import RiskAssessment
+from marginals.risk.attackers import Attackers
+from marginals.risk.harm_model import HarmModel
+from marginals.risk.people_table import PeopleTable
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.source import read_rows
+
+DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
+WEIGHTS: Mapping[str, float] = {
+    "age": 0.3, "sex": 0.1, "race": 0.2, "marital-status": 0.6, "education": 0.4, "native-country": 0.5, "workclass": 0.2,
+}  # fmt: skip
+"""Of the quasi-identifiers, so that every value of a record counts."""
+
+
+def demo() -> RiskAssessment:
+    """The demo's table and config as they are."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "hierarchies").mkdir()
+        simulate_census(np.random.default_rng(0)).to_csv(place / "census.csv", index=False)
+        for attribute, values in census_hierarchies().items():
+            text = "".join(";".join(row) + "\n" for row in values)
+            (place / "hierarchies" / f"{attribute}.csv").write_text(text, encoding="utf-8")
+        (place / "release.toml").write_text(CENSUS_CONFIG, encoding="utf-8")
+        return marginals.disclosure_risk(marginals.read_config(Path(folder) / "release.toml"))
+
+
+def adult(harm: HarmModel) -> RiskAssessment:
+    """Adult before attackers who know its quasi-identifiers."""
+    attributes = {
+        name: Attribute(Role.QUASI_IDENTIFIER, read_hierarchy(DATA / "hierarchies" / f"{name}.csv")) for name in WEIGHTS
+    }
+    attributes["occupation"] = Attribute(Role.SENSITIVE)
+    rows = read_rows(DATA / "adult.csv", attributes, ["?", ""])
+    return RiskAssessment.of(rows, Attackers((PeopleTable.of_quasi_identifiers(rows),)), harm)
+
+
+def measure(case: str, assessment: RiskAssessment) -> None:
+    records, vectors = len(assessment.originals), len(assessment.originals.space.level_vectors())
+    _ = assessment.problem
+    seconds, edge = fastest(assessment.frontier, runs=3, enough=1, clock=time.process_time)
+    codes, weights = np.arange(records) % 1000, np.ones(records)
+    begin = time.process_time()
+    for _ in range(vectors):
+        np.bincount(codes, weights)
+    yardstick = time.process_time() - begin
+    facts = {"level vectors": vectors, "points": len(edge)}
+    Measurement(
+        "risk_frontier",
+        case,
+        size,
+        seconds,
+        peak_megabytes(assessment.frontier),
+        "a bincount a vector",
+        yardstick,
+        facts,
+    ).print()
+
+
+def main() -> None:
+    options(__file__, __doc__).parse_args()
+    measure("demo", demo())
+    if not DATA.is_dir():
+        skipped("risk_frontier", "the real table Adult is not here: MARGINALS_DATA names its folder")
+        return
+    measure("Adult, occupation weighs", adult(HarmModel(Linear, {"occupation": 1.0})))
+    measure("Adult, all weigh", adult(HarmModel(Multiplicative, {**WEIGHTS, "occupation": 1.0})))
+
+
+if __name__ == "__main__":
+    main()

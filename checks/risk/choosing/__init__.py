@@ -1,0 +1,1 @@
+"""Choosing among the disclosures of many records at once."""
