@@ -68,7 +68,7 @@ def measure(case: str, assessment: RiskAssessment) -> None:
     Measurement(
         "risk_frontier",
         case,
-        size,
+        {"rows": records},
         seconds,
         peak_megabytes(assessment.frontier),
         "a bincount a vector",
