@@ -8,7 +8,7 @@ That counts are not negative can tell more, up to who exactly came, although no 
 can exclude that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +71,7 @@ def difference(earlier: Collection, later: Collection, least: int, overlaps: Ove
             continue
         cell = int(changed[np.argmin(np.abs(changes[changed]))])
         if smallest is None or abs(changes[cell]) < abs(smallest.difference):
-            smallest = _cell_difference(meet, cell)
+            smallest = meet_difference(meet, cell)
     if smallest is not None and abs(smallest.difference) < least:
         verdict, note = Verdict.FAILS, ""
     elif overlapping:
@@ -83,15 +83,6 @@ def difference(earlier: Collection, later: Collection, least: int, overlaps: Ove
     return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), examined, note)
 
 
-def small_differences(
-    earlier: Collection, later: Collection, least: int, overlaps: Overlaps | None = None
-) -> Iterator[CellDifference]:
-    """The differences of at least one row and fewer than so many, meet by meet."""
-    for meet in meets(earlier, later, overlaps):
-        sizes = np.abs(meet.changes)
-        for cell in np.flatnonzero((sizes > 0) & (sizes < least)).tolist():
-            yield _cell_difference(meet, cell)
-
-
-def _cell_difference(meet: Meet, cell: int) -> CellDifference:
+def meet_difference(meet: Meet, cell: int) -> CellDifference:
+    """The difference in one cell of a meet."""
     return CellDifference(meet.cell(cell), meet.levels, int(meet.before[cell]), int(meet.after[cell]))

@@ -16,11 +16,13 @@ from checks.attacks.minimality import refinements
 from checks.attacks.refinement import Refinement
 from checks.classes.equivalence_classes import equivalence_classes
 from marginals.attacks.certainty import CERTAIN_SECONDS, certain_json, certainties, refined_certainties
+from marginals.attacks.changing import TableChange, table_changes
 from marginals.attacks.composition import Composition, composition
 from marginals.attacks.disclosure_measures import DisclosureMeasures, Threshold, disclosure_measures
-from marginals.bundle.agreement import over_table, union
+from marginals.bundle.agreement import over_table
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
+from marginals.bundle.together.changed_table import OneTable, by_table
 from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.tables.table import Table
@@ -89,6 +91,7 @@ class Attacks:
 
     certain: by sensitive attribute what is certain about it. compositions: of several releases only. apart: the measures
     of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
+    changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
     """
 
     attacked: tuple[Attacked, ...]
@@ -99,10 +102,15 @@ class Attacks:
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
     note: str = ""
+    changes: tuple[TableChange, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        each = {"note": self.note, "apart": {name: attacks.as_json() for name, attacks in self.apart.items()}}
+        each: dict[str, Any] = {
+            "note": self.note,
+            "apart": {name: attacks.as_json() for name, attacks in self.apart.items()},
+        }
+        each |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
         return (each if self.apart else {}) | {
             "attacks": [*map(self._attribute_json, self._attributes())],
             "thresholds": [threshold.as_json() for threshold in self.thresholds],
@@ -126,6 +134,7 @@ class Attacks:
 def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
     """Measure attacks on one bundle, or on several put together; on each alone where they cannot be.
 
+    Of bundles of a table that changed, each table is attacked alone, and each two tell of those who came and who left.
     truth: the table they were made from; with it, guesses are judged. seconds: what is not measured by then is
     left out, and what is certain is told as far as it was found; without them that is looked for for ten seconds. Files are
     read to the end all the same. Raises InputError or BundleError.
@@ -141,11 +150,13 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     """
     deadline = within(seconds)
     bundles = [(str(folder), read_bundle(Path(folder), deadline)) for folder in folders]
-    try:
-        published = bundles[0][1] if len(bundles) == 1 else union(bundles)
-    except IncompatibleReleasesError as problem:
+    tables = by_table(bundles)
+    if len(tables) > 1:
+        return _attacks_on_change(tables, truth)
+    if tables[0].together is None:
         if truth is not None:
-            raise InputError(f"{problem}; with the table that they were made from, attack them one by one") from None
+            why = "the releases generalize attributes differently, or give them other roles"
+            raise InputError(f"{why}; with the table that they were made from, attack them one by one")
         apart = {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(bundles)}
         elsewhere = Minimality(note="each release by itself says more; see there")
         try:
@@ -153,7 +164,23 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
         except (IncompatibleReleasesError, ContradictionError) as reason:
             return Attacks((), (), {}, elsewhere, (), apart=apart, note=str(reason))
         return Attacks((), (), {}, elsewhere, (), certain, apart)
-    return _attacks(bundles, published, truth)
+    return _attacks(bundles, tables[0].together, truth)
+
+
+def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Attacks:
+    """On releases of a table that changed in between."""
+    if truth is not None:
+        raise InputError("the releases are of a table that changed; attack those of one table with --truth")
+    changes = tuple(table_changes(tables))
+    apart: dict[str, Attacks] = {}
+    for number, table in enumerate(tables):
+        own = table.sharing_time(len(tables) - number)
+        if own.together is None:
+            apart |= {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(own.bundles)}
+        else:
+            apart[own.name] = _attacks(own.bundles, own.together, None)
+    elsewhere = Minimality(note="each release by itself says more; see there")
+    return Attacks((), (), {}, elsewhere, (), apart=apart, changes=changes)
 
 
 def _each_in_time(bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[tuple[str, BundleContent]]:

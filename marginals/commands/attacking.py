@@ -27,7 +27,10 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
     everybody's (skewness), claims that are met without a row to spare, and what a reader infers who knows that the release
     is as fine as its claims allow (minimality). Of several releases: what all show together, and each alone. With --truth
     also: how often sensitive values are guessed right (deFinetti). Of releases that generalize an attribute
-    differently what both together determine is measured, and the rest of each alone. These are measures, not verdicts; exit
+    differently what both together determine is measured, and the rest of each alone. Of releases of a table that changed,
+    which count different numbers of rows or contradict each other, each two show the smallest changes that both tell, how
+    many people came or left at least, and classes in which one sensitive value alone rose or fell. These are measures, not
+    verdicts; exit
     status 1 only when the releases cannot be put together because their labels do not tell how they overlap.
 
     \b
@@ -35,18 +38,24 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
       marginals attack release
       marginals attack release --truth release.toml --json
       marginals attack release-a release-b
+      marginals attack release-2025 release-2026
     """
     from marginals.wording.attack_lines import attack_lines
+    from marginals.wording.change_lines import change_lines
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = marginals.attack(*folders, truth=table, seconds=deadline)
     if as_json:
         print_json(attacks.as_json())
     else:
+        for change in attacks.changes:
+            print_lines(change_lines(change))
         for name, alone in attacks.apart.items():
             print_lines([f"{name}:", *attack_lines(alone)])
-        if attacks.apart and not attacks.note:
-            print_lines(["All together, by what the labels of both mean:"])
-        print_lines([f"Not measured together: {attacks.note}."] if attacks.note else attack_lines(attacks))
+        if attacks.note:
+            print_lines([f"Not measured together: {attacks.note}."])
+        elif not attacks.changes:
+            print_lines(["All together, by what the labels of both mean:"] if attacks.apart else [])
+            print_lines(attack_lines(attacks))
     if attacks.note:
         click.get_current_context().exit(FAILED)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.changes.difference import CellDifference, difference, small_differences
+from checks.changes.difference import CellDifference, difference
 from checks.changes.meets import Meet, meets
+from checks.changes.people import SHOWN, changed_people
 from checks.finding import Verdict
 from dice import Dice, Thrown
 from models.arrays import FloatArray
@@ -132,7 +133,10 @@ def test_the_smallest_difference_is_that_of_counting_by_hand(both: tuple[Collect
     clear = not any(meet.overlapping for meet in shown)
     fine = Verdict.HOLDS if clear else Verdict.UNDECIDED
     assert finding.verdict is (Verdict.FAILS if small else fine)
-    assert sorted(each.difference for each in small_differences(*both, least)) == sorted(small)
+    told = changed_people(*both, (), least)
+    assert told.small == len(small)
+    expected = sorted(map(abs, small))[:SHOWN] or sorted(map(abs, changed))[:1]
+    assert [abs(each.difference) for each in told.smallest] == expected
     if not changed:
         assert finding.worst is None
         return
