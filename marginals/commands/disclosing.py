@@ -41,6 +41,7 @@ class _RiskOptions:
     utility: float | None
     loss: float | None
     price: float | None
+    on_average: bool
     wants_frontier: bool
     plot: Path | None
     page: Path | None
@@ -53,6 +54,10 @@ class _RiskOptions:
             raise InputError("--seed and --keep-order go with --out")
         if sum(value is not None for value in (self.utility, self.loss, self.price)) > 1:
             raise InputError("choose one of --utility, --loss and --price")
+        if self.on_average and self.utility is None and self.loss is None:
+            raise InputError(
+                "--on-average goes with --utility or --loss; --price is the same row by row and on average"
+            )
 
     @property
     def objective(self) -> "Objective | None":
@@ -83,6 +88,7 @@ class _RiskOptions:
 )
 @click.option("--loss", type=NumberRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
 @click.option("--price", type=NumberRange(0), help="Per row, minimize loss - PRICE * utility.")
+@click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
 @click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
 @click.option("--plot", type=FILE, help="Write the frontier as .svg, .png or .pdf.")
 @click.option(
@@ -107,11 +113,13 @@ def risk(**options: Any) -> None:
       marginals risk release.toml
       marginals risk release.toml --levels age=2,postcode=3
       marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
+      marginals risk release.toml --utility 8 --on-average --out disclosed.csv
       marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """
     import pandas as pd
 
+    from checks.risk.objective import LeastRisk, MostUtility
     from marginals.disclosure.row_order import Shuffled, positions
     from marginals.pages.risk_page import risk_html
     from marginals.pages.risk_plot import plot_format, write_plot
@@ -130,14 +138,23 @@ def risk(**options: Any) -> None:
         edge = None
         if request.wants_frontier or picture is not None or on_page:
             edge = assessment.frontier(progress=lambda done, total: progress("frontier", done, total))
+        best, mean = None, None
+        if request.on_average and isinstance(objective, LeastRisk | MostUtility):
+            mean = assessment.optimum_on_average(
+                objective, lambda done, total: progress("best disclosure", done, total)
+            )
+            best = mean.optimum
+        elif objective is not None:
+            best = assessment.optimum(objective)
     report = RiskReport(
         assessment.of_table(),
-        None if objective is None else assessment.optimum(objective),
+        best,
         edge,
         least_risk_first(
             [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
         ),
         assessment.harm.warnings,
+        mean,
     )
     if picture is not None and report.frontier is not None:
         write_plot(picture, report.frontier, report.points)

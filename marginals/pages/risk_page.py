@@ -99,6 +99,7 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         histogram=loss_histogram(losses),
         infinite=int(np.isinf(losses).sum()),
         quantiles=_quantiles(losses),
+        on_average=report.on_average is not None,
         objective=None if objective is None else in_words(objective),
         optimum=optimum,
         impossible=0 if optimum is None else int((~optimum.allowed).sum()),

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from checks.risk.choosing.means import MeanOptimum
 from checks.risk.frontier import Frontier
+from checks.risk.objective import LeastRisk, MostUtility
 from checks.risk.optimal_disclosure import Optimum
 from marginals.risk.bundle_risk import BundleRisk, are_comparable
 from marginals.risk.table_risk import TableRisk, finite_or_none
@@ -23,7 +25,8 @@ _WRITTEN = 100
 class RiskReport:
     """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
 
-    warnings: of what the config says, if it cannot be meant.
+    warnings: of what the config says, if it cannot be meant. on_average: where the best disclosure is the best on average,
+    how far it is from what no disclosure can beat.
     """
 
     table: TableRisk
@@ -31,6 +34,7 @@ class RiskReport:
     frontier: Frontier | None = None
     releases: Sequence[BundleRisk] = field(default_factory=tuple)
     warnings: Sequence[str] = ()
+    on_average: MeanOptimum | None = None
 
     @property
     def points(self) -> dict[str, tuple[float, float]]:
@@ -45,11 +49,15 @@ class RiskReport:
         """As plain values; null stands for infinite, and for what was not asked for."""
         return {
             "table": self.table.as_json(),
-            "optimum": None if self.optimum is None else _optimum(self.optimum),
+            "optimum": None if self.optimum is None else _optimum(self.optimum) | {"bound": self._bound},
             "frontier": None if self.frontier is None else _frontier(self.frontier),
             "releases": [release.as_json() for release in self.releases],
             "warnings": list(self.warnings),
         }
+
+    @property
+    def _bound(self) -> float | None:
+        return None if self.on_average is None else self.on_average.bound
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -76,7 +84,7 @@ class RiskReport:
             worst = table.worst_case_risk
             yield f"  all of these{linkage and f',{linkage}'}: Bayes risk {table.bayes_risk:.4g}, worst case {worst:.4g}"
         if self.optimum is not None:
-            yield from _optimum_lines(self.optimum, linkage)
+            yield from _optimum_lines(self.optimum, linkage, self.on_average)
         if self.frontier is not None:
             yield f"Least risk{linkage} for each mean utility:"
             few = self.frontier.thinned(_PRINTED)
@@ -107,8 +115,14 @@ def _optimum(optimum: Optimum) -> dict[str, Any]:
     }
 
 
-def _optimum_lines(optimum: Optimum, linkage: str) -> Iterator[str]:
-    yield f"Best disclosure{linkage}, row by row: risk {optimum.risk:.4g}, mean utility {optimum.mean_utility:.3f}"
+def _optimum_lines(optimum: Optimum, linkage: str, on_average: MeanOptimum | None) -> Iterator[str]:
+    how = "row by row" if on_average is None else "on average over the rows"
+    yield f"Best disclosure{linkage}, {how}: risk {optimum.risk:.4g}, mean utility {optimum.mean_utility:.3f}"
+    match on_average:
+        case MeanOptimum(objective=LeastRisk(utility), bound=bound):
+            yield f"  no disclosure with a mean utility of {utility:g} or more has a risk below {bound:.4g}"
+        case MeanOptimum(objective=MostUtility(loss), bound=bound):
+            yield f"  no disclosure with a risk of {loss:g} or less has a mean utility above {bound:.3f}"
     domain = optimum.disclosure.records.space.domain
     for attribute, counts in optimum.disclosure.level_counts().items():
         hierarchy = domain.hierarchy(attribute)

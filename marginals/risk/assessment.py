@@ -9,11 +9,12 @@ import numpy as np
 
 from checks.risk.approximate_consistency import approximate_counts
 from checks.risk.choosing.ladder import Progress, unwatched
+from checks.risk.choosing.means import MeanOptimum, best_on_average
 from checks.risk.dictionary import Dictionary
-from checks.risk.errors import IncomparableError
+from checks.risk.errors import DisclosureRuleError, IncomparableError
 from checks.risk.frontier import Frontier, frontier
 from checks.risk.linkage import linkage_losses
-from checks.risk.objective import LeastRisk, Objective
+from checks.risk.objective import LeastRisk, MostUtility, Objective
 from checks.risk.optimal_disclosure import DecisionProblem, Optimum, branch_and_bound
 from checks.risk.record import Records, distance_from_root
 from checks.risk.risk_bound import require_bound
@@ -188,6 +189,19 @@ class RiskAssessment:
         if isinstance(objective, LeastRisk) and objective.utility > most:
             raise InputError(f"no row can have a utility of {objective.utility:g}; the most is {most:g}")
         return branch_and_bound(self.problem, objective)
+
+    def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> MeanOptimum:
+        """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
+
+        progress: told of combinations of levels. Raises InputError where there are too many of them, where values agree that
+        are only similar, or where no disclosure with a finite risk is allowed.
+        """
+        if self.no_frontier:
+            raise InputError(self.no_frontier)
+        try:
+            return best_on_average(self.problem, objective, progress)
+        except DisclosureRuleError as error:
+            raise InputError(str(error)) from None
 
     @property
     def is_quick(self) -> bool:

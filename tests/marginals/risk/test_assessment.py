@@ -415,6 +415,25 @@ def test_a_dictionary_value_that_no_hierarchy_has_is_not_quoted(tmp_path: Path) 
     assert "unknowable" not in result.stderr
 
 
+def test_what_is_asked_on_average_says_how_far_it_is_from_the_best(tmp_path: Path) -> None:
+    config = project(tmp_path)
+    each, mean = (answer(config, "--utility", 4, *more)["optimum"] for more in ([], ["--on-average"]))
+    assert isinstance(each, dict)
+    assert isinstance(mean, dict)
+    assert each["bound"] is None
+    assert mean["bound"] <= mean["risk"] <= each["risk"]
+    assert mean["utility"] >= 4
+    text = run("risk", config, "--utility", 4, "--on-average", "--frontier").stdout
+    assert "Best disclosure, on average over the rows: risk" in text
+    assert "no disclosure with a mean utility of 4 or more has a risk below" in text
+    assert "price of more" in text
+    assert "mean utility above" in run("risk", config, "--loss", 0.3, "--on-average").stdout
+    refused = run("risk", config, "--price", 1, "--on-average")
+    assert refused.exit_code == 2
+    assert "--on-average goes with --utility or --loss" in refused.stderr
+    assert "the most is" in run("risk", config, "--utility", 40, "--on-average").stderr
+
+
 def test_options_that_exclude_each_other(tmp_path: Path) -> None:
     config = project(tmp_path)
     assert "choose one of" in run("risk", config, "--utility", 3, "--loss", 1).stderr
