@@ -13,6 +13,7 @@ With another criterion, or k alone, classes are swept on as wholes, and sensitiv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,12 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.tables.generalized_cells import GeneralizedCells
-from models.tables.information import sweep_order
+from models.tables.information import sweep_chains, sweep_order
 from models.tables.mixed_radix import pack
 from models.tables.taxonomy import Taxonomy
+
+MAX_LEVELS = 20_000
+"""So many combinations of levels are all swept through; of more, only the few of `sweep_chains`."""
 
 _STEPS = 1024
 """A step generalizes at most this part of the rows of a value at once: one row where there are fewer."""
@@ -158,17 +162,20 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     """The levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
 
     axes: the quasi-identifiers, the most important first. Base values that occur have weight 1. Levels that merge
-    nothing are left out. As all base values lie equally deep, each of these levels has a class for every row, so the
-    next class of a row that is swept out is the one at the next levels (Def. 7).
+    nothing are taken for the finest that they equal. As all base values lie equally deep, each of these levels has a class
+    for every row, so the next class of a row that is swept out is the one at the next levels (Def. 7). Of more than
+    `MAX_LEVELS` combinations only those on some chains are in the order.
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     occurring = [
         (np.bincount(table.base_counts.column(attribute, 0), minlength=hierarchy.size(0)) > 0).astype(int).tolist()
         for attribute, hierarchy in zip(axes, hierarchies)
     ]
-    merges = [[not level or h.size(level) < h.size(level - 1) for level in range(h.height + 1)] for h in hierarchies]
-    order = sweep_order(hierarchies, occurring)
-    return tuple(levels for levels in order if all(known[level] for known, level in zip(merges, levels)))
+    finest = [[min(l for l in range(h.height + 1) if h.size(l) == h.size(level)) for level in range(h.height + 1)]
+              for h in hierarchies]  # fmt: skip
+    are_few = prod(hierarchy.height + 1 for hierarchy in hierarchies) <= MAX_LEVELS
+    order = (sweep_order if are_few else sweep_chains)(hierarchies, occurring)
+    return tuple(dict.fromkeys(tuple(own[level] for own, level in zip(finest, levels)) for levels in order))
 
 
 def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret], k: int) -> list[_Closed]:

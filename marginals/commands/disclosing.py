@@ -113,7 +113,7 @@ def risk(**options: Any) -> None:
       marginals risk release.toml
       marginals risk release.toml --levels age=2,postcode=3
       marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
-      marginals risk release.toml --utility 8 --on-average --out disclosed.csv
+      marginals risk release.toml --utility 8 --on-average --out on-average.csv
       marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """

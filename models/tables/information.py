@@ -60,13 +60,47 @@ def sweep_order(
     The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. A generalization of an entry
     comes after it. What is swept out of a class of one entry goes to the next (Def. 7).
     """
+    nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
+    return _by_information(nodes, _retained(hierarchies, weights))
+
+
+def sweep_chains(
+    hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """Some combinations of levels in the same order, where all are too many: at most (m + 1) m h for m attributes of height h.
+
+    They are those on chains from all base values to all suppressed. Each step of a chain generalizes the attribute that
+    loses least information by it; in each chain but the first one attribute is kept as it is to the end.
+    """
+    retained, heights = _retained(hierarchies, weights), [hierarchy.height for hierarchy in hierarchies]
+    axes = range(len(hierarchies))
+    nodes = set()
+    for kept in (None, *axes):
+        levels = [0] * len(heights)
+        nodes.add(tuple(levels))
+        while levels != heights:
+            open_axes = [axis for axis in axes if levels[axis] < heights[axis]]
+            free = [axis for axis in open_axes if axis != kept] or open_axes
+            axis = min(free, key=lambda one: (retained[one][levels[one]] - retained[one][levels[one] + 1], one))
+            levels[axis] += 1
+            nodes.add(tuple(levels))
+    return _by_information(nodes, retained)
+
+
+def _retained(
+    hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None
+) -> list[list[Fraction]]:
+    """The information of each level of each hierarchy."""
     base_weights = [None] * len(hierarchies) if weights is None else weights
-    retained = [
+    return [
         [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
         for hierarchy, own in zip(hierarchies, base_weights)
     ]
-    nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
 
+
+def _by_information(
+    nodes: Iterable[tuple[int, ...]], retained: Sequence[Sequence[Fraction]]
+) -> tuple[tuple[int, ...], ...]:
     def rank(levels: tuple[int, ...]) -> tuple[Fraction, tuple[int, ...]]:
         return -sum((own[level] for own, level in zip(retained, levels)), Fraction(0)), levels
 

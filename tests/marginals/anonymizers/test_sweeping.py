@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from checks.diversity.criterion import satisfies
 from checks.diversity.functional import Functional
 from checks.diversity.registry import parse_diversity
+from marginals.anonymizers import sweeping
 from marginals.anonymizers.full_domain import best_full_domain
 from marginals.anonymizers.hilbert_mapping import hilbert
 from marginals.anonymizers.local_recoding import LocalRecoding
@@ -79,6 +80,18 @@ def test_a_table_whose_base_classes_are_diverse_stays_as_it_is(table: Table, req
         assert np.array_equal(swept.cells.counts, raw.cells.counts)
     else:
         assert not classes_hold(raw, table, requirement)
+
+
+@given(tables(), requirements())
+def test_some_chains_of_levels_lead_to_a_diverse_table_too(table: Table, requirement: Functional) -> None:
+    """Where all combinations of levels are too many; values of one level that equal those of another included."""
+    if not can_be_met(table, table.sensitive[0], requirement):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweeping, "MAX_LEVELS", 1)
+        swept = sweep(table, requirement)
+    assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
+    assert classes_hold(swept, table, requirement)
 
 
 @given(tables(), requirements(), st.data())

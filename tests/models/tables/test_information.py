@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
-from models.tables.information import information, information_utility, level_information, sweep_order
+from models.tables.information import information, information_utility, level_information, sweep_chains, sweep_order
 from strategies import coarser_margins, contingency_tables, domains, hierarchies
 
 TWO = Hierarchy.from_rows([("1", "*"), ("2", "*")])
@@ -79,6 +79,14 @@ def test_weights_say_which_base_values_matter() -> None:
     assert level_information(hierarchy, 1) == Fraction(2, 3)
     assert level_information(hierarchy, 1, [0, 0, 1]) == 1
     assert level_information(hierarchy, 1, [3, 0, 1]) == Fraction(5, 8)
+
+
+@given(st.lists(hierarchies(), min_size=1, max_size=4))
+def test_chains_are_a_part_of_the_order_with_both_ends(chosen: list[Hierarchy]) -> None:
+    order, chains = sweep_order(chosen), sweep_chains(chosen)
+    assert (chains[0], chains[-1]) == (order[0], order[-1])
+    assert list(chains) == [levels for levels in order if levels in set(chains)]
+    assert len(chains) <= (1 + len(chosen)) * (1 + sum(h.height for h in chosen))
 
 
 @given(st.lists(hierarchies(), min_size=1, max_size=3))
