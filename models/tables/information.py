@@ -67,7 +67,7 @@ def sweep_order(
 def sweep_chains(
     hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
 ) -> tuple[tuple[int, ...], ...]:
-    """Some combinations of levels in the same order, where all are too many: at most (m + 1) m h for m attributes of height h.
+    """Some combinations of levels in the same order, where all are too many: (m + 1) m h at most, of m heights h.
 
     They are those on chains from all base values to all suppressed. Each step of a chain generalizes the attribute that
     loses least information by it; in each chain but the first one attribute is kept as it is to the end.
