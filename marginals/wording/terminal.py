@@ -191,9 +191,13 @@ def search_line(search: "SearchResult") -> str:
     searched = f"Search: {search.strategy}, {search.evaluated} collections looked at"
     if search.optimal:
         return f"{searched}; none that the policy allows is better."
-    if search.gap is None:
+    if search.bound is None or search.gap is None:
         return f"{searched}."
-    return f"{searched}; none that the policy allows is better by more than {search.gap:.3f} nats."
+    counted = ", wanted analyses counted" if search.wanted else ""
+    return (
+        f"{searched}; every release that the policy allows loses at least {search.bound:.3f} nats{counted}, so none is "
+        f"better by more than {search.gap:.3f}."
+    )
 
 
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:

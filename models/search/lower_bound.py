@@ -8,26 +8,45 @@ together with some of those before it in a single clique. Its objective is there
 with P_v + v part of an allowed margin and P_v part of what was shown before. The bound lets each v choose its P_v
 freely and drops all that a constraint says of margins together. Over an order it is a shortest path through the lattice
 of margins, as in the exact search for Bayesian networks of Silander and Myllymaki (UAI 2006).
+
+Where the lattice is too large, only some resolutions of each attribute are told apart. Let up(E) be a margin E with each
+attribute refined to the next of these. Of a decomposable collection of margins E_1, .., E_m the margins up(E_1), .., up(E_m)
+have the same junction tree: where steps are added that come with one that was there before, the cliques of a new step are
+those of the old one and are connected. They show at least as much, so their KL divergence is no larger (KG06 Theorem 6.3).
+And up(E) comes of an allowed margin only when the coarsest margin with the same up is allowed. So the bound over the margins
+up(E) that pass this test, parameters without a price, is one for all allowed collections.
+
+Beyond that, every collection is coarser than the table that shows each attribute as finely as it is allowed by itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
 from models.search.constraint import RefusalScope
-from models.search.objective import PenalizedDivergence
+from models.search.objective import KL, PenalizedDivergence
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult
 from models.tables.domain import Mask
 
 LARGEST_LATTICE = 1 << 16
-"""Margins of a domain beyond which no bound is computed."""
+"""Margins of a domain beyond which not all of them are told apart."""
+
+LARGEST_GRID = 1 << 13
+"""Margins that are told apart in such a domain, at most."""
+
+_WORK = 1 << 27
+"""These margins times the cells of the table that they are counted from, at most: a second or so."""
 
 Node: TypeAlias = tuple[int, ...]
-"""The resolution of each attribute."""
+"""The resolution of each attribute; in a grid, the place of it among those that are told apart."""
+
+Grid: TypeAlias = tuple[tuple[int, ...], ...]
+"""For each attribute the resolutions that are told apart, ascending from 0."""
 
 
 def lattice_size(problem: Problem) -> int:
@@ -35,38 +54,105 @@ def lattice_size(problem: Problem) -> int:
     return int(np.prod([h.height + 1 for h in problem.cube.domain.hierarchies], dtype=float))
 
 
-def allowed_margins(problem: Problem, stop: Stop) -> dict[Mask, Node] | None:
+def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> dict[Mask, Node] | None:
     """The margins that may be published by themselves, or as parts of others, coarser before finer; None when stopped.
 
-    A margin is looked at only when all that are one step coarser are allowed.
+    A margin is looked at only when all that are one step coarser are allowed. grid: of margins at these resolutions,
+    those that an allowed margin can be refined to.
     """
-    domain = problem.cube.domain
-    heights = [hierarchy.height for hierarchy in domain.hierarchies]
-    allowed: dict[Mask, Node] = {0: (0,) * len(heights)}
-    frontier = [0]
+    grid = grid or whole_grid(problem)
+    nothing = (0,) * len(grid)
+    allowed: dict[Mask, Node] = {0: nothing}
+    frontier, passing, looked_at = [nothing], {nothing}, {nothing}
     while frontier:
-        following: list[Mask] = []
-        for mask in frontier:
-            node = allowed[mask]
-            for i, height in enumerate(heights):
-                finer = mask | 1 << (domain.offsets[i] + node[i])
-                if node[i] == height or finer in allowed or not _all_coarser(problem, finer, allowed):
+        following: list[Node] = []
+        for node in frontier:
+            for i, resolutions in enumerate(grid):
+                finer = (*node[:i], node[i] + 1, *node[i + 1 :])
+                if finer[i] == len(resolutions) or finer in looked_at or not passing.issuperset(_coarser(finer)):
                     continue
                 if stop():
                     return None
-                refusal = problem.constraint((finer,), finer)
-                if refusal is None or refusal.scope is not RefusalScope.FINER:
-                    allowed[finer] = (*node[:i], node[i] + 1, *node[i + 1 :])
-                    _ = problem.cube.entropy(finer)  # remembered, so that the bound itself takes no time
+                looked_at.add(finer)
+                coarsest = _mask(problem, (r[place - 1] + 1 if place else 0 for r, place in zip(grid, finer)))
+                if _is_allowed(problem, coarsest):
+                    mask = _mask(problem, (r[place] for r, place in zip(grid, finer)))
+                    allowed[mask] = finer
+                    _ = problem.cube.entropy(mask)  # remembered, so that the bound itself takes no time
+                    passing.add(finer)
                     following.append(finer)
         frontier = following
     return allowed
 
 
-def _all_coarser(problem: Problem, mask: Mask, allowed: Mapping[Mask, Node]) -> bool:
+def _coarser(node: Node) -> Iterable[Node]:
+    """Those one step coarser."""
+    return ((*node[:i], place - 1, *node[i + 1 :]) for i, place in enumerate(node) if place)
+
+
+def _mask(problem: Problem, node: Iterable[int]) -> Mask:
+    return sum(((1 << resolution) - 1) << offset for resolution, offset in zip(node, problem.cube.domain.offsets))
+
+
+def _is_allowed(problem: Problem, mask: Mask) -> bool:
+    """By itself, or as a part of another."""
+    refusal = problem.constraint((mask,), mask)
+    return refusal is None or refusal.scope is not RefusalScope.FINER
+
+
+def whole_grid(problem: Problem) -> Grid:
+    """Every resolution of each attribute."""
+    return tuple(tuple(range(hierarchy.height + 1)) for hierarchy in problem.cube.domain.hierarchies)
+
+
+def finest_alone(problem: Problem) -> Node:
+    """The finest resolution at which each attribute is allowed by itself; 0 for none."""
+    finest = []
+    for i, hierarchy in enumerate(problem.cube.domain.hierarchies):
+        node = [0] * len(problem.cube.domain.attributes)
+        while node[i] < hierarchy.height and _is_allowed(
+            problem, _mask(problem, [*node[:i], node[i] + 1, *node[i + 1 :]])
+        ):
+            node[i] += 1
+        finest.append(node[i])
+    return tuple(finest)
+
+
+def coarse_grid(problem: Problem, finest: Node, most: int) -> Grid | None:
+    """Resolutions such that there are so many margins at most; None where 0 and the finest of each are too many.
+
+    finest: of each attribute. The margins that are refined to one resolution have entropies from the coarsest to that
+    resolution; the widest such range is halved first, of equals that of the first attribute.
+    """
     domain = problem.cube.domain
-    finest = (own & mask for own in domain.attribute_masks)
-    return all(mask ^ 1 << (own.bit_length() - 1) in allowed for own in finest if own)
+    entropies = [
+        [problem.cube.entropy(((1 << resolution) - 1) << offset) for resolution in range(last + 1)]
+        for offset, last in zip(domain.offsets, finest)
+    ]
+    grid = tuple((0, last) if last else (0,) for last in finest)
+    if _size(grid) > most:
+        return None
+    while True:
+        ranges = [
+            (own[high] - own[low + 1], -i, low, high)
+            for i, (own, resolutions) in enumerate(zip(entropies, grid))
+            for low, high in pairwise(resolutions)
+            if high - low > 1
+        ]
+        if not ranges:
+            return grid
+        _, place, low, high = max(ranges)
+        own = entropies[-place]
+        middle = (own[low + 1] + own[high]) / 2
+        between = min(range(low + 1, high), key=lambda resolution: abs(own[resolution] - middle))
+        halved = tuple(sorted((*r, between)) if i == -place else r for i, r in enumerate(grid))
+        if _size(halved) > most:
+            return grid
+        grid = tuple(map(tuple, halved))
+
+
+def _size(grid: Iterable[Sequence[int]]) -> float:
+    return float(np.prod([len(resolutions) for resolutions in grid], dtype=float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +182,14 @@ def score(problem: Problem, mask: Mask) -> float:
     return problem.cube.entropy(mask) + (problem.price * parameters if problem.price else 0.0)
 
 
-def lower_bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound:
-    """The bound from the margins that are allowed by themselves."""
-    shape = tuple(hierarchy.height + 1 for hierarchy in problem.cube.domain.hierarchies)
+def lower_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid | None = None) -> LowerBound:
+    """The bound from the margins that are allowed by themselves, in a grid as `allowed_margins` gives them."""
+    grid = grid or whole_grid(problem)
+    shape = tuple(map(len, grid))
     scores: FloatArray = np.full(shape, np.inf)
     for mask, node in allowed.items():
         scores[node] = score(problem, mask)
-    remaining = _hidden(problem, shape)
+    remaining = _hidden(problem, grid)
     flat = remaining.reshape(-1)
     steps = [(_joining(scores, axis).reshape(-1), int(np.prod(shape[axis + 1 :]))) for axis in range(len(shape))]
     for nodes in _finer_first(shape):
@@ -112,12 +199,42 @@ def lower_bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound:
     return LowerBound(problem, remaining)
 
 
+def of_finest_levels(problem: Problem, finest: Node) -> float:
+    """The KL divergence in nats of the table of all attributes at these resolutions, which no coarser collection undercuts.
+
+    Where the whole table is not at hand, a part of it: base values under one value are at most as independent as their
+    attributes by themselves tell.
+    """
+    cube = problem.cube
+    levels = [hierarchy.height - resolution for hierarchy, resolution in zip(cube.domain.hierarchies, finest)]
+    leaves = sum(map(cube.log_leaves, cube.domain.attributes, levels))
+    own = [((1 << resolution) - 1) << offset for resolution, offset in zip(finest, cube.domain.offsets)]
+    base = cube.domain.attribute_masks
+    if cube.holds(sum(base)):
+        return max(leaves + cube.entropy(sum(own)) - cube.entropy(sum(base)), 0.0)
+    return max(leaves + sum(map(cube.entropy, own)) - sum(map(cube.entropy, base)), 0.0)
+
+
 def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
     """A result that also says how far from the best allowed collection it can be, where that can be bounded in time."""
-    small = lattice_size(problem) <= LARGEST_LATTICE and isinstance(problem.objective, PenalizedDivergence)
-    if result.bound is not None or not small or (allowed := allowed_margins(problem, stop)) is None:
+    if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
-    return replace(result, bound=lower_bound(problem, allowed).value)
+    if lattice_size(problem) > LARGEST_LATTICE:
+        return result if stop() else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stop))
+    allowed = allowed_margins(problem, stop)
+    return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
+
+
+def _of_large_lattice(problem: Problem, stop: Stop) -> float:
+    finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
+    least = of_finest_levels(problem, finest)
+    if not problem.cube.holds(base):
+        return least
+    most = min(LARGEST_GRID, _WORK // max(len(problem.cube.table(base)), 1))
+    grid = coarse_grid(problem, finest, most)
+    if grid is None or (allowed := allowed_margins(problem, stop, grid)) is None:
+        return least
+    return max(lower_bound(problem, allowed, grid).value, least)
 
 
 def _finer_first(shape: tuple[int, ...]) -> Iterable[IndexArray]:
@@ -127,12 +244,13 @@ def _finer_first(shape: tuple[int, ...]) -> Iterable[IndexArray]:
     return np.split(order, np.flatnonzero(np.diff(rank[order])) + 1)
 
 
-def _hidden(problem: Problem, shape: tuple[int, ...]) -> FloatArray:
+def _hidden(problem: Problem, grid: Grid) -> FloatArray:
     """The nats that the leaves cost where nothing more is shown."""
-    total: FloatArray = np.zeros(shape)
-    for i, (attribute, size) in enumerate(zip(problem.cube.domain.attributes, shape)):
-        leaves = np.array([problem.cube.log_leaves(attribute, level) for level in reversed(range(size))])
-        total += leaves.reshape([-1 if axis == i else 1 for axis in range(len(shape))])
+    total: FloatArray = np.zeros(tuple(map(len, grid)))
+    domain = problem.cube.domain
+    for i, (attribute, hierarchy, resolutions) in enumerate(zip(domain.attributes, domain.hierarchies, grid)):
+        leaves = np.array([problem.cube.log_leaves(attribute, hierarchy.height - r) for r in resolutions])
+        total += leaves.reshape([-1 if axis == i else 1 for axis in range(len(grid))])
     return total
 
 

@@ -6,10 +6,20 @@ from importlib import import_module
 from operator import or_
 
 import numpy as np
+import pytest
 from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
-from models.search import LikelihoodRatio, Problem, RefusalScope, forward, with_bound
-from models.search.lower_bound import allowed_margins, lattice_size, lower_bound, score
+from models.search import KL, LikelihoodRatio, MarginLimits, Problem, RefusalScope, forward, with_bound
+from models.search.lower_bound import (
+    allowed_margins,
+    coarse_grid,
+    finest_alone,
+    lower_bound,
+    of_finest_levels,
+    score,
+    whole_grid,
+)
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -94,11 +104,72 @@ def test_a_rule_for_stopping_has_no_bound():
     assert with_bound(forward(problem, never), problem, never).bound is None
 
 
-def test_beyond_the_largest_lattice_there_is_no_bound(monkeypatch):
-    problem = Problem(cube_of([2, 2, 2], 20))
-    assert lattice_size(problem) == 8
-    monkeypatch.setattr(import_module("models.search.lower_bound"), "LARGEST_LATTICE", 7)
-    assert with_bound(forward(problem, never), problem, never).bound is None
+@given(any_problem, st.data())
+def test_no_allowed_collection_is_below_the_bound_of_a_grid(problem, data):
+    """Whatever resolutions are told apart, and the table of the finest levels is below that."""
+    best, finest = min(allowed_values(problem).values()), finest_alone(problem)
+    grid = tuple(
+        (0, *sorted(data.draw(st.sets(st.integers(1, last - 1))) if last > 1 else ()), *([last] if last else []))
+        for last in finest
+    )
+    unpriced = replace(problem, objective=KL)
+    bound = lower_bound(unpriced, allowed_margins(unpriced, never, grid), grid).value
+    event("not the whole lattice" if grid != whole_grid(problem) else "the whole lattice")
+    event("above 0" if bound > 1e-9 else "0")
+    event("tight" if bound > best - 1e-9 else "not tight")
+    assert of_finest_levels(problem, finest) - 1e-9 <= bound <= best + 1e-9
+
+
+@settings(max_examples=40)
+@given(any_problem)
+def test_each_attribute_is_allowed_as_finely_as_said_and_no_finer(problem):
+    alone = [node for node in allowed_margins(problem, never).values() if sum(map(bool, node)) == 1]
+    expected = [max((node[i] for node in alone), default=0) for i in range(len(problem.cube.domain.attributes))]
+    assert finest_alone(problem) == tuple(expected)
+
+
+@given(any_problem, st.integers(1, 30))
+def test_a_grid_has_so_many_margins_at_most_and_the_finest_of_each_attribute(problem, most):
+    finest = finest_alone(problem)
+    grid = coarse_grid(problem, finest, most)
+    if grid is None:
+        assert 2 ** sum(map(bool, finest)) > most
+        return
+    assert np.prod([len(resolutions) for resolutions in grid]) <= most
+    assert [(r[0], r[-1]) for r in grid] == [(0, last) for last in finest]
+    assert all(list(r) == sorted(set(r)) for r in grid)
+
+
+@settings(max_examples=60)
+@given(any_problem, st.integers(1, 20))
+def test_beyond_the_largest_lattice_not_all_margins_are_told_apart(problem, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("models.search.lower_bound"), "LARGEST_LATTICE", 1)
+        patch.setattr(import_module("models.search.lower_bound"), "LARGEST_GRID", most)
+        result = with_bound(forward(problem, never), problem, never)
+        assert result.bound is not None
+        assert 0 <= result.bound <= min(allowed_values(problem).values()) + 1e-9
+        patch.setattr(DataCube, "holds", lambda *_: False)
+        without_table = with_bound(forward(problem, never), problem, never)
+        assert without_table.bound <= result.bound + 1e-9
+        assert with_bound(forward(problem, never), problem, Countdown(0)).bound is None
+
+
+def test_with_more_margins_told_apart_the_bound_of_a_wide_table_is_above_0():
+    """Two pairs of equal attributes of which each pair is published as its halves at most."""
+    halves = Hierarchy.from_rows([(str(v), str(v // 2), str(v // 4), "*") for v in range(8)])
+    domain = Domain.of(dict.fromkeys("abcd", halves))
+    codes = {name: np.repeat(np.arange(8), 8) if name in "ab" else np.tile(np.arange(8), 8) for name in "abcd"}
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, np.full(64, 5))])
+    problem = Problem(cube, MarginLimits(domain, max_cells=8))
+    finest = finest_alone(problem)
+    bounds = []
+    for most in (16, 81, 256):
+        grid = coarse_grid(problem, finest, most)
+        bounds.append(lower_bound(problem, allowed_margins(problem, never, grid), grid).value)
+    assert bounds == sorted(bounds)
+    assert bounds[-1] == pytest.approx(lower_bound(problem, allowed_margins(problem, never)).value)
+    assert 0 < bounds[-1] <= forward(problem, never).value
 
 
 def test_time_is_looked_at_between_any_two_margins():
