@@ -1,0 +1,146 @@
+"""What a series allows gives nobody away who came or left, by enumeration of all tables that fit its releases."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from checks.changes.difference import difference
+from checks.changes.series import Envelope, distinct_tables
+from checks.claims.maxent_diversity import MaxentDiversity
+from checks.diversity.registry import parse_diversity
+from checks.finding import Verdict
+from models.graphs.collection import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain, Mask
+from models.tables.hierarchy import Hierarchy
+from strategies import domains, margins
+from table_enumeration import Counts, all_tables
+
+
+def table_of(domain: Domain, counts: list[int]) -> ContingencyTable:
+    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+    return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, np.array(counts))
+
+
+def fitting(table: ContingencyTable, masks: tuple[Mask, ...]) -> Counts:
+    """All tables with the published margins: shape (tables, base cells)."""
+    domain = table.domain
+    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+    counts = np.zeros(shape, dtype=np.int64)
+    counts[table.codes] = table.counts
+    members, sums = [list(range(counts.size))], [int(counts.sum())]
+    for mask in masks:
+        margin = domain.margin(mask)
+        place = np.zeros(counts.size, dtype=np.int64)
+        for name, level in margin.items():
+            place = place * domain.hierarchy(name).size(level) + domain.hierarchy(name).lift(0, level)[codes[name]]
+        for cell in np.unique(place):
+            inside = np.flatnonzero(place == cell)
+            members.append(inside.tolist())
+            sums.append(int(counts.ravel()[inside].sum()))
+    return np.array(list(all_tables(members, sums, counts.size)))
+
+
+def certain_changes(earlier: Counts, later: Counts, shape: list[int]) -> list[tuple[int, int]]:
+    """For every cell of every margin of base values how many people came at least and at most, and how many left.
+
+    earlier, later: the tables that fit, shape (tables, base cells). Whoever came is counted by base cell.
+    """
+    changes = (later[:, None, :] - earlier[None, :, :]).reshape(-1, *shape)
+    found = []
+    for people in (np.maximum(changes, 0), np.maximum(-changes, 0)):
+        for chosen in np.ndindex(*[2] * len(shape)):
+            summed = people.sum(axis=tuple(axis + 1 for axis, is_out in enumerate(chosen) if is_out))
+            summed = summed.reshape(len(people), -1)
+            found += list(zip(summed.min(axis=0).tolist(), summed.max(axis=0).tolist()))
+    return found
+
+
+@st.composite
+def changing_tables(draw: st.DrawFn) -> tuple[ContingencyTable, ContingencyTable, tuple[Mask, ...], tuple[Mask, ...]]:
+    """Two tables, an envelope with a junction tree, and coarser margins of the later release."""
+    domain = draw(domains(min_attributes=2, max_attributes=2, max_cells=6))
+    size = int(np.prod([hierarchy.size(0) for hierarchy in domain.hierarchies]))
+    tables = []
+    for _ in range(2):
+        counts = draw(st.lists(st.integers(0, 5), min_size=size, max_size=size))
+        assume(0 < sum(counts) <= 14)
+        tables.append(table_of(domain, counts))
+    envelope = tuple({domain.mask(m) for m in draw(st.lists(margins(domain), min_size=1, max_size=2))})
+    assume(Collection.of(DataCube([tables[0]]), envelope).is_decomposable)
+    later = tuple(mask for mask in envelope if draw(st.booleans())) or envelope
+    return tables[0], tables[1], envelope, later
+
+
+@given(changing_tables(), st.integers(2, 3))
+def test_what_is_allowed_proves_of_no_few_people_that_they_came_or_left(
+    case: tuple[ContingencyTable, ContingencyTable, tuple[Mask, ...], tuple[Mask, ...]], k: int
+) -> None:
+    earlier, later, envelope, shown = case
+    if all(finding.holds for finding in Envelope(envelope, k).findings(earlier, later)):
+        shape = [hierarchy.size(0) for hierarchy in earlier.domain.hierarchies]
+        found = certain_changes(fitting(earlier, envelope), fitting(later, shown), shape)
+        assert not any(low >= 1 and high < k for low, high in found)
+
+
+def test_the_case_that_broke_an_earlier_rule_is_refused() -> None:
+    """Of 0, 0, 0, 4 the one-way tables, of 0, 2, 3, 5 all cells: exactly one came to (1, 1)."""
+    domain = Domain.of({"a": Hierarchy.flat(["0", "1"]), "b": Hierarchy.flat(["0", "1"])})
+    earlier, later = table_of(domain, [0, 0, 0, 4]), table_of(domain, [0, 2, 3, 5])
+    one_way = (domain.mask({"a": 0}), domain.mask({"b": 0}))
+    found = certain_changes(fitting(earlier, one_way), fitting(later, (later.mask,)), [2, 2])
+    assert (1, 1) in found
+    findings = list(Envelope((later.mask,), 2).findings(earlier, later))
+    assert {finding.parameters["of"]: finding.holds for finding in findings[:-1]} == {"joiners": False}
+    assert not findings[-1].holds
+
+
+def test_readers_who_know_that_few_came_would_see_two_collections_of_all_the_others() -> None:
+    """Why the margins of all releases must lie in one envelope: judged pair by pair all is well, and one is given away.
+
+    Twelve people of (1, 1, 1) come, as the totals tell whoever knows that nobody left. What is left of the second release
+    is AC of the same people of whom the first shows AB and BC.
+    """
+    domain = Domain.of({name: Hierarchy.flat(["0", "1"]) for name in "abc"})
+    before, came = [3, 0, 2, 3, 0, 0, 3, 0], [0, 0, 0, 0, 0, 0, 0, 12]
+    earlier, later = table_of(domain, before), table_of(domain, [a + b for a, b in zip(before, came)])
+    first, second = (tuple(domain.mask(dict.fromkeys(pair, 0)) for pair in pairs) for pairs in (("ab", "bc"), ("ac",)))
+    for mask, table in [*((mask, earlier) for mask in first), (second[0], later)]:
+        assert (table.rolled_up(domain.margin(mask)).counts >= 3).all()
+    people = table_of(domain, came)
+    assert Envelope(second, 3).least.check(Envelope(second, 3).collection(people), ()).holds
+    assert difference(*(Collection.of(DataCube([t]), m) for t, m in ((earlier, first), (later, second))), 3).holds
+    of_the_others = fitting(earlier, (*first, *second))
+    assert (of_the_others == before).all(), "their two collections determine every cell, one of two people among them"
+
+
+def test_people_who_all_have_one_sensitive_value_are_refused() -> None:
+    domain = Domain.of({"a": Hierarchy.flat(["0", "1"]), "s": Hierarchy.flat(["flu", "gout", "none"])})
+    earlier, later = table_of(domain, [20, 20, 20, 20, 20, 20]), table_of(domain, [30, 20, 20, 20, 20, 20])
+    diverse = MaxentDiversity(parse_diversity("distinct:2"), "s")
+    findings = list(Envelope((earlier.mask,), 10, (diverse,)).findings(earlier, later))
+    assert [finding.verdict for finding in findings] == [Verdict.HOLDS, Verdict.FAILS, Verdict.HOLDS]
+    other_way = list(Envelope((earlier.mask,), 10, (diverse,)).findings(later, earlier))
+    assert [finding.parameters.get("of") for finding in other_way] == ["leavers", "leavers", None]
+    assert not other_way[1].holds
+
+
+@pytest.mark.parametrize(("rows_per_person", "holds"), [(None, True), (2, False)])
+def test_rows_of_people_are_counted_as_people(rows_per_person: int | None, holds: bool) -> None:
+    domain = Domain.of({"a": Hierarchy.flat(["0", "1"])})
+    earlier, later = table_of(domain, [20, 20]), table_of(domain, [26, 20])
+    envelope = Envelope((earlier.mask,), 5, (), rows_per_person)
+    assert all(finding.holds for finding in envelope.findings(earlier, later)) is holds
+
+
+def test_nothing_is_said_of_people_where_nobody_came_or_left() -> None:
+    domain = Domain.of({"a": Hierarchy.flat(["0", "1"])})
+    table = table_of(domain, [3, 4])
+    (change,) = Envelope((table.mask,), 2).findings(table, table)
+    assert change.holds
+    other = table_of(domain, [3, 5])
+    assert distinct_tables((table, other, table)) == (table, other)
