@@ -6,7 +6,8 @@ Writing is atomic: a bundle is made beside its target and moved there, so that a
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,21 @@ from marginals.files.leftovers import remove_leftovers
 from marginals.files.links import resolved
 from marginals.tables.attribute import COUNT
 
+Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]
+"""What notes that a bundle of these files is out in a folder, put there meanwhile; it raises where it cannot be."""
 
-def write_bundle(content: BundleContent, folder: Path, page: bytes, key: SecretKey | None = None) -> None:
+
+def write_bundle(
+    content: BundleContent,
+    folder: Path,
+    page: bytes,
+    key: SecretKey | None = None,
+    entering: Entering | None = None,
+) -> None:
     """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
 
-    page: its report, in HTML. A crash leaves the old bundle or none. Raises InputError for any other folder, for one with
-    other files beside the bundle, where nothing can be written, or where it cannot be signed.
+    page: its report, in HTML. entering: notes that it is out. A crash leaves the old bundle or none. Raises InputError for
+    any other folder, for one with other files beside the bundle, where nothing can be written, or where it cannot be signed.
     """
     try:
         if key is not None:
@@ -42,7 +52,8 @@ def write_bundle(content: BundleContent, folder: Path, page: bytes, key: SecretK
             raise InputError(f"{problem}; set search.max_cells")
         if key is not None:
             files[SIGNATURE] = signature_of(files[DESCRIPTOR], key, folder)
-        replace_folder(folder, files)
+        with nullcontext() if entering is None else entering(folder, files):
+            replace_folder(folder, files)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
 

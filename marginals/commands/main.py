@@ -17,6 +17,7 @@ import marginals
 from marginals.commands.analysing import query, sample
 from marginals.commands.attacking import attack
 from marginals.commands.disclosing import disclose, risk
+from marginals.commands.ledgers import ledger
 from marginals.commands.printing import print_json
 from marginals.commands.publishing import publish, report
 from marginals.commands.signals import heeded
@@ -34,7 +35,7 @@ KINDS_OF_WORK: Mapping[str, tuple[click.Command, ...]] = MappingProxyType(
     {
         "Begin": (demo, init),
         "Look at a table": (assess, risk, anonymize),
-        "Publish": (publish, verify, attack, report),
+        "Publish": (publish, verify, attack, report, ledger),
         "Use a release": (query, sample),
         "Disclose rows": (disclose,),
     }

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     help="Page for the steward alone, outside of the release: how near its tables and counts come to the data, which "
     "associations are lost, and how it was searched. By default OUT-steward.html; an older page of this kind is replaced.",
 )
+@click.option(
+    "--ledger",
+    metavar="DIR",
+    type=PATH,
+    help="Private folder that notes what is out of this table; made when missing. The release shows as much of what changed "
+    "since the last one as is safe beside all of them; the rest waits, as the steward's page says.",
+)
 @SIGN
 @ends_within(
     None,
@@ -37,7 +44,13 @@ if TYPE_CHECKING:
 )
 @JSON
 def publish(
-    config: Path, out: Path, steward: Path | None, sign: Path | None, deadline: "Deadline", as_json: bool
+    config: Path,
+    out: Path,
+    steward: Path | None,
+    ledger: Path | None,
+    sign: Path | None,
+    deadline: "Deadline",
+    as_json: bool,
 ) -> None:
     """Choose marginals that satisfy the policy and write them.
 
@@ -51,6 +64,7 @@ def publish(
     Examples:
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign minisign.key
+      marginals publish release.toml --out release-2026-02 --ledger ledger
     """
     from marginals.bundle.target import require_replaceable
     from marginals.release.steward_file import StewardFile, beside
@@ -67,6 +81,10 @@ def publish(
         reads = configured.reads if sign is None else (*configured.reads, sign)
         require_replaceable(out, reads)
         page = StewardFile(steward or beside(out), out, reads)
+        if ledger is not None:
+            from marginals.ledger.ledger import Ledger
+
+            Ledger.read(ledger).require_apart(out, reads)
         table = configured.read_table()
         if not as_json:
             for line in dropped_lines(table.rows, table.missing, table.missing_in):
@@ -76,7 +94,7 @@ def publish(
             if reason := configured.source.left_to_pandas():
                 click.echo(f"{printable(reason)}: pandas reads it, which takes longer and more memory.", err=True)
         try:
-            release = marginals.publish(table, configured.policy, progress, configured.title, deadline)
+            release = marginals.publish(table, configured.policy, progress, configured.title, deadline, ledger)
         except NothingPublishableError as error:
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)
@@ -136,6 +154,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
     What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
     """
     from marginals.bundle.format import REPORT
+    from marginals.wording.ledger_lines import waiting_lines
     from marginals.wording.rules_in_words import rule_lines
     from marginals.wording.terminal import publication_lines, steward_lines, wanted_lines
 
@@ -164,6 +183,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
                 },
             }
             | ({"rules": verification.as_json()["rules"]} if verification.rules else {})
+            | ({"ledger": steward.waiting.as_json()} if steward.waiting else {})
             | ({"wanted": [table.as_json() for table in steward.wanted]} if steward.wanted else {})
         )
         return
@@ -172,6 +192,8 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
     print_lines(steward_lines(steward))
+    if steward.waiting is not None:
+        print_lines(waiting_lines(steward.waiting, steward.domain))
     click.echo(
         f"These numbers do not follow from the release and are not in it. More of them, for you alone: {page.path}"
     )

@@ -15,6 +15,7 @@ from marginals.release.steward import StewardReport
 from marginals.release.steward_file import MARK
 from marginals.release.suggestion import Suggestion
 from marginals.wording.dropped_rows import dropped_warning
+from marginals.wording.ledger_lines import waiting_lines
 from marginals.wording.level_names import margin_in_words, with_level_names
 from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.terminal import wanted_line
@@ -110,6 +111,7 @@ def steward_html(report: StewardReport) -> bytes:
         unit=unit_in_words(report.published.rows_per_person),
         left_out=report.left_out,
         rules=[rule_in_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
+        waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         dropped=report.dropped,
         dropped_in=report.dropped_in,
         warning=dropped_warning(report.published.collection.cube.total, report.dropped, report.dropped_in),

@@ -1,12 +1,16 @@
 """Publishing: from a table and a policy to the release that keeps the most of the data."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 from checks.claims.claim import Claim
 from checks.claims.requirements import Requirements
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.errors import InputError, NothingPublishableError
+from marginals.ledger.continuing import Continuation
+from marginals.ledger.ledger import Ledger
 from marginals.pages.release_page import report_html
 from marginals.publishing.policy import Policy
 from marginals.publishing.releasable import releasable, released_levels
@@ -41,14 +45,21 @@ def anonymize(
 
 
 def publish(
-    table: Table, policy: Policy, progress: Progress = no_progress, title: str = TITLE, seconds: Seconds = None
+    table: Table,
+    policy: Policy,
+    progress: Progress = no_progress,
+    title: str = TITLE,
+    seconds: Seconds = None,
+    ledger: str | Path | None = None,
 ) -> Release:
     """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
 
     title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
     budget of each check, before it is given back. `steward` of the release tells what does not follow from the marginals
     and so is not published, such as how near it comes to the data. seconds: for all of it, instead of the policy's
-    `time_limit`; half of what the base table leaves is for the search. Raises NothingPublishableError when no collection
+    `time_limit`; half of what the base table leaves is for the search. ledger: private folder of what is out of this table,
+    made when it is missing. The release then shows as much of what changed since the last one as is safe beside all of them,
+    of margins that they show; when it is written it is entered there. Raises NothingPublishableError when no collection
     satisfies the policy or the one found is not proven to, InputError when the policy does not fit the table, or demands
     no privacy.
 
@@ -63,7 +74,12 @@ def publish(
             "min_cell, diversity or rules (in a config under [privacy]). k_link = 1 publishes without any"
         )
     deadline = within(seconds)
-    obstacles, search = searched(table, policy, requirements, deadline, progress)
+    series = None if ledger is None else Continuation.of(Ledger.read(ledger), table, requirements)
+    envelope = None
+    if series is not None:
+        progress("settling", 0, 0)
+        table, envelope = series.table, series.masks
+    obstacles, search = searched(table, policy, requirements, deadline, progress, envelope)
     published = _content(table, policy, requirements, search.result.cliques, title)
     published = replace(published, deadline=deadline)
     progress("verifying", 0, 0)
@@ -74,7 +90,13 @@ def publish(
                 + _base_values_hint(policy, table)
             )
     steward = steward_report(obstacles, published, search, policy, deadline)
-    return Release(published, report_html, steward=steward)
+    if series is None:
+        return Release(published, report_html, steward=steward)
+    cliques = search.result.cliques
+    series.require_safe(cliques)
+    steward = replace(steward, waiting=series.after(cliques))
+    entering = series.entering(cliques, datetime.now(UTC).date().isoformat())
+    return Release(published, report_html, steward=steward, entering=entering)
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:

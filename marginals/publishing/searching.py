@@ -48,17 +48,23 @@ class Search:
 
 
 def searched(
-    table: Table, policy: Policy, requirements: Requirements, deadline: Deadline, progress: Progress
+    table: Table,
+    policy: Policy,
+    requirements: Requirements,
+    deadline: Deadline,
+    progress: Progress,
+    envelope: tuple[Mask, ...] | None = None,
 ) -> tuple[Obstacles, Search]:
     """The search that a policy asks for, and what stands in the way of the table's margins.
 
-    deadline: when everything ends; half of what the base table leaves is for the search. Raises NothingPublishableError
-    where nothing satisfies the policy, InputError where it does not fit the table.
+    deadline: when everything ends; half of what the base table leaves is for the search. envelope: margins beyond which
+    nothing may be shown, and all of which are where the policy allows that; then no base table is looked for. Raises
+    NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
     """
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
     searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)
     try:
-        base = _base(table, policy, requirements, _until(deadline, progress))
+        base = None if envelope else _base(table, policy, requirements, _until(deadline, progress))
     except TimeOverError:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
@@ -66,7 +72,7 @@ def searched(
         ) from None
     if deadline.at < inf:
         searching = deadline.share(2)
-    problem = _problem(table, policy, requirements, base)
+    problem = _problem(table, policy, requirements, base, envelope)
     calls = 0
 
     def stop() -> bool:
@@ -75,7 +81,8 @@ def searched(
         progress("collections", calls, 0)
         return searching.is_over
 
-    first = result = STRATEGIES[policy.strategy](problem, stop)
+    strategy = "greedy" if problem.kept == envelope else policy.strategy
+    first = result = STRATEGIES[strategy](problem, stop)
     if (table.ladders or policy.analyses) and not result.optimal:
         result = rebuilt(first, problem, stop, _ROUNDS)
     for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
@@ -95,7 +102,13 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
     return best_base(table, requirements, lambda done, nodes: progress("minimal tables", done, nodes))
 
 
-def _problem(table: Table, policy: Policy, requirements: Requirements, base: BaseTables | None) -> Problem:
+def _problem(
+    table: Table,
+    policy: Policy,
+    requirements: Requirements,
+    base: BaseTables | None,
+    envelope: tuple[Mask, ...] | None,
+) -> Problem:
     """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
     domain = table.domain
     kept = [*base.masks] if base else []
@@ -107,7 +120,11 @@ def _problem(table: Table, policy: Policy, requirements: Requirements, base: Bas
         policy.max_attributes,
         tuple(_mask(domain, "must_not_publish", margin) for margin in policy.must_not_publish),
         PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins),
+        envelope,
     )
+    wanted = weighed(table.cube, policy.analyses)
+    if envelope and not constraint(envelope, 0) and all(any(not m & ~own for own in envelope) for m in kept):
+        return Problem(table.cube, constraint, kept=envelope, seed=policy.seed, wanted=wanted)
     if not Collection.of(table.cube, kept).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
     if refusal := constraint(kept, 0):
@@ -119,7 +136,6 @@ def _problem(table: Table, policy: Policy, requirements: Requirements, base: Bas
         what = "what must be published" if policy.must_publish else "the base table"
         together = ", though each margin by itself can" if len(kept) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
-    wanted = weighed(table.cube, policy.analyses)
     problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed, wanted=wanted)
     return from_independence(problem) if policy.start == "independence" else problem
 

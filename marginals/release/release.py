@@ -12,7 +12,7 @@ from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
 from marginals.bundle.target import output_file
-from marginals.bundle.writing import put_report, write_bundle
+from marginals.bundle.writing import Entering, put_report, write_bundle
 from marginals.errors import InputError
 from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.release.analysis import ModelAnalysis
@@ -32,7 +32,8 @@ class Release(ModelAnalysis):
     """Marginals that are published together, ready to be analysed.
 
     published: the content. page: what makes its report. path: the folder it was read from or written to. steward: what
-    only its publisher knows of it, when just made; it is not written with the release.
+    only its publisher knows of it, when just made; it is not written with the release. entering: of a release that was
+    made for a ledger, how it is entered there when it is written.
 
     >>> import marginals
     >>> import pandas as pd
@@ -51,6 +52,7 @@ class Release(ModelAnalysis):
     page: PageMaker
     path: Path | None = None
     steward: StewardReport | None = None
+    entering: Entering | None = None
 
     def __repr__(self) -> str:
         stated = self.published.information
@@ -202,7 +204,8 @@ class Release(ModelAnalysis):
         """Write the release as a bundle : all of it or nothing. Returns the release with its folder.
 
         sign: file of a secret key of minisign, which then signs the bundle. Raises InputError where that is not
-        installed, or does not sign; a key with a password needs a terminal to ask for it.
+        installed, or does not sign; a key with a password needs a terminal to ask for it. A release that was made for a
+        ledger is entered there, and then written once.
 
         >>> from marginals.example import release
         >>> from tempfile import TemporaryDirectory
@@ -213,7 +216,7 @@ class Release(ModelAnalysis):
         """
         folder = Path(path)
         key = None if sign is None else secret_key(sign)
-        write_bundle(self.published, folder, self.page(self.published), key)
+        write_bundle(self.published, folder, self.page(self.published), key, self.entering)
         return replace(self, path=folder)
 
     def write_report(self, path: str | Path | None = None, sign: str | Path | None = None) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file
 from marginals.files.atomic_file import PRIVATE, replace_file
+from marginals.ledger.continuing import Waiting
 from marginals.release.accuracy import Comparison, TableErrors
 from marginals.release.suggestion import Suggestion
 from marginals.release.wanted_table import WantedTable
@@ -40,7 +41,8 @@ class StewardReport:
     with the data and yardsticks. page: what makes its page. domain: of the table,
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
     it may name a value of the table. left_out: rows beyond those that count of their person. wanted: what became of each
-    analysis that the release is for. suggest: what else could be wanted, given the comparison.
+    analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting: of a release that
+    was made for a ledger, whom it does not show yet; the data are then the people whom it shows.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -66,6 +68,7 @@ class StewardReport:
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
     suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
+    waiting: Waiting | None = None
 
     @cached_property
     def comparison(self) -> Comparison:

@@ -62,7 +62,8 @@ class MarginLimits:
     """Bounds on each margin, looked at before another constraint.
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
-    nothing published may show, neither as they are nor finer.
+    nothing published may show, neither as they are nor finer. envelope: margins of which one must show
+    whatever is published; None where anything may be.
     """
 
     domain: Domain
@@ -70,6 +71,7 @@ class MarginLimits:
     max_attributes: int | None = None
     withheld: tuple[Mask, ...] = ()
     then: Constraint = field(default_factory=Unconstrained)
+    envelope: tuple[Mask, ...] | None = None
 
     @property
     def pivot(self) -> Mask:
@@ -91,4 +93,6 @@ class MarginLimits:
         for withheld in self.withheld:
             if not withheld & ~clique:
                 return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
+        if self.envelope is not None and not any(not clique & ~mask for mask in self.envelope):
+            return "a margin that shows more than the releases of the ledger"
         return None

@@ -5,6 +5,7 @@ MARGINALS_TRIALS sets how often it is killed (15 by default).
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import forked
 import marginals
 from marginals.files.atomic_file import replace_file
 from marginals.files.atomic_folder import replace_folder
+from marginals.ledger.ledger import Ledger
 from project import environment
 from small_release import contents, marginals_command, write_config
 
@@ -116,6 +119,58 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
     assert contents(target) == whole[0]
     assert names(place) == BESIDE, "the next writing leaves nothing else beside"
     print(f"\n{len(moments) + 3} kills, {numbers[2]} calls about files, seed {SEED}: {dict(found)}")
+
+
+@pytest.mark.slow
+def test_a_ledger_never_claims_less_than_what_is_out(configs: list[Path], tmp_path: Path) -> None:
+    """SIGKILL before each move, and before calls that are drawn, while a second release is entered.
+
+    Afterwards the ledger can be read, whatever bundle stands there is in it, and the next release is entered.
+    """
+    rng = random.Random(SEED)
+    place = tmp_path / "place"
+    found: Counter[str] = Counter()
+
+    def arguments(config: Path) -> tuple[object, ...]:
+        return "publish", config, "--out", place / "release", "--ledger", place / "ledger"
+
+    def begin() -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(tmp_path / "begun", place)
+        (place / "ledger").chmod(0o700)
+
+    place.mkdir()
+    assert marginals_command(*arguments(configs[0])).returncode == 0
+    place.rename(tmp_path / "begun")
+    # Half of the table is new, so that something changes; the hierarchies are those of the ledger.
+    more = [pd.read_csv(config.parent / "people.csv", keep_default_na=False) for config in (configs[0], configs[1])]
+    pd.concat([more[0], *[more[1]] * 4]).to_csv(configs[0].parent / "people.csv", index=False)
+    begin()
+    run = forked.run(KILLED_AT, place, 0, *arguments(configs[0]))
+    assert run.returncode == 0, run.stderr
+    calls = int(run.stdout.splitlines()[-1])
+    old, new = contents(tmp_path / "begun" / "release"), contents(place / "release")
+    assert old != new
+    moves = range(-1, -8, -1)
+    for moment in [*(rng.randint(1, calls) for _ in range(TRIALS // 2)), *moves]:
+        begin()
+        status = forked.Forked(KILLED_AT, place, moment, *arguments(configs[0])).wait()
+        found["killed" if status else "done before"] += 1
+        ledger = Ledger.read(place / "ledger")
+        entered = [contents(place / "ledger" / f"{entry.number:04d}" / "release") for entry in ledger.entries]
+        now = contents(place / "release") if (place / "release").exists() else None
+        assert now in (None, old, new), "half a bundle"
+        assert now is None or now in entered, "a bundle that the ledger does not know"
+        if len(entered) < 2 or now == new:
+            found["agree"] += 1
+            continue
+        found["entered, not out"] += 1
+        assert marginals_command(*arguments(configs[0])).returncode == 0
+        again = Ledger.read(place / "ledger").entries
+        assert len(again) == len(entered) + 1
+        assert again[-1].is_out
+    assert found["entered, not out"], "it was not killed between entry and bundle"
+    print(f"\n{calls} calls about files, seed {SEED}: {dict(found)}")
 
 
 FULL = """

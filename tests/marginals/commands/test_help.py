@@ -16,7 +16,7 @@ from models.errors import MarginalsError
 
 ROOT = Path(__file__).parents[3]
 
-ORDER = "demo init assess risk anonymize publish verify attack report query sample disclose".split()  # noqa: SIM905
+ORDER = "demo init assess risk anonymize publish verify attack report ledger query sample disclose".split()  # noqa: SIM905
 
 INTERNAL = {"IncomparableError"}
 """Errors that the project always catches itself."""

@@ -1,0 +1,190 @@
+"""Continuing a series: the table that can be published now beside all releases of a ledger, and its entry."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checks.changes.batch import Change
+from checks.changes.series import Envelope
+from checks.changes.settling import settled
+from checks.claims.requirements import Requirements
+from marginals.bundle.writing import Entering
+from marginals.errors import InputError, NothingPublishableError
+from marginals.ledger.entry import Entry
+from marginals.ledger.ledger import Ledger
+from marginals.tables.table import Table
+from models.graphs.junction_tree import maximal_masks
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Mask
+from models.tables.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Whom a release does not show yet, for its steward alone.
+
+    came, left: rows that were added and removed since the last release, and wait for a later one. unknown: rows of today
+    with values that the hierarchies of the ledger do not have; they wait for as long as the ledger is used. releases: how
+    many are in the ledger before this one. coarsened: margins of these that this one does not show, or not as finely.
+    """
+
+    came: int
+    left: int
+    unknown: int
+    releases: int
+    coarsened: tuple[Mapping[str, int], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
+        return {"releases": self.releases, "waiting": rows, "coarsened": [dict(margin) for margin in self.coarsened]}
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """What a ledger makes of the table of today.
+
+    ledger: as it was read. table: what can be published now; the table of today where the ledger has no release yet.
+    envelope: the margins that it may show; None for the first release, which may show any. requirements: of the release.
+    """
+
+    ledger: Ledger
+    table: Table
+    envelope: Envelope | None
+    requirements: Requirements
+    k: int
+    waiting: Waiting
+
+    @classmethod
+    def of(cls, ledger: Ledger, today: Table, requirements: Requirements) -> "Continuation":
+        """The largest part of what changed since the last release of a ledger that can be shown beside all of them.
+
+        Raises InputError where the table does not fit the ledger, or nothing says how many people are enough.
+        """
+        counted = [getattr(requirements, name) for name in ("k_link", "k_combinatorial", "min_cell")]
+        k = max((each for each in counted if each is not None), default=1)
+        if k < 2:
+            raise InputError(
+                "a ledger keeps changes by fewer than k people apart, and the policy does not say k; set k_link, "
+                "k_combinatorial or min_cell to 2 or more"
+            )
+        if not ledger.entries or ledger.domain is None:
+            return cls(ledger, replace(today, counts=today.base_counts), None, requirements, k, Waiting(0, 0, 0, 0))
+        _check_fit(ledger, today)
+        now, unknown = _recoded(ledger, today)
+        tables = tuple(entry.table for entry in ledger.entries)
+        masks = maximal_masks(ledger.domain.mask(margin) for entry in ledger.entries for margin in entry.margins)
+        envelope = Envelope(
+            tuple(masks),
+            max(k, *(entry.k for entry in ledger.entries)),
+            tuple(
+                dict.fromkeys(
+                    [*(c for entry in ledger.entries for c in entry.diversities), *requirements.diversity_claims]
+                )
+            ),
+            requirements.rows_per_person,
+        )
+        shown = settled(tables, now, envelope, requirements.claims, today.sensitive)
+        change = Change.between(shown, now)
+        waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
+        return cls(ledger, replace(today, counts=shown, ladders={}), envelope, requirements, k, waiting)
+
+    @property
+    def masks(self) -> tuple[Mask, ...] | None:
+        """The margins that may be shown, as finely as that; None for any."""
+        return None if self.envelope is None else self.envelope.masks
+
+    def require_safe(self, cliques: Sequence[Mask]) -> None:
+        """Raise NothingPublishableError unless these margins are proven to be safe beside every release of the ledger."""
+        if self.envelope is None:
+            return
+        if any(all(clique & ~mask for mask in self.envelope.masks) for clique in cliques):
+            raise NothingPublishableError(f"the margins found are finer than those of the ledger {self.ledger.path}")
+        for entry in self.ledger.entries:
+            for finding in self.envelope.findings(entry.table, self.table.counts):
+                if not finding.holds:
+                    raise NothingPublishableError(
+                        f"beside release {entry.number} of the ledger {self.ledger.path} this one is not proven to be "
+                        f"private, so it is not published: {finding.criterion} {finding.verdict.value} for those by whom "
+                        "they differ; demand no more than the earlier releases do"
+                    )
+
+    def after(self, cliques: Sequence[Mask]) -> Waiting:
+        """Who waits, and what is coarsened where these margins are published."""
+        domain = self.table.domain
+        lost = [mask for mask in self.masks or () if not any(not mask & ~clique for clique in cliques)]
+        return replace(self.waiting, coarsened=tuple(domain.margin(mask) for mask in lost))
+
+    def entering(self, cliques: Sequence[Mask], date: str) -> Entering:
+        """The entry of a release of these margins. date: of today."""
+        entry = Entry(
+            len(self.ledger.entries) + 1,
+            date,
+            "",
+            self.table.counts,
+            tuple(self.table.domain.margin(mask) for mask in cliques),
+            self.k,
+            self.requirements.rows_per_person,
+            self.requirements.diversity_claims,
+            (self.waiting.came, self.waiting.left),
+        )
+        return partial(_entering, self.ledger, entry, self.table)
+
+
+def _entering(
+    ledger: Ledger, entry: Entry, table: Table, folder: Path, bundle: Mapping[str, bytes]
+) -> AbstractContextManager[None]:
+    return ledger.entering(replace(entry, folder=str(folder.absolute())), table.roles, bundle)
+
+
+def _check_fit(ledger: Ledger, today: Table) -> None:
+    """Raise InputError naming the attribute whose role or hierarchy is not that of the ledger."""
+    if ledger.domain is None or ledger.roles is None:
+        raise ValueError("a ledger without entries fits every table")
+    instead = f"the releases of the ledger {ledger.path} keep the attributes, roles and hierarchies of its first"
+    for name in dict.fromkeys((*ledger.domain.attributes, *today.domain.attributes)):
+        if name not in today.domain.attributes:
+            raise InputError(f"the table has no attribute {name!r}, which {instead}")
+        if name not in ledger.domain.attributes:
+            raise InputError(f"{instead}, and {name!r} is not among them; leave it out (role ignored)")
+        if today.roles[name] is not ledger.roles[name]:
+            raise InputError(
+                f"{name!r} is {today.roles[name].value} here, and {ledger.roles[name].value} in the ledger; {instead}"
+            )
+        if name not in today.ladders and not _agree(ledger.domain.hierarchy(name), today.domain.hierarchy(name)):
+            raise InputError(f"the hierarchy of {name!r} is not that of the ledger; {instead}, so take that one")
+    if ledger.entries[0].rows_per_person != today.most_rows_of_a_person:
+        raise InputError(
+            f"the table counts other rows of a person than the ledger {ledger.path}; set person, one_row and "
+            "rows_per_person as for its first release"
+        )
+
+
+def _agree(one: Hierarchy, other: Hierarchy) -> bool:
+    """Whether two hierarchies generalize the base values that both have in the same way."""
+    paths = {path[0]: path for path in one.rows()}
+    return all(paths.get(path[0], path) == path for path in other.rows())
+
+
+def _recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
+    """The rows of today over the domain of the ledger, and how many have a value that it does not know."""
+    if ledger.domain is None:
+        raise ValueError("a ledger without entries has no domain")
+    counts = today.base_counts
+    known = np.ones(len(counts), dtype=bool)
+    codes = {}
+    for name, hierarchy in ledger.domain.items():
+        place = {label: code for code, label in enumerate(hierarchy.labels[0])}
+        new = np.array([place.get(label, -1) for label in today.domain.hierarchy(name).labels[0]], dtype=np.int64)
+        codes[name] = new[counts.column(name, 0)]
+        known &= codes[name] >= 0
+    rows = counts.counts
+    codes = {name: column[known] for name, column in codes.items()}
+    margin = dict.fromkeys(ledger.domain.attributes, 0)
+    recoded = ContingencyTable.from_cells(ledger.domain, margin, codes, rows[known])
+    return recoded, int(rows[~known].sum())

@@ -1,0 +1,60 @@
+"""What each two releases of a ledger tell together of those who came and left between them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from checks.changes.batch import Change
+from checks.changes.difference import CellDifference
+from checks.changes.series import Envelope
+from checks.finding import Finding
+from marginals.ledger.ledger import Ledger
+from models.graphs.junction_tree import maximal_masks
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two releases by their numbers; how many rows came and left between them, and what holds of these.
+
+    smallest: the smallest difference that readers can compute, None where there is none.
+    """
+
+    earlier: int
+    later: int
+    came: int
+    left: int
+    findings: tuple[Finding, ...]
+    smallest: int | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether all is proven to hold."""
+        return all(finding.holds for finding in self.findings)
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "earlier": self.earlier,
+            "later": self.later,
+            "came": self.came,
+            "left": self.left,
+            "ok": self.ok,
+            "smallest_difference": self.smallest,
+        }
+
+
+def pairs(ledger: Ledger) -> Iterator[Pair]:
+    """Every two releases of a ledger, by what both claim, on all margins that any of its releases shows."""
+    domain = ledger.domain
+    if domain is None:
+        return
+    masks = maximal_masks(domain.mask(margin) for entry in ledger.entries for margin in entry.margins)
+    for earlier, later in combinations(ledger.entries, 2):
+        diversities = tuple(dict.fromkeys((*earlier.diversities, *later.diversities)))
+        envelope = Envelope(tuple(masks), max(earlier.k, later.k), diversities, later.rows_per_person)
+        findings = tuple(envelope.findings(earlier.table, later.table))
+        change = Change.between(earlier.table, later.table)
+        worst = findings[-1].worst
+        smallest = worst.difference if isinstance(worst, CellDifference) else None
+        yield Pair(earlier.number, later.number, change.joiners.total, change.leavers.total, findings, smallest)

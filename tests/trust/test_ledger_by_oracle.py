@@ -1,0 +1,172 @@
+"""Releases with a ledger give nobody away who came or left, to an oracle that has their CSV files and enumerates tables.
+
+The oracle knows every base value there can be. Of two releases it lists all tables that have the counts of the one, and
+all that have those of the other; who came between two tables is counted by base cell. It finds a change where in every pair
+of tables 1 to k - 1 people came to some cell of some margin, or left it; where for certain the people who came into some
+class, or left it, are so many of each sensitive value that they are not diverse; or where a count that both tell differs by
+1 to k - 1. MARGINALS_TRIALS sets how many series are tried (25 by default).
+"""
+
+import csv
+import os
+from collections import Counter
+from itertools import combinations, islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from table_enumeration import Counts, all_tables
+
+TRIALS = int(os.environ.get("MARGINALS_TRIALS", "25"))
+SEED = 20261122
+MOST_TABLES, MOST_PAIRS = 4_000, 40_000
+
+VALUES = {"x": ["x0", "x1", "x2"], "y": ["y0", "y1"], "s": ["s0", "s1", "s2"]}
+SHAPE = tuple(map(len, VALUES.values()))
+NAMES = list(VALUES)
+ATTRIBUTES = {
+    name: marginals.Attribute(role, hierarchy=marginals.Hierarchy.flat(VALUES[name]))
+    for name, role in {"x": "quasi-identifier", "y": "quasi-identifier", "s": "sensitive"}.items()
+}
+CODES = np.indices(SHAPE).reshape(len(SHAPE), -1)
+
+Told = dict[tuple[str, ...], dict[tuple[str, ...], int]]
+"""Counts of cells by margin."""
+
+
+def told(folder: Path) -> Told:
+    """All that stands in the CSV files of a bundle."""
+    found: Told = {}
+    for file in sorted((folder / "marginals").glob("*.csv")):
+        with file.open(newline="") as stream:
+            header, *rows = csv.reader(stream)
+        assert header[-1] == "count"
+        found[tuple(header[:-1])] = {tuple(row[:-1]): int(row[-1]) for row in rows}
+    return found
+
+
+def fitting(counts: Told) -> Counts | None:
+    """All tables with these counts, shape (tables, cells); None where they are too many."""
+    total = sum(next(iter(counts.values())).values())
+    members, sums = [list(range(int(np.prod(SHAPE))))], [total]
+    for names, cells in counts.items():
+        for cell in np.ndindex(*(len(VALUES[name]) for name in names)):
+            inside = np.logical_and.reduce([CODES[NAMES.index(n)] == c for n, c in zip(names, cell)])
+            members.append(np.flatnonzero(inside).tolist())
+            sums.append(cells.get(tuple(VALUES[n][c] for n, c in zip(names, cell)), 0))
+    tables = list(islice(all_tables(members, sums, int(np.prod(SHAPE))), MOST_TABLES + 1))
+    assert tables, "the counts of a release contradict each other"
+    return None if len(tables) > MOST_TABLES else np.array(tables)
+
+
+def small_differences(one: Told, other: Told, k: int) -> bool:
+    """Whether a count that both tell differs by 1 to k - 1, of those that are no sums of finer ones which both tell.
+
+    A sum may: 12 more here and 11 fewer there are nobody's secret, and together one more.
+    """
+    pairs = [(a, b, frozenset(a[0]) & frozenset(b[0])) for a in one.items() for b in other.items()]
+    for (names, cells), (others, other_cells), both in pairs:
+        if any(both < finer for _, _, finer in pairs):
+            continue
+        common = sorted(both)
+        change: Counter[tuple[str, ...]] = Counter()
+        for sign, own, rows in ((-1, names, cells), (1, others, other_cells)):
+            for cell, count in rows.items():
+                change[tuple(cell[own.index(name)] for name in common)] += sign * count
+        if any(0 < abs(count) < k for count in change.values()):
+            return True
+    return False
+
+
+def certain(earlier: Counts, later: Counts, k: int, is_diverse_of: int) -> bool:
+    """Whether few people came or left for certain, or people who are not diverse."""
+    low, high = later.min(axis=0) - earlier.max(axis=0), later.max(axis=0) - earlier.min(axis=0)
+    every = None
+    if len(earlier) * len(later) <= MOST_PAIRS:
+        every = (later[:, None, :] - earlier[None, :, :]).reshape(-1, *SHAPE)
+    for sign in (1, -1):
+        least = np.maximum(low if sign == 1 else -high, 0).reshape(SHAPE)
+        most = np.maximum(high if sign == 1 else -low, 0).reshape(SHAPE)
+        if ((least >= 1) & (most < k)).any():
+            return True
+        is_known = (least == most).all(axis=2) & (least.sum(axis=2) > 0)
+        if (is_known & ((least > 0).sum(axis=2) < is_diverse_of)).any():
+            return True
+        if every is None:
+            continue
+        people = np.maximum(sign * every, 0)
+        for kept in (axes for size in range(3) for axes in combinations(range(3), size)):
+            rows = people.sum(axis=tuple(axis + 1 for axis in range(3) if axis not in kept)).reshape(len(people), -1)
+            if ((rows.min(axis=0) >= 1) & (rows.max(axis=0) < k)).any():
+                return True
+    return False
+
+
+def frame_of(counts: Counts) -> pd.DataFrame:
+    """One row for each person."""
+    repeated = np.repeat(np.arange(counts.size), counts.ravel())
+    return pd.DataFrame({n: np.array(VALUES[n])[CODES[i][repeated]] for i, n in enumerate(NAMES)})
+
+
+def series_of(rng: np.random.Generator, k: int) -> list[Counts]:
+    """A table as it changes: people come, leave, come and leave, or are corrected."""
+    counts = rng.integers(0, 3 * k, SHAPE) * (rng.random(SHAPE) < 0.8)
+    tables = [counts]
+    for _ in range(rng.integers(1, 5)):
+        kind = rng.choice(["come", "leave", "both", "corrected"])
+        size = rng.choice([2, k, 3 * k])
+        came = rng.integers(0, size + 1, SHAPE) * (rng.random(SHAPE) < rng.choice([0.1, 0.5, 1]))
+        left = np.minimum(rng.integers(0, size + 1, SHAPE) * (rng.random(SHAPE) < rng.choice([0.1, 0.5, 1])), counts)
+        if kind == "come":
+            left = np.zeros_like(left)
+        if kind == "leave":
+            came = np.zeros_like(came)
+        if kind == "corrected":
+            came = np.roll(left, 1, axis=2)
+        counts = counts + came - left
+        tables.append(counts)
+    return tables
+
+
+@pytest.mark.slow
+def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_without(tmp_path: Path) -> None:
+    rng = np.random.default_rng(SEED)
+    found: Counter[str] = Counter()
+    for trial in range(TRIALS):
+        k = int(rng.integers(2, 5))
+        policy = marginals.Policy(k_link=k, k_combinatorial=k, diversity="distinct:2", base="none")
+        bundles: dict[bool, list[Told]] = {False: [], True: []}
+        changed: list[Counts] = []
+        for number, counts in enumerate(series_of(rng, k)):
+            if not counts.sum():
+                break
+            table = marginals.read_table(frame_of(counts), ATTRIBUTES)
+            try:
+                for with_ledger, releases in bundles.items():
+                    folder = tmp_path / f"{trial}-{number}-{with_ledger}"
+                    ledger = tmp_path / f"{trial}-ledger" if with_ledger else None
+                    marginals.publish(table, policy, ledger=ledger).write(folder)
+                    releases.append(told(folder))
+            except marginals.NothingPublishableError:
+                assert not with_ledger or not bundles[True], "beside its own releases a ledger always has one to show"
+                break
+            changed.append(counts)
+        for (i, one), (j, other) in combinations(enumerate(bundles[True]), 2):
+            found["pairs with a ledger"] += 1
+            found["pairs that differ"] += one != other
+            assert not small_differences(one, other, k)
+            tables = fitting(one), fitting(other)
+            if tables[0] is not None and tables[1] is not None:
+                found["pairs enumerated"] += 1
+                assert not certain(*tables, k, 2), (trial, i, j)
+        for (i, one), (j, other) in combinations(enumerate(bundles[False][: len(changed)]), 2):
+            if (changed[i] != changed[j]).any():
+                found["pairs without"] += 1
+                found["given away without"] += small_differences(one, other, k)
+    assert found["pairs enumerated"] > found["pairs with a ledger"] / 2
+    assert found["pairs that differ"] > 0
+    assert found["given away without"] > found["pairs without"] / 2
+    print(f"\nseed {SEED}: {dict(found)}")
