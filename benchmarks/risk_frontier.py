@@ -15,7 +15,7 @@ from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 import marginals
 from checks.risk.sensitivity import Linear, Multiplicative
-from marginals.config.release_toml import read_hierarchy
+from marginals.config.hierarchy_file import read_hierarchy
 from marginals.demo.census import census_hierarchies, simulate_census
 from marginals.demo.census_config import CENSUS_CONFIG
 from marginals.risk.assessment import RiskAssessment

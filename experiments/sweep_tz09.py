@@ -87,12 +87,12 @@ def adult() -> Table:
     return read_table(DATA / "adult" / "adult.csv", attributes, ["?", ""], "observed")
 
 
-def nursery() -> Table:
-    """Nursery with the recommendation as the sensitive attribute."""
+def nursery(steps: int = 2) -> Table:
+    """Nursery with the recommendation as the sensitive attribute. steps: from each base value to `*`."""
     attributes = {
         a: Attribute(
             Role.SENSITIVE if a == "class" else Role.QUASI_IDENTIFIER,
-            Hierarchy.from_rows((*path, "*") for path in paths),
+            Hierarchy.from_rows((*path[:steps], "*") for path in paths),
         )
         for a, paths in NURSERY.items()
     }
@@ -211,6 +211,28 @@ def figures_of(name: str, table: Table, requirements: Sequence[Functional], seed
         yield tabulated(f"queries{conditions}", title, partial(error, conditions))
 
 
+def one_step(requirements: Sequence[Functional]) -> Figure:
+    """Fig. 6 on Nursery with hierarchies of one step, SWEEP beside the tables of cld."""
+    table = nursery(steps=1)
+    full_domain = recursive_tables(table)
+    rows: list[Sequence[str | float | None]] = []
+    for each in requirements:
+        best = (timed(partial(sweep, table, each)).recoding, least_excessive(full_domain, each))
+        rows.append([spelled_out(each), *(None if one is None else one.information_utility for one in best)])
+    title = "Fig. 6, um with one step from each value to * (nursery)"
+    return Figure("fig6_nursery_flat", title, ["requirement", "sweep", "cld"], rows)
+
+
+WHY = """Of Nursery the paper says that SWEEP retains more than the others, and takes less than three times as long as 1dld.
+At the weakest requirements full-domain tables (cld) retain more here. Nursery holds every combination of its eight
+quasi-identifiers once: no row stands out, and one generalized attribute serves all classes alike, which local recoding
+cannot better. With one step from each value to * SWEEP retains nearly as much, see the last table; with two it goes
+through more combinations of levels, in an order that spreads what is lost over many attributes. From (0.6, 3) on SWEEP
+retains most, as in the paper. Its time is that of all combinations of levels, as the paper's own bound says, while our
+1dld sorts the rows once: so their ratio says nothing about SWEEP.
+"""
+
+
 def requirement(text: str) -> Functional:
     """The (tau, l) requirement that a text such as 0.5,3 names."""
     tau, l = text.split(",")
@@ -234,6 +256,11 @@ def main() -> None:
                 print(figure)
                 if chosen.csv:
                     figure.write(chosen.csv)
+            if name == "nursery":
+                flat = one_step(asked)
+                print(f"{WHY}\n{flat}")
+                if chosen.csv:
+                    flat.write(chosen.csv)
 
 
 if __name__ == "__main__":

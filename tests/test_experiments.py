@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import papers_page
 import pytest
 
 import forked
@@ -24,6 +25,17 @@ def run(script: str, data: Path, *arguments: object) -> str:
     done = forked.run(SCRIPT, ROOT / "experiments", script, data, *arguments, folder=ROOT)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def assert_on_the_page(script: str, folder: Path, *names: str) -> None:
+    """The page of the papers shows what the script wrote."""
+    stated = papers_page.PAGE.read_text(encoding="utf-8")
+    for name in names:
+        header, rule, *rows = papers_page.shown(folder / f"{name}.csv").splitlines()
+        begin = stated.index(f"`{script}`, {name}:")
+        table = stated[begin:].split("\n\n")[1].splitlines()
+        assert table[:2] == [header, rule]
+        assert set(rows) <= set(table)
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -54,6 +66,7 @@ def test_homogeneous_classes_are_those_of_the_paper(shared_data: Path, tmp_path:
         assert [row["rows"] for row in found] == rows
         assert {row["agree"] for row in found} == {"yes"}
         assert {row["agree"] for row in read(tmp_path / f"fig{number}_true.csv")} == {"no"}
+    assert_on_the_page("l_diversity_mkgv07", tmp_path, "fig9", "fig9_true", "fig11", "text")
 
 
 @pytest.mark.slow
@@ -63,6 +76,7 @@ def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path
     wholly, nearly = (read(tmp_path / f"fig{number}.csv") for number in (10, 12))
     assert any(float(row["classes"]) > 0 for row in wholly)
     assert all(float(one["classes"]) <= float(other["classes"]) for one, other in zip(wholly, nearly))
+    assert_on_the_page("lands_end_mkgv07", tmp_path, "fig10", "fig12")
 
 
 @pytest.mark.data
@@ -76,6 +90,7 @@ def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, t
     (protection,) = read(tmp_path / "fig5_nursery.csv")
     assert float(protection["sweep"]) == min(float(protection[method]) for method in utility)
     assert {path.stem for path in tmp_path.iterdir()} >= {"fig8_nursery", "queries1_nursery", "queries3_nursery"}
+    assert_on_the_page("sweep_tz09", tmp_path, "fig5_nursery", "fig6_nursery", "fig6_nursery_flat", "queries1_nursery")
 
 
 def heights(path: Path) -> dict[str, float]:
@@ -99,6 +114,7 @@ def test_marginals_add_to_tables_what_the_paper_says(shared_data: Path, tmp_path
     assert set(last.split("; ")) == {
         "race:0", "sex:0", "marital-status:0", "age:1", "age:2, marital-status:1, occupation:0"
     }  # fmt: skip
+    assert_on_the_page("injecting_utility_kg06", tmp_path, "fig7_incognito", "fig8_incognito", "fig9_incognito")
 
 
 @pytest.mark.data
@@ -140,5 +156,6 @@ def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Pa
     for row in numbers("fig12"):
         assert row["risk branch and bound"] == row["risk brute force"]
         assert row["losses branch and bound"] < row["losses brute force"] / 2
+    assert_on_the_page("disclosure_risk_lsfb09", tmp_path, "fig7a", "fig7b", "fig9_correlation", "fig10a")
     drawn = {path.stem for path in tmp_path.glob("*.svg")}
     assert drawn == {"fig7a", "fig7b", "fig7c", "fig9", "fig10a", "fig10b", "fig12"}
