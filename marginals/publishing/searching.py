@@ -25,6 +25,9 @@ _FOR_THE_BOUND = 0.5
 _ROUNDS = 25
 """Rounds of rebuilding in a row without a better collection, after which one with fitted ladders is taken as it is."""
 
+_SHARE = 16
+"""Collections for each one that the strategy has looked at, after which no more rounds begin: no clock decides that."""
+
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
 
@@ -83,8 +86,8 @@ def searched(
 
     strategy = "greedy" if problem.kept == envelope else policy.strategy
     first = result = STRATEGIES[strategy](problem, stop)
-    if (table.ladders or policy.analyses) and not result.optimal:
-        result = rebuilt(first, problem, stop, _ROUNDS)
+    if (table.fitted or policy.analyses) and not result.optimal:
+        result = rebuilt(first, problem, stop, _ROUNDS, _SHARE * first.evaluated)
     for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     bounded = with_bound(result, problem, lambda: for_the_bound.is_over)
     obstacles = Obstacles(table, requirements, problem.constraint)

@@ -65,6 +65,7 @@ class Reading:
             missing_in=where_some(self.lacking(rows)),
             codebook=words,
             ladders=self._ladders,
+            fitted=self._fitted,
         )
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
@@ -145,6 +146,7 @@ class Reading:
             where_some(lacking),
             codebook=words,
             ladders=self._ladders,
+            fitted=self._fitted,
         )
 
     @property
@@ -155,6 +157,10 @@ class Reading:
             for column, attribute in self.attributes.items()
             if attribute.is_fitted and attribute.population is None and column not in self.ladders
         }
+
+    @property
+    def _fitted(self) -> frozenset[str]:
+        return frozenset(column for column, attribute in self.attributes.items() if attribute.is_fitted)
 
     @property
     def _public(self) -> frozenset[str]:

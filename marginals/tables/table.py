@@ -27,7 +27,8 @@ class Table:
     tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
     like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
-    in words. ladders: of attributes whose levels are fitted to these rows, how.
+    in words. ladders: of attributes whose levels are fitted to these rows, how. fitted: attributes whose levels are fitted
+    to these rows, to a population or to those of an earlier release.
 
     >>> from marginals.example import table
     >>> table
@@ -47,6 +48,7 @@ class Table:
     repeating: tuple[RepeatingKey, ...] = ()
     codebook: Codebook = field(default_factory=Codebook)
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
+    fitted: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

@@ -8,6 +8,7 @@ so far (record-to-record travel: Dueck, Journal of Computational Physics 104, 19
 """
 
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -46,14 +47,15 @@ def rebuild(problem: Problem, stop: Stop) -> SearchResult:
     return replace(rebuilt(forward(problem, stop), problem, stop, PATIENCE), strategy="rebuild")
 
 
-def rebuilt(result: SearchResult, problem: Problem, stop: Stop, patience: int) -> SearchResult:
+def rebuilt(result: SearchResult, problem: Problem, stop: Stop, patience: int, most: float = inf) -> SearchResult:
     """What a search has found, made better until so many rounds in a row did not; never worse.
 
-    Each better collection is one step of the trace. Raises SelectionError for an objective that is a stopping rule only.
+    No round begins when `most` collections have been put to the constraint. Each better collection is one step of the
+    trace. Raises SelectionError for an objective that is a stopping rule only.
     """
     _ = problem.price
     rounds = _Rounds(problem, result, stop)
-    while rounds.stale < patience and rounds.attributes and not stop():
+    while rounds.stale < patience and rounds.evaluated < most and rounds.attributes and not stop():
         rounds.next()
     steps = (*result.steps, *rounds.steps)
     better = result_of(result.strategy, problem, rounds.best, result.evaluated + rounds.evaluated, steps)

@@ -160,3 +160,8 @@ def test_only_what_is_fitted_or_wanted_is_rebuilt(tmp_path: Path, monkeypatch: p
     config = marginals.read_config(path)
     marginals.publish(config.read_table(), replace(config.policy, base="none"))
     assert rebuilt == ["greedy", "greedy"]
+    (tmp_path / "ages.csv").write_text("".join(f"{age},100\n" for age in range(100)))
+    path.write_text(path.read_text().replace('ladder = "fitted"', 'ladder = "fitted"\npopulation = "ages.csv"'))
+    config = marginals.read_config(path)
+    marginals.publish(config.read_table(), replace(config.policy, base="none"))
+    assert rebuilt == ["greedy", "greedy", "greedy"]

@@ -11,7 +11,7 @@ from models.errors import SelectionError
 from models.graphs.collection import Collection
 from models.search import STRATEGIES, LikelihoodRatio, Problem, Unconstrained, exact, forward, rebuild, rebuilt
 from models.search.position import Position
-from models.search.rebuild import _Cut, _taken_apart
+from models.search.rebuild import _Cut, _Rounds, _taken_apart
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -53,6 +53,20 @@ def test_no_result_gets_worse_by_rebuilding(problem, turns, patience):
     assert problem.constraint(found.cliques, 0) is None
     assert found.value == pytest.approx(allowed_values(problem)[frozenset(found.cliques)], abs=1e-9)
     assert found.steps[: len(before.steps)] == before.steps
+
+
+@settings(max_examples=30)
+@given(any_problem, st.integers(0, 40))
+def test_no_round_begins_once_so_many_collections_were_looked_at(problem, most):
+    """The same rounds as without an end, up to there."""
+    before = forward(problem, never)
+    looked_at = [0]
+    rounds = _Rounds(problem, before, never)
+    while rounds.attributes and rounds.stale < 8:
+        rounds.next()
+        looked_at.append(rounds.evaluated)
+    ended = next((number for number in looked_at if number >= most), looked_at[-1])
+    assert rebuilt(before, problem, never, 8, most).evaluated == before.evaluated + ended
 
 
 def traps(number):
