@@ -92,7 +92,9 @@ class Continuation:
         shown = settled(tables, now, envelope, requirements.claims, today.sensitive)
         change = Change.between(shown, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        return cls(ledger, replace(today, counts=shown, ladders={}), envelope, requirements, k, waiting)
+        return cls(
+            ledger, replace(today, counts=shown, ladders={}, fitted=frozenset()), envelope, requirements, k, waiting
+        )
 
     @property
     def masks(self) -> tuple[Mask, ...] | None:
