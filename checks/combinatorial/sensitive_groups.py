@@ -14,7 +14,7 @@ import numpy as np
 
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.finding import WorstClass
-from checks.maxent.class_combinations import Members, members_of
+from checks.maxent.class_combinations import Members, fitting_positions, members_of
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
@@ -87,11 +87,8 @@ class GroupTree:
 
         classes = tuple(map(table_of, tree.cliques))
         separators = tuple(map(table_of, tree.separators))
-        inward = tuple(own.positions_in(separator) for own, separator in zip(classes, separators))
-        outward = tuple(
-            classes[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
-            for parent, separator in zip(tree.parents, separators)
-        )
+        cells = ([each.coded_cells for each in own] for own in (classes, separators))
+        inward, outward = fitting_positions(tree.parents, *cells)
         shown = [clique & ~nonsensitive_part(domain, clique, attributes) for clique in tree.cliques]
         masks = sorted(set(shown))
         packing = Packing.of(cube, masks, JOINT_CELLS)

@@ -12,6 +12,7 @@ import numpy as np
 from models.arrays import FloatArray, IndexArray
 from models.deadline import Deadline
 from models.graphs.junction_tree import JunctionTree
+from models.tables.coded_cells import CodedCells
 
 BLOCK = 1 << 14
 """Class combinations that are looked at together."""
@@ -60,6 +61,21 @@ class FittingClasses(Protocol):
     @property
     def deadline(self) -> Deadline:
         """When whatever is worked out ends, by TimeOverError."""
+
+
+def fitting_positions(
+    parents: Sequence[int], classes: Sequence[CodedCells], separators: Sequence[CodedCells]
+) -> tuple[tuple[IndexArray, ...], tuple[IndexArray, ...]]:
+    """Which separator class each class of a clique has, and each class of its parent: inward and outward of a tree.
+
+    parents: of each clique, below 0 for a root, of whose parent there are none.
+    """
+    inward = tuple(own.positions_in(separator) for own, separator in zip(classes, separators))
+    outward = tuple(
+        classes[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
+        for parent, separator in zip(parents, separators)
+    )
+    return inward, outward
 
 
 def members_of(separators: Sequence[Sized], inward: Sequence[IndexArray]) -> Members:

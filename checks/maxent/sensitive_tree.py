@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.finding import WorstClass
-from checks.maxent.class_combinations import BLOCK, Combine, Members, Screen, depth_first, members_of
+from checks.maxent.class_combinations import BLOCK, Combine, Members, Screen, depth_first, fitting_positions, members_of
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.graphs.collection import Collection
@@ -56,15 +56,8 @@ class SensitiveTree:
         subtree = tree.containing(first_step)
         classes = tuple(map(classes_of, subtree.cliques))
         separators = tuple(classes_of(separator or first_step) for separator in subtree.separators)
-        inward = tuple(
-            own.coded_cells.positions_in(separator.coded_cells) for own, separator in zip(classes, separators)
-        )
-        outward = tuple(
-            classes[parent].coded_cells.positions_in(separator.coded_cells)
-            if parent >= 0
-            else np.zeros(0, dtype=np.intp)
-            for parent, separator in zip(subtree.parents, separators)
-        )
+        cells = ([each.coded_cells for each in own] for own in (classes, separators))
+        inward, outward = fitting_positions(subtree.parents, *cells)
         return cls(sensitive, subtree, classes, separators, inward, outward)
 
     def until(self, deadline: Deadline) -> "SensitiveTree":

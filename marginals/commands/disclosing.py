@@ -27,6 +27,7 @@ from marginals.errors import InputError
 
 if TYPE_CHECKING:
     from checks.risk.objective import Objective
+    from checks.risk.record import Records
     from marginals.disclosure.row_order import RowOrder
     from marginals.files.output import OutputFile
 
@@ -117,10 +118,7 @@ def risk(**options: Any) -> None:
       marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """
-    import pandas as pd
-
     from checks.risk.objective import LeastRisk, MostUtility
-    from marginals.disclosure.row_order import Shuffled, positions
     from marginals.pages.risk_page import risk_html
     from marginals.pages.risk_plot import plot_format, write_plot
     from marginals.pages.risk_report import RiskReport
@@ -160,8 +158,7 @@ def risk(**options: Any) -> None:
         write_plot(picture, report.frontier, report.points)
     if rows_file is not None:
         disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
-        frame = pd.DataFrame(disclosed.labels())
-        rows_file.write(csv_bytes(frame.iloc[positions(request.order or Shuffled(), len(frame))]))
+        rows_file.write(_in_order(disclosed, request.order))
     if page_file is not None:
         page_file.write(risk_html(assessment, report, objective))
     if request.as_json:
@@ -171,12 +168,24 @@ def risk(**options: Any) -> None:
     print_warnings(report.warnings)
     if configured.source.unit.stated not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
+    _tell_written(len(report.table.utility), rows_file, picture, page_file)
+
+
+def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
+    """The rows as the bytes of a CSV file, shuffled where no order is asked for."""
+    import pandas as pd
+
+    from marginals.disclosure.row_order import Shuffled, positions
+
+    frame = pd.DataFrame(disclosed.labels())
+    return csv_bytes(frame.iloc[positions(order or Shuffled(), len(frame))])
+
+
+def _tell_written(rows: int, rows_file: "OutputFile | None", *pages: "OutputFile | None") -> None:
+    """Which files were written, and what they are."""
     if rows_file is not None:
-        click.echo(
-            f"Wrote {len(report.table.utility)} rows to {rows_file.path}. Their risk is above; "
-            "no other privacy of them was checked."
-        )
-    for file in (picture, page_file):
+        click.echo(f"Wrote {rows} rows to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
+    for file in pages:
         if file is not None:
             click.echo(f"Wrote {file.path}. It is made from the table: keep it to yourself.")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ import marginals
 from marginals.commands.options import JSON, PATH, ends_within
 from marginals.commands.printing import print_findings, print_json, print_lines, print_warnings
 from models.deadline import Deadline
+
+if TYPE_CHECKING:
+    from marginals import Verification
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
@@ -68,13 +71,18 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     verification = marginals.verify(
         *folders, claims=asked["checks"], key=asked["key"], seconds=deadline, rules=asked["rules"]
     )
-    from marginals.wording.rules_in_words import rule_lines
-
     if as_json:
         print_json(verification.as_json())
     else:
-        print_findings(verification.checks)
-        print_lines(rule_lines(verification.rules))
-        print_warnings(verification.warnings)
+        _print(verification)
     if not verification.ok:
         click.get_current_context().exit(FAILED)
+
+
+def _print(verification: "Verification") -> None:
+    """The findings, what the rules say, and the warnings."""
+    from marginals.wording.rules_in_words import rule_lines
+
+    print_findings(verification.checks)
+    print_lines(rule_lines(verification.rules))
+    print_warnings(verification.warnings)

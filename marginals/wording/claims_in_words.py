@@ -59,7 +59,7 @@ def odds_in_words(odds: float) -> str:
     """What somebody may know besides while a diversity still holds.
 
     >>> print(odds_in_words(1.25))
-    It bears odds of 1.25: other knowledge of a person may make one value 1.25 times as likely beside another
+    It bears odds of 1.25: it holds while other knowledge of a person changes the odds of two values at most 1.25-fold
     """
     if not isfinite(odds):
         return (
@@ -69,7 +69,8 @@ def odds_in_words(odds: float) -> str:
         return "It bears no odds: other knowledge of a person, however little, can break it"
     more = f"{odds:.4g}"
     return (
-        f"It bears odds of {more}: other knowledge of a person may make one value {more} times as likely beside another"
+        f"It bears odds of {more}: it holds while other knowledge of a person changes the odds of two values "
+        f"at most {more}-fold"
     )
 
 

@@ -48,8 +48,8 @@ class AtOdds(RelativeDiversity):
     def meaning(self) -> str:
         """The criterion, and who it holds against."""
         return (
-            f"{self.plain.meaning()}, also for somebody whose other knowledge of that person makes one sensitive value up "
-            f"to {spelled(self.odds)} times as likely beside another as the tables say"
+            f"{self.plain.meaning()}, also for somebody whose other knowledge of that person changes the odds of two "
+            f"sensitive values at most {spelled(self.odds)}-fold"
         )
 
     def reached_in_words(self, value: float) -> str:

@@ -143,6 +143,12 @@ def test_a_search_is_allowed_what_verification_would_pass(drawn: Drawn, k: int) 
     assert refusal is not None or k_combinatorial(collection, names, k).holds
 
 
+def random_rows(seed: int, number: int) -> list[str]:
+    """So many random rows of six values, those that repeat once."""
+    rows = np.random.default_rng(seed).integers(0, 2, (number, 6)).tolist()
+    return sorted({"".join(map(str, row)) for row in rows})
+
+
 def binary(rows: list[str], attributes: str, margins: list[str]) -> Collection:
     """Rows over attributes of two values."""
     domain = Domain.of({name: Hierarchy.flat("01") for name in attributes})
@@ -167,9 +173,7 @@ def test_linear_programming_alone_would_pass_what_fails() -> None:
 
 def test_attributes_that_are_published_apart_are_judged_apart() -> None:
     """Three margins with a sensitive attribute each around one without any: no junction tree by themselves."""
-    rng = np.random.default_rng(0)
-    rows = ["".join(map(str, row)) for row in rng.integers(0, 2, (60, 6)).tolist()]
-    collection = binary(sorted(set(rows)), "abcstu", ["abc", "abs", "bct", "acu"])
+    collection = binary(random_rows(0, 60), "abcstu", ["abc", "abs", "bct", "acu"])
     names = ["s", "t", "u"]
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, names)
     assert sorted(group.attributes for group in groups) == [("s",), ("t",), ("u",)]
@@ -183,9 +187,7 @@ def test_attributes_that_are_published_apart_are_judged_apart() -> None:
 
 def test_pairs_along_a_path_need_flows_alone() -> None:
     """{S, T} and {T, U} at base values, each attribute with a margin of its own besides."""
-    rng = np.random.default_rng(1)
-    rows = sorted({"".join(map(str, row)) for row in rng.integers(0, 2, (40, 6)).tolist()})
-    collection = binary(rows, "abcstu", ["st", "tu", "as", "bt", "cu"])
+    collection = binary(random_rows(1, 40), "abcstu", ["st", "tu", "as", "bt", "cu"])
     names = ["s", "t", "u"]
     bounds = largest_counts(collection, names)
     least = int(bounds[bounds > 0].min())

@@ -177,7 +177,7 @@ def test_at_odds_stands_at_the_end_of_any_text() -> None:
         criterion = parse_diversity(f"{text} at odds 1.25")
         assert criterion == AtOdds(parse_diversity(text), Fraction(5, 4))
         assert parse_diversity(str(criterion)) == criterion
-        assert "1.25 times" in criterion.meaning()
+        assert "1.25-fold" in criterion.meaning()
     label = parse_diversity('alpha:0.5 of "x at odds 2"')
     assert parse_diversity(f"{label} at odds 3") == AtOdds(label, Fraction(3))
 
