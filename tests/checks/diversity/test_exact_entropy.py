@@ -35,6 +35,16 @@ def test_the_verdict_is_that_of_whole_numbers(counts: list[int], effective: Frac
     assert entropy_is_at_least(counts, effective) is entropy_reaches(counts, effective)
 
 
+@given(classes(), st.integers(1, 10**400) | st.just(1))
+def test_weights_beyond_floating_point_are_decided_alike(counts: list[int], scale: int) -> None:
+    """Of whole numbers without a common divisor: a row more or less for each value."""
+    nearly = [count * scale + 1 for count in counts if count]
+    shares = [Fraction(n, sum(nearly)) for n in nearly]
+    effective = float(np.exp(-sum(float(share) * np.log(float(share)) for share in shares)))
+    for bound, passes in ((effective * (1 + 1e-9), False), (effective * (1 - 1e-9), True)):
+        assert entropy_is_at_least(nearly, Fraction(bound)) is passes
+
+
 @given(classes())
 def test_the_verdict_turns_where_the_entropy_is(counts: list[int]) -> None:
     """At bounds next to the entropy in floating point, where most verdicts are close."""

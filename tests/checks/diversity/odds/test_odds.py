@@ -27,6 +27,7 @@ from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.largest_odds import largest_odds
 from checks.maxent.maxent_diversity import decided
+from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 from models.tables.hierarchy import Hierarchy
 from privacy_oracles import conditionals
@@ -56,7 +57,7 @@ TEXTS = [
 """A criterion of each kind."""
 
 rows = st.lists(st.sampled_from([0, 1, 2, 3, 5, 8, 13]), min_size=5, max_size=5).filter(any)
-odds = st.fractions(1, 4, max_denominator=8)
+odds = st.sampled_from(sorted({Fraction(p, q) for q in range(1, 9) for p in range(q, 4 * q + 1)}))
 
 
 def judged(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
@@ -65,11 +66,9 @@ def judged(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
     return parse_diversity(text).among(SensitiveValues(Hierarchy.flat(LABELS), 0, whole))
 
 
-def at_corners(diversity: Diversity, row: Sequence[int], by: Fraction) -> bool:
-    """The exact verdict under evidence, by the definition at every corner."""
-    return all(
-        diversity.decide([v * g for v, g in zip(row, raised)]) for raised in product((Fraction(1), by), repeat=5)
-    )
+def at_corners(diversity: Diversity, row: Sequence[Fraction | int], by: Fraction) -> bool:
+    """The exact verdict under evidence, by the definition at every corner; evidence for what nobody has is none."""
+    return all(diversity.decide(corner) for corner in product(*({v, v * by} for v in map(Fraction, row))))
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -130,18 +129,24 @@ PLAIN = [
 ]
 
 
+def classes_of(
+    drawn: tuple[Collection, str], tree: SensitiveTree, diversity: Diversity
+) -> list[Sequence[Fraction | int]]:
+    """The classes by what the criterion is about. The base values under a published one are equally likely."""
+    vectors = list(conditionals(*drawn).values())
+    if not diversity.about_base_values:
+        return vectors
+    above = tree.values.hierarchy.lift(0, tree.values.level).tolist()
+    return [[vector[code] / above.count(code) for code in above] for vector in vectors]
+
+
 @given(sensitive_collections(), st.sampled_from(PLAIN), odds)
 def test_collections_at_odds_are_judged_as_every_combination_of_classes(
     drawn: tuple[Collection, str], diversity: Diversity, by: Fraction
 ) -> None:
     """The join, and the algorithm for larger ones."""
     tree = tree_of(*drawn)
-    vectors = list(conditionals(*drawn).values())
-    expected = all(
-        diversity.decide([v * g for v, g in zip(vector, raised)])
-        for vector in vectors
-        for raised in product((Fraction(1), by), repeat=len(vector))
-    )
+    expected = all(at_corners(diversity, vector, by) for vector in classes_of(drawn, tree, diversity))
     under = AtOdds(diversity, by).among(tree.values)
     assert decided(tree, under)[1].verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
     with pytest.MonkeyPatch.context() as patched:
@@ -156,9 +161,8 @@ def test_the_largest_odds_of_a_collection_are_proven_and_no_larger_ones_hold(
     tree = tree_of(*drawn)
     assume(decided(tree, diversity)[1].verdict is Verdict.HOLDS)
     found = largest_odds(tree, diversity, FULL)
-    least = min(
-        float(odds_borne(diversity, np.array([[float(v) for v in w]]))[0]) for w in conditionals(*drawn).values()
-    )
+    classes = classes_of(drawn, tree, diversity)
+    least = min(float(odds_borne(diversity, np.array([[float(v) for v in row]]))[0]) for row in classes)
     if found is None:
         assert least < 1.001 or least == np.inf
     else:

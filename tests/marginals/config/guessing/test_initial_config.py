@@ -75,7 +75,7 @@ CELLS = {
     "padded": st.integers(0, 200).map(lambda v: f"{v:04d}"),
     "decimal": st.decimals(0, 50, places=1).map(str),
     "gappy": st.sampled_from(["", "?", "NA", "yes", "no"]),
-    "anything": st.text(st.characters(codec="utf-8"), max_size=6),
+    "anything": st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
 }
 NAMES = ["a b", 'q"x', "id", "diagnosis", "income", "zip", "Ä.ö", "#", "plain", "x=1", "", "[y]"]
 
