@@ -93,20 +93,25 @@ def spread_groups(values: CodeArray, l: int) -> IndexArray:
     [0, 1, 0, 2, 1, 2]
     """
     waiting = [np.flatnonzero(values == value)[::-1].tolist() for value in np.unique(values)]
-    group_of = np.empty(len(values), dtype=np.intp)
+    group_of = [0] * len(values)
+    heads = sorted((rows.pop(), rows) for rows in waiting)  # the first row of each value, and those after it
     left, number = len(values), 0
     while left:
         most = left // l
-        heads = sorted((len(rows) < most, rows[-1], place) for place, rows in enumerate(waiting))
-        due = sum(not may_wait for may_wait, _, _ in heads)
-        for _, row, place in heads[: max(l, due)]:
-            waiting[place].pop()
+        if max(len(after) for _, after in heads) + 1 >= most:
+            heads.sort(key=lambda head: len(head[1]) + 1 < most)  # what is due comes first, each in the order of rows
+            size = max(l, sum(len(after) + 1 >= most for _, after in heads))
+        else:
+            size = l
+        taken, heads = heads[:size], heads[size:]
+        for row, after in taken:
             group_of[row] = number
-        left -= max(l, due)
+            if after:
+                heads.append((after.pop(), after))
+        heads.sort()
+        left -= size
         number += 1
-        if not all(waiting):
-            waiting = [rows for rows in waiting if rows]
-    return group_of
+    return np.array(group_of, dtype=np.intp)
 
 
 def _joined(group_of: IndexArray, number: int) -> IndexArray:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
+from math import lcm
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -42,7 +43,7 @@ def requirements(dice: Dice, most: int = 5) -> Functional:
 
 
 def line_holds(frequencies: Sequence[Fraction], requirement: Functional) -> bool:
-    """TZ09 Def. 4 word by word."""
+    """TZ09 Def. 4 word by word. frequencies: shares of a class, in any order."""
     largest = accumulate(sorted(frequencies, reverse=True)[: requirement.l - 1])  # the sums of the k largest
     step = (1 - requirement.tau) / (requirement.l - 1)
     return all(held <= requirement.tau + step * (k - 1) for k, held in enumerate(largest, 1))
@@ -58,7 +59,7 @@ def classes_hold(recoding: LocalRecoding, table: Table, requirement: Functional)
         hierarchy = table.domain.hierarchy(attribute)
         occurring = set(table.counts.column(attribute, 0).tolist())
         public = [table.domain.index(a) for a in table.quasi_identifiers]
-        classes: dict[tuple[int, ...], dict[int, Fraction]] = {}
+        classes: dict[tuple[int, ...], dict[int, int]] = {}
         taxonomy = recoding.cells.taxonomies[axis]
         occurring_under = {
             node: {
@@ -69,14 +70,14 @@ def classes_hold(recoding: LocalRecoding, table: Table, requirement: Functional)
             & occurring
             for node in set(recoding.cells.nodes[:, axis].tolist())
         }
+        evenly = lcm(*(len(under) for under in occurring_under.values() if under))  # so that rows are whole numbers
         for nodes, count in zip(recoding.cells.nodes.tolist(), recoding.cells.counts.tolist()):
             under = occurring_under[nodes[axis]]
             held = classes.setdefault(tuple(nodes[i] for i in public), {})
             for leaf in under:
-                held[leaf] = held.get(leaf, Fraction(0)) + Fraction(count, len(under))
-        for held in classes.values():
-            total = sum(held.values())
-            if not line_holds([mass / total for mass in held.values()], requirement):
+                held[leaf] = held.get(leaf, 0) + count * evenly // len(under)
+        for masses in {tuple(sorted(held.values())) for held in classes.values()}:
+            if not line_holds([Fraction(mass, sum(masses)) for mass in masses], requirement):
                 return False
     return True
 
