@@ -34,8 +34,8 @@ def run(*arguments: object) -> Result:
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of all pairs of four attributes, which has no junction tree and needs programs and fitting."""
     rng, names = np.random.default_rng(0), "abcs"
-    columns = {name: rng.integers(4, size=200) for name in names}
-    domain = Domain.of({name: Hierarchy.flat(map(str, range(4))) for name in names})
+    columns = {name: rng.integers(3, size=200) for name in names}
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(3))) for name in names})
     tables = [
         ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), {a: columns[a] for a in pair}, np.ones(200, int))
         for pair in combinations(names, 2)

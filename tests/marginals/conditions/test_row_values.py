@@ -1,7 +1,8 @@
 """Conditions hold for the rows that brute force says, by pandas and by DuckDB."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,18 +87,23 @@ def test_a_formula_holds_for_the_rows_of_brute_force(said: Said) -> None:
     assert holds(formula, columns, kinds).tolist() == [said[1](row) for row in ROWS]
 
 
+@pytest.fixture(scope="module")
+def database() -> Iterator[Any]:
+    """A connection to DuckDB; to open one takes longer than to ask it something."""
+    with pytest.importorskip("duckdb").connect() as connection:
+        yield connection
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(CONDITIONS, min_size=5, max_size=5))
-def test_its_sql_holds_for_the_rows_of_brute_force(conditions: list[Said]) -> None:
-    duckdb = pytest.importorskip("duckdb")
+@given(conditions=st.lists(CONDITIONS, min_size=5, max_size=5))
+def test_its_sql_holds_for_the_rows_of_brute_force(database: Any, conditions: list[Said]) -> None:
     from marginals.disclosure.disclosure_sql import formula_sql
 
     kinds = {"a": Kind.NUMBERS, "b c": Kind.NUMBERS, "t": Kind.TEXTS}
     values = ", ".join("(" + ", ".join(["?::VARCHAR"] * 3) + ")" for _ in ROWS)
     shown = ", ".join(formula_sql(parsed(text), kinds) for text, _ in conditions)
-    with duckdb.connect() as connection:
-        texts = [None if value is None else str(value) for row in ROWS for value in row.values()]
-        found = connection.execute(f'SELECT {shown} FROM (VALUES {values}) original("a", "b c", "t")', texts).fetchall()
+    texts = [None if value is None else str(value) for row in ROWS for value in row.values()]
+    found = database.execute(f'SELECT {shown} FROM (VALUES {values}) original("a", "b c", "t")', texts).fetchall()
     assert found == [tuple(said(row) for _, said in conditions) for row in ROWS]
 
 

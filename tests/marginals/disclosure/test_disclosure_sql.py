@@ -2,8 +2,10 @@
 
 import json
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -134,15 +136,21 @@ def test_each_condition_by_both_engines(condition: str | None, tmp_path: Path) -
     assert by_duckdb(source, rules, MISSING) == by_pandas(source, rules, MISSING)
 
 
-@given(text=st.from_regex(NUMBER, fullmatch=True) | st.text("0123456789+-.eE_xinfa ", max_size=6))
-@settings(deadline=None)
-def test_both_engines_read_the_same_numbers(text: str) -> None:
+@pytest.fixture(scope="module")
+def database() -> Iterator[Any]:
+    """A connection to DuckDB; to open one takes longer than to ask it something."""
     import duckdb
 
-    number = f"regexp_full_match(t, '{NUMBER}') AND isfinite(TRY_CAST(trim(t) AS DOUBLE))"
     with duckdb.connect() as connection:
-        query = f"SELECT {number}, TRY_CAST(trim(t) AS DOUBLE) FROM (SELECT CAST(? AS VARCHAR) AS t)"
-        [(is_number, value)] = connection.execute(query, [text]).fetchall()
+        yield connection
+
+
+@given(text=st.from_regex(NUMBER, fullmatch=True) | st.text("0123456789+-.eE_xinfa ", max_size=6))
+@settings(deadline=None)
+def test_both_engines_read_the_same_numbers(database: Any, text: str) -> None:
+    number = f"regexp_full_match(t, '{NUMBER}') AND isfinite(TRY_CAST(trim(t) AS DOUBLE))"
+    query = f"SELECT {number}, TRY_CAST(trim(t) AS DOUBLE) FROM (SELECT CAST(? AS VARCHAR) AS t)"
+    [(is_number, value)] = database.execute(query, [text]).fetchall()
     assert bool(is_number) == bool(np.isfinite(number_of(text)))
     if is_number:
         assert value == number_of(text)
