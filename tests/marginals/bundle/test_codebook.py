@@ -86,6 +86,7 @@ def test_a_config_without_words_gives_the_bundle_that_it_always_gave(tmp_path: P
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [

@@ -45,6 +45,7 @@ def classes(out: Path) -> "dict[tuple[str, ...], dict[str, int]]":
     return counted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["lattice", "sweep", "hilbert"])
 @pytest.mark.parametrize("policy", [K_ALONE, DISTINCT, ENTROPY, FUNCTIONAL])
 def test_every_method_writes_a_table_that_keeps_the_policy(

@@ -130,6 +130,7 @@ def read(source: object, engine: str, memory: int | None = None, what: str = "as
     return read_table(source, attributes, ["", "-9", ".", "NA"], engine=engine, memory=memory, k=5)
 
 
+@pytest.mark.slow
 @ways
 @pytest.mark.parametrize("typed", [False, True])
 def test_every_engine_counts_missing_values_alike(way: str, typed: bool, tmp_path: Path) -> None:

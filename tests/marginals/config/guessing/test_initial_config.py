@@ -140,6 +140,7 @@ def test_rare_values_are_written_to_hierarchy_files_only(
     assert set(config.hierarchies) <= {"hierarchies/town.csv"}
 
 
+@pytest.mark.slow
 def test_of_the_census_it_guesses_what_its_maker_says(tmp_path: Path) -> None:
     census = simulate_census(np.random.default_rng(0), 3000)
     census.to_parquet(tmp_path / "census.parquet")
@@ -381,6 +382,7 @@ def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
     assert "t.csv has no column 'diagnose', which is wanted; did you mean" in refused.stderr
 
 
+@pytest.mark.slow
 def test_sensitive_numbers_are_published_in_bands_only(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"salary": rng.integers(20_000, 90_000, 800).astype(str), "sex": rng.choice(["f", "m"], 800)})

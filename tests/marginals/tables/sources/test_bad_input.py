@@ -106,6 +106,7 @@ BROKEN = {
 """A text, the line at which its broken row begins, and what is said of it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pandas", "duckdb", "auto", pytest.param("spark", marks=pytest.mark.slow)])
 def test_a_file_that_is_cut_off_is_refused_by_every_engine_with_one_sentence(tmp_path: Path, engine: str) -> None:
     """Nothing is taken from it: which columns are used makes no difference."""
