@@ -159,8 +159,9 @@ def test_the_largest_odds_of_a_collection_are_proven_and_no_larger_ones_hold(
     drawn: tuple[Collection, str], diversity: Diversity
 ) -> None:
     tree = tree_of(*drawn)
-    assume(decided(tree, diversity)[1].verdict is Verdict.HOLDS)
-    found = largest_odds(tree, diversity, FULL)
+    among = diversity.among(tree.values)
+    assume(decided(tree, among)[1].verdict is Verdict.HOLDS)
+    found = largest_odds(tree, among, FULL)
     classes = classes_of(drawn, tree, diversity)
     least = min(float(odds_borne(diversity, np.array([[float(v) for v in row]]))[0]) for row in classes)
     if found is None:
