@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from marginals.commands.options import JSON, PATH
+from marginals.commands.options import JSON, PATH, stops_after
 from marginals.commands.printing import print_json, print_lines
 from marginals.commands.verifying import FAILED
 
@@ -18,6 +18,7 @@ from marginals.commands.verifying import FAILED
     type=int,
     help="Note that the release of this number was taken back. It is judged as before: nobody forgets what was out.",
 )
+@stops_after
 @JSON
 def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
     """List what is out of a table that changes, and what it tells.
