@@ -58,9 +58,11 @@ class NegativeDisclosure(Diversity):
 
     def odds_borne(self, vectors: Vectors) -> FloatArray:
         """V / (1 - v) over the same of the percentage, v the smallest share of a protected value."""
-        share, least = self.reached(vectors) / 100, float(self.percent / 100)
+        smallest = vectors[:, sorted(self.protected)].min(axis=1)
+        least = float(self.percent / 100)
         with np.errstate(divide="ignore"):
-            return np.asarray(share / (1 - share) * (1 - least) / least, dtype=np.float64)
+            # No sum is rounded to less than one of its terms, so a class of a protected value alone bears any odds.
+            return np.asarray(smallest / (vectors.sum(axis=1) - smallest) * (1 - least) / least, dtype=np.float64)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """A protected value is rarer than percent."""

@@ -223,3 +223,10 @@ def test_no_simulated_attacker_below_the_odds_crosses_the_bound() -> None:
             by = min(most, 1e3) * (1 - 1e-9)
             evidence = by ** rng.random((200, 5)) if rng.random() < 0.5 else by ** rng.integers(0, 2, (200, 5))
             assert (diversity.slack(row * evidence) > -1e-9).all(), text
+
+
+@pytest.mark.parametrize("probability", [0.007, 0.013, 0.054, 1.0])
+def test_a_class_of_its_protected_value_alone_bears_any_odds(probability: float) -> None:
+    """As floats, 100 times 0.007 over 0.007 is more than 100."""
+    alone = np.array([[0.0, probability, 0.0]])
+    assert odds_borne(NegativeDisclosure(Fraction(5), frozenset({1})), alone) == np.inf
