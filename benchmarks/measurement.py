@@ -6,10 +6,15 @@ Every benchmark prints them as JSON lines; `python benchmarks` makes a table of 
 
 import argparse
 import json
+import os
+import platform
+import re
+import subprocess
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,6 +81,22 @@ def measurement_of(line: Mapping[str, Any]) -> Measurement | None:
 def say(**line: Any) -> None:
     """Print one JSON line at once."""
     print(json.dumps(line), flush=True)
+
+
+def circumstances() -> dict[str, Any]:
+    """When and on what something is measured: date, processor, cores, load, Python, and the commit of this folder."""
+    folder = Path(__file__).parent
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=folder, capture_output=True, text=True)
+    described = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*: (.*)", described.read_text()) if described.is_file() else None
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "processor": named[1] if named else platform.processor(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "python": platform.python_version(),
+        "commit": asked.stdout.strip() or None,
+    }
 
 
 def skipped(benchmark: str, reason: str) -> None:

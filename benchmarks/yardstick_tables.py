@@ -1,0 +1,40 @@
+"""The kept measurements of benchmarks/yardsticks.py as tables in Markdown, the ones that docs/yardsticks.md shows."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+KEPT = Path(__file__).parent / "results" / "yardsticks.jsonl"
+
+_COLUMNS = ("way", "two-way", "three-way", "two-way, records", "three-way, records", "regressions", "seconds")
+
+
+def tables(kept: Path) -> str:
+    """One table for each public table, in the order of the file. Raises OSError where there is no such file."""
+    lines = [json.loads(line) for line in kept.read_text().splitlines()]
+    return "\n\n".join(_table(line, lines) for line in lines if "records" in line)
+
+
+def _table(described: Mapping[str, Any], lines: list[dict[str, Any]]) -> str:
+    measured = [line for line in lines if line.get("table") == described["table"] and "way" in line]
+    values = ", ".join(f"{name} {size}" for name, size in described["sizes"].items())
+    heading = f"**{described['table']}**, {described['records']:,} records; values of each column: {values}"
+    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *map(tuple, map(_row, measured))]
+    return heading + "\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(line: Mapping[str, Any]) -> Iterator[str]:
+    """What cannot be had is a dash: records are the tables of those who make records."""
+    yield line["way"]
+    if "two_way" not in line:
+        yield line.get("stopped", "failed")
+        yield from ("-",) * (len(_COLUMNS) - 2)
+        return
+    exact = "two_way_of_records" in line
+    for name in ("two_way", "three_way"):
+        yield f"{line[name]:.3f}" if exact else "-"
+    for name in ("two_way", "three_way"):
+        yield f"{line[name + '_of_records' if exact else name]:.3f}"
+    yield ", ".join(f"{error:.2f}" for error in line["regressions"])
+    yield f"{line['seconds_of_way']:.0f}"
