@@ -88,7 +88,7 @@ def test_no_other_disclosure_of_a_record_has_less_loss_and_more_utility(
         loss, utility = problem.loss(rows, levels), problem.utility(rows, levels)
         no_worse = (loss <= found.loss) & (utility >= found.utility) & found.allowed
         # Trade-offs are differences of floats, so that losses within their rounding count as equal there.
-        dominates = no_worse & ((found.loss - loss > 1e-9) | (utility > found.utility))
+        dominates = no_worse & ((loss < found.loss - 1e-9) | (utility > found.utility))
         assert not dominates.any()
 
 
