@@ -25,8 +25,8 @@ from project import NO_DATA, data_folder
 from small_release import write_config
 
 SLOW = 1.0
-"""Seconds from which on a test should be marked slow: with all its cases and few examples, on a machine that does nothing
-else."""
+"""Seconds from which on a test that is not marked slow is named: with all its cases and few examples. It should be marked
+from 0.4 on; what it takes varies with the machine and with which test makes what they share."""
 
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)

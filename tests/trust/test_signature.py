@@ -202,6 +202,7 @@ def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys:
         assert not marginals.verify(tmp_path / other, tmp_path / "one", key=ours.public).ok
 
 
+@pytest.mark.slow
 def test_a_signed_bundle_keeps_its_report_unless_it_is_signed_again(
     release: Release, keys: KeysOf, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def test_the_demo_publishes_a_release_that_verifies(demo: Path) -> None:
     assert all(set(check) >= {"criterion", "holds", "parameters", "worst"} for check in answer["checks"])
 
 
+@pytest.mark.slow
 def test_the_demo_refuses_a_folder_with_things_in_it(demo: Path) -> None:
     result = run("demo", demo)
     assert result.exit_code == 2
@@ -55,6 +56,7 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     assert [dict(margin) for margin in release.margins] == answer["margins"]
 
 
+@pytest.mark.slow
 def test_anonymize_says_what_the_contract_says(demo: Path) -> None:
     result = run("anonymize", demo / "release.toml", "--json")
     assert result.exit_code == 0

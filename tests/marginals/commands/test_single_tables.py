@@ -73,6 +73,7 @@ def test_every_method_writes_a_table_that_keeps_the_policy(
     assert totals == counts
 
 
+@pytest.mark.slow
 def test_suppressed_rows_are_counted_and_are_a_class_of_k_rows_themselves(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     options = ["--levels", "age=0,town=0", "--suppression", "0.9", "--out", out]
@@ -95,6 +96,7 @@ def test_suppressed_rows_are_counted_and_are_a_class_of_k_rows_themselves(config
     assert f"{failing} rows suppressed: they have * in every quasi-identifier, and are one class together" in said
 
 
+@pytest.mark.slow
 def test_levels_that_do_not_satisfy_the_policy_are_refused_with_what_would(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     with_policy(config, 'k_link = 40\ndiversity = "distinct:2"\n')
@@ -124,6 +126,7 @@ def test_rows_to_suppress_that_are_too_few_for_a_class_are_refused(config: Path,
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_ten_tables_are_listed_and_all_with_all(config: Path, tmp_path: Path) -> None:
     names = [f"q{number:02}" for number in range(7)]
     frame = pd.DataFrame({name: [(row >> place) % 2 for row in range(128)] for place, name in enumerate(names)})
@@ -140,6 +143,7 @@ def test_ten_tables_are_listed_and_all_with_all(config: Path, tmp_path: Path) ->
     assert len(json.loads(anonymized(config, "--json").stdout)["minimal"]) == 35
 
 
+@pytest.mark.slow
 def test_no_table_is_written_without_privacy_or_where_none_satisfies_the_policy(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     for method in ("lattice", "sweep", "hilbert"):

@@ -76,6 +76,7 @@ def written(folder: Path, *arguments: str, engine: str, command: str = "disclose
     return out.read_text().splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "engine"), [("disclose", "pandas"), ("disclose", "duckdb"), ("risk", "auto")])
 def test_rows_are_shuffled_by_every_engine_unless_their_order_is_asked_for(
     command: str, engine: str, tmp_path: Path

@@ -264,6 +264,7 @@ def test_the_report_of_a_bundle_is_replaced_by_design() -> None:
     assert run("verify", "rel").exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_devices_are_taken_as_they_are() -> None:
     for command in MADE_FROM_THE_TABLE:

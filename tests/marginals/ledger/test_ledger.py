@@ -225,6 +225,7 @@ def test_a_policy_that_demands_more_publishes_coarser_margins_and_says_which(tmp
     assert later.steward.waiting.coarsened
 
 
+@pytest.mark.slow
 def test_the_command_says_who_waits_and_keeps_the_ledger_apart(tmp_path: Path) -> None:
     FIRST.to_csv(tmp_path / "people.csv", index=False)
     config = tmp_path / "release.toml"

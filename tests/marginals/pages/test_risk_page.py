@@ -87,6 +87,7 @@ def text_of(content: bytes) -> str:
     return " ".join(" ".join(Page(content).text).split())
 
 
+@pytest.mark.slow
 def test_it_stands_alone_warns_and_shows_no_value_of_a_row(config: Path) -> None:
     table = marginals.read_config(config).read_table()
     for name, k in (("loose", 1), ("strict", 8)):

@@ -92,6 +92,7 @@ def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> N
     assert "one of its values has 2 rows, fewer than 5" in release.steward.unpublished["diagnosis"]
 
 
+@pytest.mark.slow
 def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> None:
     status, printed = run("assess", config, "--json")
     checks = {check["criterion"]: check["verdict"] for check in json.loads(printed)["checks"]}

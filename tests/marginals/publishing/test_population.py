@@ -25,6 +25,7 @@ def config(tmp_path: Path) -> Path:
     return config
 
 
+@pytest.mark.slow
 def test_k_map_counts_people_of_the_population(config: Path) -> None:
     """By sex and town, at levels of age, every row could be four times as many people as rows."""
     frame = pd.read_csv(config.parent / "people.csv")
@@ -43,6 +44,7 @@ def test_k_map_counts_people_of_the_population(config: Path) -> None:
     assert found["marketer"] == pytest.approx(found["prosecutor"]["average"] / 4)
 
 
+@pytest.mark.slow
 def test_delta_presence_bounds_the_probability_of_being_in_the_table(config: Path) -> None:
     for bounds, status in (("[0.25, 0.25]", 0), ("[0.0, 0.24]", 1), ("[0.26, 1.0]", 1)):
         config.write_text(
@@ -63,6 +65,7 @@ def test_the_terminal_says_the_risks_and_what_makes_rows_unique(config: Path) ->
     assert "Unique by all quasi-identifiers together: " in said
 
 
+@pytest.mark.slow
 def test_a_sampling_fraction_stands_for_a_population(config: Path) -> None:
     config.write_text(CONFIG + "[population]\nsampling_fraction = 0.25\n")
     found = json.loads(run("assess", config, "--json").stdout)["reidentification"]

@@ -114,6 +114,7 @@ def test_every_strategy_publishes_what_verifies(publish: Callable[..., Result], 
     assert marginals.open_release(tmp_path / "out").verify().ok
 
 
+@pytest.mark.slow
 def test_no_strategy_is_better_than_the_exact_one_and_no_bound_above_it(table: Table) -> None:
     best = marginals.publish(table, Policy(**PRIVACY, strategy="exact"))
     assert best.steward is not None
@@ -141,6 +142,7 @@ def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, 
     assert not shows(release, table, {"age": 0, "sex": 0})
 
 
+@pytest.mark.slow
 def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., Result], tmp_path: Path) -> None:
     """Who wants no privacy says so: k_link = 1."""
     demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]

@@ -85,6 +85,7 @@ def test_pairs_that_there_is_no_time_to_try_are_named(table: marginals.Table, mo
     assert all(suggestion.price is None for suggestion in steward.suggestions)
 
 
+@pytest.mark.slow
 def test_another_strategy_is_compared_with_greedy_too(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = count()
     greedy = suggesting.STRATEGIES["greedy"]

@@ -125,6 +125,7 @@ def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.Mo
     assert "3 left out" in " ".join(Page(made.page(made)).text)
 
 
+@pytest.mark.slow
 def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(config: Path, tmp_path: Path) -> None:
     result = run("publish", config, "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.output
@@ -149,6 +150,7 @@ def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(c
     assert str(page) in again.stdout
 
 
+@pytest.mark.slow
 def test_the_page_may_stand_elsewhere_but_in_no_release(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "out"
     for inside in (out / "page.html", out / "marginals" / "page.html"):

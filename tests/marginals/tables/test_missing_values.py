@@ -151,6 +151,7 @@ def test_every_engine_counts_missing_values_alike(way: str, typed: bool, tmp_pat
         assert set(found.missing_in) == ({"sex"} if what == "as a value" else {"age", "cause", "sex"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["polars lazy", "csv by duckdb", "parquet by duckdb", "duckdb", "ibis"])
 def test_tables_out_of_core_count_missing_values_too(way: str, tmp_path: Path) -> None:
     frame = people()

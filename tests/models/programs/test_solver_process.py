@@ -43,10 +43,12 @@ def test_the_solution_is_that_of_this_process() -> None:
     assert np.array_equal(there.x, here.x)
 
 
+@pytest.mark.slow
 def test_nothing_is_told_of_what_fails() -> None:
     assert milp_until_killed("no numbers", seconds=60) is None
 
 
+@pytest.mark.slow
 def test_the_process_is_kept_until_it_is_killed_and_nothing_is_told_then(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 

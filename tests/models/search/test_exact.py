@@ -85,6 +85,7 @@ def random_problem(rng):
     return Problem(cube, constraint)
 
 
+@pytest.mark.slow
 def test_the_cases_are_hard_enough_to_tell_an_exact_search_from_a_greedy_one():
     """Fixed seeds: greedy fails in some, constraints bind in most, and the exact search is right in all."""
     rng, seen = np.random.default_rng(0), Counter()

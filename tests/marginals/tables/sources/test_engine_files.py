@@ -78,6 +78,7 @@ def test_without_such_files_each_question_reads_the_source(
         with_duckdb(files_of(tmp_path / "people.csv"), ["age"], 200 << 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unnamed", [True, False])
 def test_what_does_not_fit_into_memory_is_counted_in_parts(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
