@@ -263,11 +263,14 @@ def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResu
 def stepwise(problem: Problem, stop: Stop) -> SearchResult:
     """Forward, then take away while that gains, and again, until neither does.
 
-    By the KL divergence taking away never gains, so this is for objectives that price parameters.
+    By the KL divergence taking away never gains, so this is for objectives that price parameters. Where gains do not add
+    up, as those of a test of significance, moves that each gain can come back to a collection; the search ends there.
     """
     climb = Climb(problem, problem.position(problem.initial), stop)
+    been_at: set[frozenset[Mask]] = set()
     steps = -1
-    while steps < len(climb.steps) and not stop():
+    while steps < len(climb.steps) and climb.position.cliques not in been_at and not stop():
+        been_at.add(climb.position.cliques)
         climb.add_all()
         steps = len(climb.steps)
         climb.remove_all()
@@ -304,11 +307,13 @@ def both(problem: Problem, stop: Stop) -> SearchResult:
     """Forward-backward search with single-removal restarts.
 
     When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition; the
-    first result that is better is kept, until none is. Right after the removal the collection need not be allowed.
+    first result that is better is kept, until none is. Right after the removal the collection need not be allowed. No
+    collection is kept twice, which could happen without end where gains do not add up, as those of a test of significance.
     """
     best = Climb(problem, problem.position(problem.initial), stop)
     best.add_all()
     best.remove_all()
+    been_at = {best.position.cliques}
     evaluated, improved = best.evaluated, True
     while improved and not stop():
         improved = False
@@ -319,9 +324,11 @@ def both(problem: Problem, stop: Stop) -> SearchResult:
             trial.take(move, change)
             trial.add_all(_all_but(_reverse(move)))
             evaluated += trial.evaluated + 1
-            if loss + trial.gained > LEAST_GAIN and trial.is_allowed():
+            is_better = loss + trial.gained > LEAST_GAIN and trial.position.cliques not in been_at
+            if is_better and trial.is_allowed():
                 trial.steps[:0] = best.steps
                 best, improved = trial, True
+                been_at.add(trial.position.cliques)
                 break
     return result_of("greedy-both", problem, best.position, evaluated, best.steps)
 

@@ -1,0 +1,79 @@
+"""Every search ends by itself, whatever the table and the objective: none goes round in a circle."""
+
+import os
+from importlib import import_module
+from itertools import product
+
+import numpy as np
+import pytest
+
+from models.search import STRATEGIES, select, stepwise
+from models.search.selection import CRITERIA
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from search_oracles import Countdown
+
+NIGHTLY = "MARGINALS_TIMES" in os.environ
+TABLES = 20_000 if NIGHTLY else 100
+
+OF_ANY_OBJECTIVE = {"stepwise": stepwise} | {
+    name: STRATEGIES[name] for name in ("greedy", "greedy-backward", "greedy-both")
+}
+"""The others refuse the likelihood ratio, by which there is no best model."""
+
+CASES = [
+    (name, criterion)
+    for name, criterion in product(["stepwise", *STRATEGIES], CRITERIA)
+    if criterion != "likelihood-ratio" or name in OF_ANY_OBJECTIVE
+]
+
+MANY = 100_000
+"""Times that a search of such a table asks whether to stop, at most; it takes some hundred."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_turns():
+    """Random searches whose turns are counted anyway."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 5)
+        patch.setattr(import_module("models.search.rebuild"), "PATIENCE", 3)
+        for name, value in {"POPULATION": 4, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 2}.items():
+            patch.setattr(import_module("models.search.genetic"), name, value)
+        yield
+
+
+def table_of(shape, counts):
+    domain = Domain.of({name: Hierarchy.flat([str(v) for v in range(size)]) for name, size in zip("abcd", shape)})
+    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
+    return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, np.asarray(counts))
+
+
+def drawn(seed):
+    """Sparse or dense, with weak or strong associations."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(rng.integers(2, 4)) for _ in range(rng.integers(2, 5)))
+    counts = rng.gamma(rng.uniform(0.2, 1.5), rng.uniform(1, 15), int(np.prod(shape))).astype(int)
+    return table_of(shape, np.maximum(counts, not counts.any()))
+
+
+def asked(table, name, criterion):
+    """How often a search asks whether to stop."""
+    stop = Countdown(MANY)
+    select(table, criterion, {"stepwise": stepwise, **STRATEGIES}[name], stop=stop)
+    return stop.asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "criterion"), CASES)
+def test_every_strategy_ends_by_every_objective(name, criterion):
+    """100 tables for the stepwise ones by the likelihood ratio, where gains do not add up; ten elsewhere; by night all."""
+    tables = TABLES if NIGHTLY or criterion == "likelihood-ratio" else TABLES // 10
+    assert max(asked(drawn(seed), name, criterion) for seed in range(tables)) < MANY
+
+
+@pytest.mark.parametrize("name", OF_ANY_OBJECTIVE)
+def test_moves_that_each_gain_do_not_lead_in_a_circle(name):
+    """Four collections, each significantly better than the one before it, the first than the last."""
+    counts = [4, 11, 3, 13, 15, 14, 19, 10, 11, 20, 15, 2, 5, 12, 2, 6, 7, 9, 26, 5, 12, 3, 8, 1]
+    assert asked(table_of((2, 2, 3, 2), counts), name, "likelihood-ratio") < 1_000
