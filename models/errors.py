@@ -80,6 +80,19 @@ class SelectionError(MarginalsError, ValueError):
     """
 
 
+class NothingAllowedError(SelectionError):
+    """A model search that came to no collection that its constraint allows.
+
+    >>> from marginals.example import table
+    >>> from models.search import Problem, Refusal, forward
+    >>> try:
+    ...     forward(Problem(table.cube, lambda cliques, new: Refusal("nothing pleases")), lambda: False)
+    ... except NothingAllowedError as error:
+    ...     print(str(error).partition(";")[0])
+    the search came to no collection that the constraint allows (nothing pleases)
+    """
+
+
 class TooManyCellsError(MarginalsError):
     """More cells would have to be laid out than the caller allows.
 

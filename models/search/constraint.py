@@ -21,22 +21,19 @@ class RefusalScope(Enum):
 
 
 class Refusal(NamedTuple):
-    """Why a collection may not be chosen, and which others are refused with it."""
+    """Why a collection may not be chosen, and which others are refused with it; if nothing is said of them, none."""
 
     reason: str
-    scope: RefusalScope
+    scope: RefusalScope = RefusalScope.ITSELF
 
 
 class Constraint(Protocol):
-    """Any function of this shape.
+    """Any function of this shape; what it says of a collection must be the same each time.
 
-    pivot: the vertices whose margins are judged jointly, and which are connected in any junction tree; all other margins
-    are judged one by one. All vertices, or one attribute's first step, or none.
+    An object with an attribute `pivot` says of which vertices the margins are judged jointly, which are connected in any
+    junction tree; all other margins are judged one by one. All vertices, or one attribute's first step, or none. Without
+    the attribute all margins are judged jointly, which is always right, and takes an exact search longer.
     """
-
-    @property
-    def pivot(self) -> Mask:
-        """The vertices whose margins are judged jointly."""
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """None when the collection with these maximal cliques may be chosen.
@@ -45,6 +42,17 @@ class Constraint(Protocol):
         clique, so that all must be looked at. A refusal because of a single clique has the scope FINER; with a new clique,
         FINER means that this clique is the reason, so that a search may never try it again.
         """
+
+
+def pivot_of(constraint: Constraint, domain: Domain) -> Mask:
+    """The vertices whose margins a constraint judges jointly; all where it does not say.
+
+    >>> from marginals.example import table
+    >>> pivot_of(lambda cliques, new: None, table.domain) == sum(table.domain.attribute_masks)
+    True
+    """
+    pivot: Mask = getattr(constraint, "pivot", sum(domain.attribute_masks))
+    return pivot
 
 
 class Unconstrained:
@@ -76,7 +84,7 @@ class MarginLimits:
     @property
     def pivot(self) -> Mask:
         """That of the other constraint: limits hold for each margin by itself."""
-        return self.then.pivot
+        return pivot_of(self.then, self.domain)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """The refusal of a clique beyond the limits, or what the other constraint says."""

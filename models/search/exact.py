@@ -7,6 +7,9 @@ So every decomposable collection is reached, and what a part of its junction tre
 The margins that the constraint judges together come first. Once they are complete the rest is free of it, and the bound
 counts with the other margins only.
 
+A constraint need not keep to what it says of itself: a collection that is complete is put to it once more, and where it is
+refused then, all margins are judged together from there on.
+
 What is wanted makes no objective smaller, so the bound counts without it and holds all the same.
 """
 
@@ -14,8 +17,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from typing import NamedTuple
 
+from models.errors import NothingAllowedError
 from models.search.constraint import RefusalScope
 from models.search.greedy import forward, result_of
 from models.search.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
@@ -34,13 +39,32 @@ _MOST_WAITING = 500_000
 def exact(problem: Problem, stop: Stop) -> SearchResult:
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
-    Deterministic unless stopped. Raises SelectionError for an objective that is a stopping rule only.
+    Deterministic unless stopped. Raises SelectionError for an objective that is a stopping rule only,
+    NothingAllowedError where the constraint allows nothing.
     """
     _ = problem.price
-    initial = forward(problem, stop)
+    try:
+        initial = forward(problem, stop)
+    except NothingAllowedError:
+        initial = _NONE_YET
     if lattice_size(problem) > LARGEST_LATTICE or (allowed := allowed_margins(problem, stop)) is None:
+        _require_some(initial)
         return replace(initial, strategy="exact")
-    return _Search(problem, initial, allowed, stop).run()
+    search = _Search(problem, initial, allowed, stop, problem.pivot)
+    if (result := search.run()) is not None:
+        return result
+    return _Search(problem, initial, allowed, stop, pivot=-1).run() or replace(initial, strategy="exact")
+
+
+_NONE_YET = SearchResult("exact", (), inf, evaluated=0, optimal=False, steps=(), value=inf)
+
+
+def _require_some(result: SearchResult) -> None:
+    if result.value == inf:
+        raise NothingAllowedError(
+            "the search found no collection that the constraint allows and that shows what must be kept; weaken the "
+            "constraint, or give more time"
+        )
 
 
 class _State(NamedTuple):
@@ -55,14 +79,17 @@ class _State(NamedTuple):
 
 
 class _Search:
-    def __init__(self, problem: Problem, initial: SearchResult, allowed: Mapping[Mask, Node], stop: Stop) -> None:
-        self.problem, self.stop = problem, stop
+    def __init__(
+        self, problem: Problem, initial: SearchResult, allowed: Mapping[Mask, Node], stop: Stop, pivot: Mask
+    ) -> None:
+        self.problem, self.stop, self.pivot = problem, stop, pivot
+        self.depends_on_more = False
+        """Whether the constraint refused margins that it should judge one by one."""
         self.entropy = problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
-        self.best = initial.value if initial.value is not None else float("inf")
+        self.best = initial.value if initial.value is not None else inf
         self.cliques, self.divergence = frozenset(initial.cliques), initial.kl_divergence
         self.steps = list(initial.steps)
         self.evaluated = initial.evaluated
-        pivot = problem.constraint.pivot
         free = {mask: node for mask, node in allowed.items() if not mask & pivot}
         self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}
         self._bounds = {False: lower_bound(problem, allowed), True: lower_bound(problem, free)}
@@ -70,7 +97,8 @@ class _Search:
         self._seen: set[tuple[frozenset[Mask], bool]] = set()
         self._order = count()
 
-    def run(self) -> SearchResult:
+    def run(self) -> SearchResult | None:
+        """What is found; None where the constraint depends on more margins together than those with the pivot."""
         self._enqueue(_State(0.0, 0, frozenset(), judged=False))
         proven = self.best
         while self._queue:
@@ -80,8 +108,11 @@ class _Search:
             state = heappop(self._queue)[2]
             for following in self._followers(state):
                 self._enqueue(following)
+            if self.depends_on_more:
+                return None
         else:
             proven = self.best
+        _require_some(replace(_NONE_YET, value=self.best))
         position = self.problem.position(self.cliques)
         result = result_of("exact", self.problem, position, self.evaluated, self.steps)
         return replace(result, optimal=proven >= self.best - _TIE, bound=min(proven, self.best))
@@ -99,7 +130,7 @@ class _Search:
         if any(not kept & ~clique for clique in state.cliques):
             return True
         shared = kept & state.vertices
-        if state.judged and kept & self.problem.constraint.pivot:
+        if state.judged and kept & self.pivot:
             return False
         return not shared or any(not shared & ~clique for clique in state.cliques)
 
@@ -113,6 +144,9 @@ class _Search:
                 yield state._replace(judged=True)
             elif refusal.scope is not RefusalScope.ITSELF:
                 return
+            elif not self._margins[False]:
+                self.depends_on_more = bool(self._margins[True])
+                return
         yield from self._extensions(state)
 
     def _compare(self, state: _State) -> None:
@@ -125,6 +159,9 @@ class _Search:
         if self.problem.wanted and value < self.best - _TIE:
             value += self.problem.wanted.value(state.cliques)
         if value < self.best - _TIE:
+            if self.problem.constraint(state.cliques, 0):
+                self.depends_on_more = True
+                return
             divergence = Position.of(self.problem.cube, state.cliques).divergence
             self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.divergence, divergence))
             self.best, self.divergence, self.cliques = value, divergence, state.cliques

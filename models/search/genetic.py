@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import FloatArray
+from models.errors import NothingAllowedError
 from models.search.greedy import LEAST_GAIN, forward, preferring
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult
@@ -47,18 +48,23 @@ def genetic(problem: Problem, stop: Stop) -> SearchResult:
     _ = problem.price
     rng = np.random.default_rng(problem.seed)
     shape = (problem.cube.domain.vertex_count,) * 2
-    evaluated = 0
 
     def born(log_factors: FloatArray) -> _Individual:
+        """From factors, an individual; one that comes to a refused collection counts as plain forward search."""
         nonlocal evaluated
-        result = forward(problem, stop, preferring(log_factors))
+        try:
+            result = forward(problem, stop, preferring(log_factors))
+        except NothingAllowedError:
+            return _Individual(log_factors, plain)
         evaluated += result.evaluated
         return _Individual(log_factors, result)
 
     def drawn() -> FloatArray:
         return rng.normal(scale=SPREAD, size=shape)
 
-    population = [born(np.zeros(shape))]
+    plain = forward(problem, stop)
+    evaluated = plain.evaluated
+    population = [_Individual(np.zeros(shape), plain)]
     while len(population) < POPULATION and not stop():
         population.append(born(drawn()))
     population.sort(key=lambda individual: individual.value)

@@ -19,6 +19,7 @@ from itertools import takewhile
 import numpy as np
 
 from models.arrays import FloatArray
+from models.errors import NothingAllowedError
 from models.graphs.collection import Collection
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
 from models.inference.maximum_entropy import MaximumEntropy
@@ -59,7 +60,15 @@ def preferring(log_factors: FloatArray) -> Weight:
 def result_of(
     strategy: str, problem: Problem, position: Position, evaluated: int, steps: Iterable[Step]
 ) -> SearchResult:
-    """The search result of a position; its value is computed anew from the junction tree."""
+    """The search result of a position; its value is computed anew from the junction tree.
+
+    Raises NothingAllowedError for a collection that the constraint refuses, as where a search begins at one.
+    """
+    if refusal := problem.constraint(position.cliques, 0):
+        raise NothingAllowedError(
+            f"the search came to no collection that the constraint allows ({refusal.reason}); let it begin at another one, "
+            'or take the strategy "exact", which looks at all of them'
+        )
     model = MaximumEntropy(Collection.of(problem.cube, position.cliques))
     divergence = model.kl_divergence
     priced = isinstance(problem.objective, PenalizedDivergence)
@@ -184,7 +193,7 @@ class Climb:
             self.gained += gain
             self.take(move, change)
             enqueue(_touched(self.position, move))
-            if self.dropped is None or clique & self.problem.constraint.pivot:
+            if self.dropped is None or clique & self.problem.pivot:
                 for candidate in waiting:
                     heappush(queue, candidate)
                 waiting = []

@@ -8,7 +8,7 @@ from models.errors import SelectionError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import Constraint, Unconstrained
+from models.search.constraint import Constraint, Unconstrained, pivot_of
 from models.search.objective import KL, Objective, PenalizedDivergence
 from models.search.position import Position
 from models.search.wanted import WantedAnalyses
@@ -48,6 +48,11 @@ class Problem:
     def initial(self) -> tuple[Mask, ...]:
         """The collection that a stepwise search starts from."""
         return self.kept if self.start is None else self.start
+
+    @property
+    def pivot(self) -> Mask:
+        """The vertices whose margins the constraint judges jointly."""
+        return pivot_of(self.constraint, self.cube.domain)
 
     @property
     def price(self) -> float:

@@ -1,20 +1,22 @@
 """Exact search: what it calls best is the best of all collections that the constraint allows, each looked at."""
 
 from collections import Counter
+from dataclasses import replace
 from importlib import import_module
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.errors import SelectionError
+from models.errors import NothingAllowedError, SelectionError
 from models.search import STRATEGIES, LikelihoodRatio, MarginLimits, Problem, Unconstrained, exact, forward
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
-from search_oracles import Countdown, allowed_values, by_antichains, by_moves, goes_on_from, never
+from search_oracles import Countdown, all_collections, allowed_values, by_antichains, by_moves, goes_on_from, never
 from search_strategies import AtMost, Refused, private_problems, problems
 
 HEIGHTS = [(1,), (1, 1), (3, 1), (2, 2), (3, 2), (1, 1, 1), (2, 1, 1), (2, 2, 1), (1, 1, 1, 1)]
@@ -130,6 +132,48 @@ def test_beyond_the_largest_lattice_it_gives_back_what_forward_search_finds(monk
     found, greedy = exact(problem, never), forward(problem, never)
     assert (found.cliques, found.value) == (greedy.cliques, greedy.value)
     assert (found.optimal, found.bound, found.gap) == (False, None, None)
+
+
+class _SaysOfEachMargin:
+    """A constraint on whole collections that calls itself one on each margin, as when it is copied from another."""
+
+    pivot = 0
+
+    def __init__(self, whole):
+        self.whole = whole
+
+    def __call__(self, cliques, new):
+        return self.whole(cliques, new)
+
+
+@st.composite
+def refusing_problems(draw):
+    """Problems whose constraint refuses whole collections, from which nothing follows, the one they begin with too."""
+    problem = draw(problems())
+    collections = sorted(all_collections(problem.cube.domain), key=sorted)
+    random = Random(draw(st.integers(0, 10_000)))
+    share = draw(st.sampled_from([0.1, 0.5, 0.9]))
+    refused = Refused(frozenset(c for c in collections if random.random() < share))
+    return replace(problem, constraint=refused)
+
+
+@pytest.mark.parametrize("way", ["a function", "no pivot", "the pivot of another"])
+@settings(max_examples=40)
+@given(problem=refusing_problems())
+def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, problem):
+    """Also where its pivot is not true, and where the search begins at a refused collection."""
+    whole = problem.constraint
+    own = {
+        "a function": lambda cliques, new: whole(cliques, new),
+        "no pivot": MarginLimits(problem.cube.domain, then=lambda cliques, new: whole(cliques, new)),
+        "the pivot of another": _SaysOfEachMargin(whole),
+    }[way]
+    problem = replace(problem, constraint=own)
+    if not allowed_values(problem):
+        with pytest.raises(NothingAllowedError, match="weaken"):
+            exact(problem, never)
+    else:
+        assert_is_best(problem)
 
 
 def test_it_goes_by_its_name():

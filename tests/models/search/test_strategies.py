@@ -1,18 +1,21 @@
 """What every strategy promises: an allowed decomposable collection that shows what is kept, and a true account of it."""
 
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
+from models.errors import NothingAllowedError
 from models.graphs.collection import Collection
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.moves import allowed_moves, describe
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import STRATEGIES, Problem, with_bound
+from models.search import STRATEGIES, Problem, Refusal, stepwise, with_bound
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, allowed_values, is_finer, never
 from search_strategies import private_problems, problems
@@ -49,6 +52,29 @@ def test_the_result_is_decomposable_allowed_and_shows_what_is_kept(name, problem
     assert_is_allowed(problem, found.cliques)
     assert found.cliques == tuple(sorted(found.cliques))
     assert found.strategy == name
+
+
+@pytest.mark.parametrize("name", [*STRATEGIES, "stepwise"])
+@settings(max_examples=10)
+@given(problem=problems(), seed=st.integers(0, 10_000))
+def test_a_plain_function_is_a_constraint(name, problem, seed):
+    """What it refuses nobody gives back: where a search does not come to an allowed collection, it says so."""
+    collections = sorted(all_collections(problem.cube.domain), key=sorted)
+    random = Random(seed)
+    refused = {c for c in collections if random.random() < 0.4}
+
+    def fair(cliques, new):  # noqa: ARG001
+        return Refusal("not fair") if frozenset(cliques) in refused else None
+
+    search = {**STRATEGIES, "stepwise": stepwise}[name]
+    problem = replace(problem, constraint=fair)
+    try:
+        found = search(problem, never)
+    except NothingAllowedError:
+        begun_at_a_refused_one = frozenset(problem.initial) in refused
+        assert not allowed_values(problem) if name == "exact" else begun_at_a_refused_one
+    else:
+        assert_is_allowed(problem, found.cliques)
 
 
 @pytest.mark.slow
