@@ -48,6 +48,8 @@ def genetic(problem: Problem, stop: Stop) -> SearchResult:
     _ = problem.price
     rng = np.random.default_rng(problem.seed)
     shape = (problem.cube.domain.vertex_count,) * 2
+    plain = forward(problem, stop)
+    evaluated = plain.evaluated
 
     def born(log_factors: FloatArray) -> _Individual:
         """From factors, an individual; one that comes to a refused collection counts as plain forward search."""
@@ -62,8 +64,6 @@ def genetic(problem: Problem, stop: Stop) -> SearchResult:
     def drawn() -> FloatArray:
         return rng.normal(scale=SPREAD, size=shape)
 
-    plain = forward(problem, stop)
-    evaluated = plain.evaluated
     population = [_Individual(np.zeros(shape), plain)]
     while len(population) < POPULATION and not stop():
         population.append(born(drawn()))
