@@ -150,6 +150,20 @@ class Climb:
             self.take(*chosen[1:])
         self._refused = []
 
+    def settle(self) -> None:
+        """Additions and removals in turn, until none gains.
+
+        Where gains do not add up, as those of a test of significance, moves that each gain can come back to a collection;
+        it ends there.
+        """
+        been_at: set[frozenset[Mask]] = set()
+        steps = -1
+        while steps < len(self.steps) and self.position.cliques not in been_at and not self.stop():
+            been_at.add(self.position.cliques)
+            self.add_all()
+            steps = len(self.steps)
+            self.remove_all()
+
     def add_all(self, weight: Weight = evenly) -> None:
         """Additions while one gains."""
         queue: list[Candidate] = []
@@ -272,17 +286,10 @@ def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResu
 def stepwise(problem: Problem, stop: Stop) -> SearchResult:
     """Forward, then take away while that gains, and again, until neither does.
 
-    By the KL divergence taking away never gains, so this is for objectives that price parameters. Where gains do not add
-    up, as those of a test of significance, moves that each gain can come back to a collection; the search ends there.
+    By the KL divergence taking away never gains, so this is for objectives that price parameters.
     """
     climb = Climb(problem, problem.position(problem.initial), stop)
-    been_at: set[frozenset[Mask]] = set()
-    steps = -1
-    while steps < len(climb.steps) and climb.position.cliques not in been_at and not stop():
-        been_at.add(climb.position.cliques)
-        climb.add_all()
-        steps = len(climb.steps)
-        climb.remove_all()
+    climb.settle()
     return result_of("stepwise", problem, climb.position, climb.evaluated, climb.steps)
 
 
@@ -290,7 +297,8 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
     """Backward elimination from the largest collection whose margins are each allowed.
 
     The cheapest removal is made until the whole collection is allowed, and while a removal gains. Where some removals are
-    allowed, the best of them is made. Stopped before anything is allowed, it returns the initial collection.
+    allowed, the best of them is made. What the removals took along and what is left allows goes back in the end, by forward
+    search, which begins at the initial collection if no removals led to one that is allowed.
     """
     start = problem.position(problem.initial)
     alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
@@ -308,7 +316,8 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
         _, move, change = chosen or removals[0]
         climb.take(move, change)
     if not allowed:
-        return result_of("greedy-backward", problem, start, climb.evaluated, ())
+        climb.position, climb.steps = start, []
+    climb.settle()
     return result_of("greedy-backward", problem, climb.position, climb.evaluated, climb.steps)
 
 

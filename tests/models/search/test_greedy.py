@@ -151,11 +151,12 @@ def test_unconstrained_it_ends_where_no_addition_lowers_the_divergence(drawn):
         assert divergence(cube, move.apply(graph).chordal_cliques()) >= result.kl_divergence - 1e-9
 
 
+@pytest.mark.parametrize("strategy", [forward, backward])
 @given(limited_starts())
-def test_under_a_constraint_it_ends_where_every_better_collection_is_refused(drawn):
-    """A move refused for now comes back after the next one; none is forgotten."""
+def test_under_a_constraint_it_ends_where_every_better_collection_is_refused(strategy, drawn):
+    """A move refused for now comes back after the next one; none is forgotten, nor what was taken away on the way."""
     cube, start, limits = drawn
-    result = greedy(cube, start, limits, never)
+    result = strategy(Problem(cube, limits, kept=tuple(start)), never)
     graph = InteractionGraph.of(cube.domain, result.cliques)
     for move in adding_moves(graph):
         cliques = move.apply(graph).chordal_cliques()
@@ -288,6 +289,21 @@ def test_backward_search_loses_nothing_when_it_is_told_to_stop():
     assert all(later.kl_divergence <= sooner.kl_divergence for sooner, later in pairwise(results))
     assert {result.cliques for result in results} == {(), (base,)}
     assert backward(problem, never).cliques == (base,)
+
+
+def test_backward_search_shows_again_what_it_took_away():
+    """Nothing may be shown with c. On the way from the base table c goes with its margins, and comes back by itself."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
+    cells = dict(zip("abc", np.indices((2, 2, 2)).reshape(3, -1)))
+    counts = np.array([50, 5, 6, 30, 7, 45, 40, 3])
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), cells, counts)])
+    pair, alone = domain.mask({"a": 0, "b": 0}), domain.mask({"c": 0})
+
+    def apart(cliques, new):  # noqa: ARG001
+        joined = any(clique & alone and clique != alone for clique in cliques)
+        return Refusal("c with others", RefusalScope.LONGER) if joined else None
+
+    assert set(backward(Problem(cube, apart), never).cliques) == {pair, alone}
 
 
 def test_a_gain_by_taking_away_is_not_taken_where_what_is_left_is_refused():
