@@ -1,0 +1,1 @@
+"""What tables that others published tell about people for certain."""

@@ -1,0 +1,1 @@
+"""Tables that others published, as intervals: which counts are consistent with all of them together."""

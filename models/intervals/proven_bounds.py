@@ -1,0 +1,91 @@
+"""Proven bounds of the counts of linked tables: propagated, then by linear and integer programs, block by block.
+
+Every bound is proven in whole numbers, so it holds for certain, sharp or not: those of linear programs by their
+multipliers, those of integer programs as the solver tells. Tables of whole numbers that are met on the way show which
+counts are possible, and so which bounds are sharp; with them most programs need not be solved.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import BoolArray, CountArray
+from models.deadline import NEVER, Deadline
+from models.errors import ContradictionError
+from models.intervals.blocks import Block, blocks
+from models.intervals.linked_tables import LinkedTables
+from models.intervals.programmed_bounds import BlockBounds, tightened
+from models.intervals.propagation import propagated
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which bounds are worth a program. small: counts from 1 to this one matter; None: all counts do.
+
+    With a number, programs ask of cells that no table shows only whether they are certainly empty, certainly occupied,
+    certainly small, or known; of published cells all is asked.
+    """
+
+    small: int | None = None
+
+
+EVERYTHING = Reach()
+"""All bounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenBounds:
+    """Bounds of all counts: lower <= count <= upper for certain. shape (cells,) each.
+
+    sharp: whether both ends are counts of some table of whole numbers that fits. decided: whether all that was asked is.
+    """
+
+    lower: CountArray
+    upper: CountArray
+    sharp: BoolArray
+    decided: BoolArray
+
+    @property
+    def exact(self) -> BoolArray:
+        """Whether only one count is possible."""
+        return np.asarray(self.lower == self.upper)
+
+
+def proven_bounds(linked: LinkedTables, reach: Reach = EVERYTHING, deadline: Deadline = NEVER) -> ProvenBounds:
+    """Bounds of all counts of some linked tables. Raises ContradictionError when no table fits."""
+    lower, upper = propagated(linked.equations, linked.lower, linked.upper)
+    if (lower > upper).any():
+        raise ContradictionError("the tables contradict each other")
+    sharp: BoolArray = lower == upper
+    decided = sharp.copy()
+    waiting = blocks(linked.equations, lower, upper)
+    asked = np.ones(len(linked), dtype=np.bool_) if reach.small is None else linked.is_published
+    for some in _together(waiting):
+        found = tightened(
+            [BlockBounds(block, lower[block.cells], upper[block.cells], asked[block.cells]) for block in some],
+            reach.small,
+            deadline,
+        )
+        for block, bounds in zip(some, found):
+            lower[block.cells], upper[block.cells] = bounds.lower, bounds.upper
+            sharp[block.cells] = bounds.sharp
+            decided[block.cells] = bounds.settled(reach.small).all(axis=0)
+    return ProvenBounds(lower, upper, sharp, decided)
+
+
+_AT_ONCE = 4_000
+"""Cells of the blocks that one linear program takes together."""
+
+
+def _together(waiting: Iterable[Block]) -> Iterable[Sequence[Block]]:
+    some: list[Block] = []
+    size = 0
+    for block in waiting:
+        if some and size + len(block) > _AT_ONCE:
+            yield some
+            some, size = [], 0
+        some.append(block)
+        size += len(block)
+    if some:
+        yield some
