@@ -72,14 +72,14 @@ def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Fronti
     progress: told of the level vectors that are looked at, and of all.
     """
     ladder = Ladder.of(problem, progress)
-    start_utility, start_risk = ladder.utilities[ladder.place].mean(), ladder.loss_at(ladder.place).mean()
-    steps = ladder.steps
-    distinct, at = np.unique(steps.price, return_inverse=True)
-    by_price = np.bincount(at, steps.gain, minlength=len(distinct)) / len(ladder.loss)
+    start_utility, start_risk = ladder.means(ladder.place)
+    steps, share = ladder.steps, ladder.shares[ladder.steps.row]
+    # Records that count for nothing move no mean.
+    distinct, at = np.unique(steps.price[share > 0], return_inverse=True)
+    by_price = np.bincount(at, (steps.gain * share)[share > 0], minlength=len(distinct))
     rising_utility = start_utility + np.r_[0.0, np.cumsum(by_price)]
     rising_risk = start_risk + np.r_[0.0, np.cumsum(by_price * distinct)]
     if len(distinct):
         # Exactly what everybody's last step reaches, without the rounding of the sums.
-        last = ladder.after(len(steps.price))
-        rising_utility[-1], rising_risk[-1] = ladder.utilities[last].mean(), ladder.loss_at(last).mean()
+        rising_utility[-1], rising_risk[-1] = ladder.means(ladder.after(len(steps.price)))
     return Frontier(read_only(rising_utility), read_only(rising_risk), read_only(np.r_[distinct, np.inf]))

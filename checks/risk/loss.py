@@ -13,7 +13,7 @@ from checks.risk.dictionary import Dictionary, consistent_counts, identification
 from checks.risk.errors import DisclosureRuleError
 from checks.risk.record import Records
 from checks.risk.sensitivity import Constant, Sensitivity, product
-from models.arrays import CountArray, FloatArray, IndexArray
+from models.arrays import CountArray, FloatArray, IndexArray, read_only_copy
 
 HARMLESS = Constant(0.0)
 """Psi of an attacker whose wrong guesses harm nobody."""
@@ -65,6 +65,21 @@ def expected(loss: FloatArray, probability: FloatArray | None = None) -> float:
     if probability is None:
         return float(loss.mean())
     return float(product(as_distribution(probability, len(loss), "record"), loss).sum())
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray | None) -> float:
+    """The mean over records of which each counts as often as its weight says, once without weights; 0 * inf is 0."""
+    return float(values.mean()) if weights is None else float(product(weights / weights.sum(), values).sum())
+
+
+def record_weights(weights: FloatArray, length: int) -> FloatArray:
+    """The weights, if there are `length` of them, finite and none negative, not all 0. Raises DisclosureRuleError."""
+    kept = read_only_copy(np.asarray(weights, dtype=np.float64))
+    if kept.shape != (length,) or not np.all((kept >= 0) & np.isfinite(kept)) or not kept.any():
+        raise DisclosureRuleError(
+            f"{length} weights were expected, one for each record, finite, none negative, not all 0"
+        )
+    return kept
 
 
 def bayes_risk(disclosed: Records, dictionaries: Sequence[Dictionary], prior: Sequence[float], harm: Harm) -> float:

@@ -15,16 +15,20 @@ from models.arrays import BoolArray, FloatArray
 
 
 class Objective(Protocol):
-    """An order of pairs of loss and utility in which less loss and more utility are never worse."""
+    """An order of disclosures in which less loss, more utility and more disclosed steps are never worse."""
 
-    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
-        """Shape (3, n): whether a pair is not allowed, then two costs; the lexicographically least is the best."""
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """Shape (4, n): whether it is not allowed, then three costs; the lexicographically least is the best.
+
+        steps: how many steps below `*` all values together are. They differ from utility where steps are worth more in
+        some attributes, or nothing in others.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class LeastRisk:
-    """The least loss with a utility of at least so much (eq. 8), with the most utility among equals.
+    """The least loss with a utility of at least so much (eq. 8); among equals the most utility, then the most steps.
 
     Raises DisclosureRuleError where it is not finite.
     """
@@ -34,14 +38,14 @@ class LeastRisk:
     def __post_init__(self) -> None:
         _require_finite("utility", self.utility)
 
-    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
-        """Loss, then utility."""
-        return np.stack([utility < self.utility, loss, -utility])
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """Loss, then utility, then steps."""
+        return np.stack([utility < self.utility, loss, -utility, -steps])
 
 
 @dataclass(frozen=True)
 class MostUtility:
-    """The most utility with a loss of at most so much (eq. 7), with the least loss among equals.
+    """The most utility with a loss of at most so much (eq. 7); among equals the least loss, then the most steps.
 
     Raises DisclosureRuleError where it is not finite.
     """
@@ -51,14 +55,14 @@ class MostUtility:
     def __post_init__(self) -> None:
         _require_finite("loss", self.loss)
 
-    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
-        """Utility, then loss."""
-        return np.stack([loss > self.loss, -utility, loss])
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """Utility, then loss, then steps."""
+        return np.stack([loss > self.loss, -utility, loss, -steps])
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The least loss - lambda * utility (eq. 9), with the most utility among equals.
+    """The least loss - lambda * utility (eq. 9); among equals the most utility, then the most steps.
 
     price: lambda, the loss that one step of utility is worth. Raises DisclosureRuleError where it is not finite.
     """
@@ -68,9 +72,9 @@ class TradeOff:
     def __post_init__(self) -> None:
         _require_finite("price", self.price)
 
-    def score(self, loss: FloatArray, utility: FloatArray) -> FloatArray:
-        """The difference, then utility."""
-        return np.stack([np.zeros(len(loss)), loss - self.price * utility, -utility])
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """The difference, then utility, then steps."""
+        return np.stack([np.zeros(len(loss)), loss - self.price * utility, -utility, -steps])
 
 
 def _require_finite(name: str, value: float) -> None:

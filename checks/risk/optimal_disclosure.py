@@ -15,7 +15,7 @@ import numpy as np
 from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.disclosure import Disclosure
 from checks.risk.errors import DisclosureRuleError
-from checks.risk.loss import Harm, as_distribution, expected_harm
+from checks.risk.loss import Harm, as_distribution, expected_harm, record_weights, weighted_mean
 from checks.risk.objective import Objective, is_better
 from checks.risk.record import Records
 from checks.risk.sensitivity import product
@@ -26,21 +26,29 @@ from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 class DecisionProblem:
     """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
 
-    prior: the probability of each dictionary; losses are expected over it. harm: its sensitivities must not grow when a
-    value is generalized, as those of the modified harmonic mean do not. steps: what a step from the root is worth in
-    each attribute; 1 where nothing is said. Raises DisclosureRuleError.
+    prior: the probability of each dictionary; losses are expected over it. Where it is None a loss is the largest over
+    the dictionaries, as minimax rules have it (section 4). harm: its sensitivities must not grow when a value is
+    generalized, as those of the modified harmonic mean do not. steps: what a step from the root is worth in each
+    attribute; 1 where nothing is said. weights: how often each record counts in means over the records, shape (records,);
+    once where nothing is said. Raises DisclosureRuleError.
     """
 
     originals: Records
     dictionaries: tuple[Dictionary, ...]
     harm: Harm
-    prior: tuple[float, ...] = (1.0,)
+    prior: tuple[float, ...] | None = (1.0,)
     steps: tuple[float, ...] | None = None
+    weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if not len(self.originals):
             raise DisclosureRuleError("there are no records to disclose")
-        as_distribution(np.asarray(self.prior, dtype=np.float64), len(self.dictionaries), "dictionary")
+        if self.prior is not None:
+            as_distribution(np.asarray(self.prior, dtype=np.float64), len(self.dictionaries), "dictionary")
+        elif not self.dictionaries:
+            raise DisclosureRuleError("a worst case needs at least one dictionary")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", record_weights(self.weights, len(self.originals)))
         if self.steps is not None and (len(self.steps) != len(self.originals.space) or min(self.steps) < 0):
             raise DisclosureRuleError("a step is worth a number that is not negative, one for each attribute")
 
@@ -63,7 +71,15 @@ class DecisionProblem:
 
     def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The utility of some records at a level vector: shape (rows,)."""
-        worth = np.ones(len(self.originals.space)) if self.steps is None else np.array(self.steps)
+        return self._worth(
+            rows, levels, np.ones(len(self.originals.space)) if self.steps is None else np.array(self.steps)
+        )
+
+    def step_count(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
+        """How many steps below `*` the values of some records are at a level vector, all together: shape (rows,)."""
+        return self._worth(rows, levels, np.ones(len(self.originals.space)))
+
+    def _worth(self, rows: IndexArray, levels: IndexArray, worth: FloatArray) -> FloatArray:
         of_all = self.originals.level_vector
         if of_all is not None:
             return np.full(len(rows), (self.originals.space.heights - np.maximum(of_all, levels)) @ worth)
@@ -71,7 +87,7 @@ class DecisionProblem:
         return np.asarray((self.originals.space.heights - disclosed) @ worth, dtype=np.float64)
 
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """The loss of some records at a level vector, expected over the dictionaries: shape (rows,)."""
+        """The loss of some records at a level vector, expected over the dictionaries or the largest: shape (rows,)."""
         return self._loss(self.originals[rows].generalized(levels), rows, self.counts(rows, levels))
 
     def _loss(self, disclosed: Records, people: IndexArray, counts: Iterable[CountArray]) -> FloatArray:
@@ -95,9 +111,11 @@ class DecisionProblem:
         return self.averaged(exact), self.averaged(lower)
 
     def averaged(self, parts: Sequence[FloatArray]) -> FloatArray:
-        """What is expected over the dictionaries of what is so under each: shape (rows,)."""
+        """What is expected over the dictionaries of what is so under each, or the largest of it: shape (rows,)."""
         if len(parts) == 1:
             return parts[0]
+        if self.prior is None:
+            return np.asarray(np.max(parts, axis=0))
         weights = np.array(self.prior, dtype=np.float64)[:, None]
         return np.asarray(product(weights, np.stack(parts)).sum(axis=0), dtype=np.float64)
 
@@ -107,7 +125,8 @@ class Optimum:
     """The best disclosure found for each record.
 
     disclosure: with everything suppressed where nothing is allowed. allowed: whether something is, shape (records,).
-    loss, utility: shape (records,). evaluated: how many losses of a record at a level vector were computed.
+    loss, utility: shape (records,). evaluated: how many losses of a record at a level vector were computed. weights: how
+    often each record counts in means, shape (records,); once where it is None.
     """
 
     disclosure: Disclosure
@@ -115,16 +134,17 @@ class Optimum:
     loss: FloatArray
     utility: FloatArray
     evaluated: int
+    weights: FloatArray | None = None
 
     @property
     def risk(self) -> float:
         """Mean loss."""
-        return float(self.loss.mean())
+        return weighted_mean(self.loss, self.weights)
 
     @property
     def mean_utility(self) -> float:
         """Mean utility."""
-        return float(self.utility.mean())
+        return weighted_mean(self.utility, self.weights)
 
 
 def brute_force(problem: DecisionProblem, objective: Objective) -> Optimum:
@@ -132,7 +152,7 @@ def brute_force(problem: DecisionProblem, objective: Objective) -> Optimum:
     best = _Incumbent(problem, objective)
     rows = np.arange(len(problem.originals))
     for levels in problem.originals.space.level_vectors():
-        best.offer(rows, levels, problem.loss(rows, levels), problem.utility(rows, levels))
+        best.offer(rows, levels, problem.loss(rows, levels))
     return best.optimum()
 
 
@@ -143,14 +163,12 @@ def branch_and_bound(problem: DecisionProblem, objective: Objective) -> Optimum:
     waiting = [_Box(heights * 0, heights.copy(), rows, None)]
     while waiting:
         box = waiting.pop()
-        utility = problem.utility(box.rows, box.fine)
         none = np.zeros(len(box.rows)) if box.bound is None else box.bound
-        box = box.of(best.could_be_beaten(box.rows, none, utility))
+        box = box.of(best.could_be_beaten(box.rows, none, box.fine))
         if len(box.rows) and box.bound is None:
-            utility = problem.utility(box.rows, box.fine)
             loss, bound = problem.loss_and_bound(box.rows, box.coarse)
-            best.offer(box.rows, box.coarse, loss, problem.utility(box.rows, box.coarse))
-            box = replace(box, bound=bound).of(best.could_be_beaten(box.rows, bound, utility))
+            best.offer(box.rows, box.coarse, loss)
+            box = replace(box, bound=bound).of(best.could_be_beaten(box.rows, bound, box.fine))
         if len(box.rows) and np.any(box.fine < box.coarse):
             waiting.extend(box.halves())
     return best.optimum()
@@ -185,19 +203,25 @@ class _Incumbent:
     def __init__(self, problem: DecisionProblem, objective: Objective) -> None:
         length = len(problem.originals)
         self._problem, self._objective = problem, objective
-        self._scores = np.full((3, length), np.inf)
+        self._scores = np.full((4, length), np.inf)
         self._levels = np.tile(problem.originals.space.heights, (length, 1))
         self._loss, self._utility = np.full(length, np.nan), np.full(length, np.nan)
         self._evaluated = 0
 
-    def could_be_beaten(self, rows: IndexArray, loss: FloatArray, utility: FloatArray) -> BoolArray:
-        """Whether no more than this loss with no less than this utility would be better, and allowed."""
-        score = self._objective.score(loss, utility)
+    def could_be_beaten(self, rows: IndexArray, loss: FloatArray, fine: IndexArray) -> BoolArray:
+        """Whether no more than this loss, with what these levels show, would be better, and allowed."""
+        score, _ = self._scored(rows, fine, loss)
         return np.asarray((score[0] == 0) & is_better(score, self._scores[:, rows]))
 
-    def offer(self, rows: IndexArray, levels: IndexArray, loss: FloatArray, utility: FloatArray) -> None:
+    def _scored(self, rows: IndexArray, levels: IndexArray, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The scores of a level vector with some losses, and its utilities."""
+        utility = self._problem.utility(rows, levels)
+        steps = utility if self._problem.steps is None else self._problem.step_count(rows, levels)
+        return self._objective.score(loss, utility, steps), utility
+
+    def offer(self, rows: IndexArray, levels: IndexArray, loss: FloatArray) -> None:
         """Take a level vector where it is better."""
-        score = self._objective.score(loss, utility)
+        score, utility = self._scored(rows, levels, loss)
         better = (score[0] == 0) & is_better(score, self._scores[:, rows])
         taken = rows[better]
         self._scores[:, taken] = score[:, better]
@@ -214,4 +238,5 @@ class _Incumbent:
             self._loss[left] = self._problem.loss(left, suppressed)
             self._utility[left] = self._problem.utility(left, suppressed)
         disclosure = Disclosure(self._problem.originals, self._levels)
-        return Optimum(disclosure, allowed, self._loss, self._utility, self._evaluated)
+        weights = self._problem.weights
+        return Optimum(disclosure, allowed, self._loss, self._utility, self._evaluated, weights)

@@ -14,7 +14,7 @@ from checks.risk.choosing.rolled_counts import RolledCounts
 from checks.risk.loss import expected_harm
 from checks.risk.optimal_disclosure import DecisionProblem
 from checks.risk.record import Records
-from checks.risk.sensitivity import Sensitivity
+from checks.risk.sensitivity import Sensitivity, product
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 
 Progress = Callable[[int, int], None]
@@ -46,23 +46,27 @@ class Ladder:
     """The least loss of each record by utility, and how it is reached.
 
     utilities: those that occur, ascending. loss, vector: by record and utility the least loss, infinite where there is
-    none, and the number of the level vector that has it; shape (records, utilities). vectors: all level vectors.
+    none, and the number of the level vector that has it, of several the one with most steps; shape (records, utilities).
+    vectors: all level vectors. shares: of each record in means, 1 in all; shape (records,).
     """
 
     utilities: FloatArray
     loss: FloatArray
     vector: IndexArray
     vectors: IndexArray
+    shares: FloatArray
 
     @classmethod
     def of(cls, problem: DecisionProblem, progress: Progress = unwatched) -> "Ladder":
         """The ladder of a problem, from all level vectors."""
+        weights = np.ones(len(problem.originals)) if problem.weights is None else problem.weights
+        shares = weights / weights.sum()
         if problem.harm.is_personal:
-            return cls._of_each(problem, progress)
+            return replace(cls._of_each(problem, progress), shares=shares)
         # Equal records have equal losses, and need them once.
         distinct, number = problem.originals.distinct()
-        once = cls._of_each(replace(problem, originals=distinct), progress)
-        return replace(once, loss=once.loss[number], vector=once.vector[number])
+        once = cls._of_each(replace(problem, originals=distinct, weights=None), progress)
+        return replace(once, loss=once.loss[number], vector=once.vector[number], shares=shares)
 
     @classmethod
     def _of_each(cls, problem: DecisionProblem, progress: Progress) -> "Ladder":
@@ -74,6 +78,7 @@ class Ladder:
         utilities = np.unique(np.concatenate(worth))
         loss = np.full((len(utilities), len(rows)), np.inf)
         vector = np.zeros((len(utilities), len(rows)), dtype=np.intp)
+        shown = np.zeros((len(utilities), len(rows)))
         at = _Losses(problem)
         done = 0
         for alike in _same_counts(problem, vectors):
@@ -81,17 +86,25 @@ class Ladder:
             for number in alike.tolist():
                 losses = at.losses(vectors[number], counts)
                 place = np.searchsorted(utilities, worth[number])
+                at_place = (place[0],) if len(place) == 1 else (place, rows)
+                better = losses < loss[at_place]
+                if problem.steps is not None:
+                    # Where all steps are worth the same, as much utility is as many steps.
+                    steps = np.broadcast_to(problem.step_count(different, vectors[number]), rows.shape)
+                    better |= (losses == loss[at_place]) & (steps > shown[at_place])
                 if len(place) == 1:
-                    lower = losses < loss[place[0]]
-                    np.copyto(loss[place[0]], losses, where=lower)
-                    np.copyto(vector[place[0]], number, where=lower)
+                    np.copyto(loss[place[0]], losses, where=better)
+                    np.copyto(vector[place[0]], number, where=better)
+                    if problem.steps is not None:
+                        np.copyto(shown[place[0]], steps, where=better)
                 else:
-                    lower = losses < loss[place, rows]
-                    loss[place[lower], rows[lower]] = losses[lower]
-                    vector[place[lower], rows[lower]] = number
+                    loss[place[better], rows[better]] = losses[better]
+                    vector[place[better], rows[better]] = number
+                    if problem.steps is not None:
+                        shown[place[better], rows[better]] = steps[better]
             done += len(alike)
             progress(done, len(vectors))
-        return cls(utilities, loss.T, vector.T, vectors)
+        return cls(utilities, loss.T, vector.T, vectors, np.full(len(rows), 1 / len(rows)))
 
     @cached_property
     def place(self) -> IndexArray:
@@ -117,6 +130,10 @@ class Ladder:
         row, to, gain, price = map(np.concatenate, zip(*parts))
         order = np.argsort(price, kind="stable")
         return Steps(row[order], to[order], gain[order], price[order])
+
+    def means(self, place: IndexArray) -> tuple[float, float]:
+        """The mean utility and the risk when each record is at a utility of its own, given by number."""
+        return float(self.shares @ self.utilities[place]), float(product(self.shares, self.loss_at(place)).sum())
 
     def after(self, count: int) -> IndexArray:
         """Where each record is after so many steps, as the number of a utility."""

@@ -40,10 +40,10 @@ def best_on_average(
     Raises DisclosureRuleError where no disclosure with a finite risk is allowed.
     """
     ladder = Ladder.of(problem, progress)
-    records = len(ladder.loss)
-    gain, price = ladder.steps.gain / records, ladder.steps.price
-    utility = ladder.utilities[ladder.place].mean() + np.r_[0.0, np.cumsum(gain)]
-    risk = ladder.loss_at(ladder.place).mean() + np.r_[0.0, np.cumsum(gain * price)]
+    gain, price = ladder.steps.gain * ladder.shares[ladder.steps.row], ladder.steps.price
+    start_utility, start_risk = ladder.means(ladder.place)
+    utility = start_utility + np.r_[0.0, np.cumsum(gain)]
+    risk = start_risk + np.r_[0.0, np.cumsum(gain * price)]
     if not np.isfinite(risk[0]):
         raise DisclosureRuleError("every disclosure of the records has an infinite risk")
     if isinstance(objective, LeastRisk):
@@ -69,4 +69,4 @@ def _optimum(problem: DecisionProblem, ladder: Ladder, place: IndexArray) -> Opt
     disclosure = Disclosure(problem.originals, ladder.vectors[ladder.vector[rows, place]])
     allowed = np.ones(len(place), dtype=bool)
     evaluated = len(ladder.vectors) * len(place)
-    return Optimum(disclosure, allowed, ladder.loss_at(place), ladder.utilities[place], evaluated)
+    return Optimum(disclosure, allowed, ladder.loss_at(place), ladder.utilities[place], evaluated, problem.weights)

@@ -1,6 +1,7 @@
 """Branch and bound finds what brute force finds, and k-anonymity is one of its problems."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks.risk.choosing.means import best_on_average
 from checks.risk.choosing.rolled_counts import RolledCounts
 from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.errors import DisclosureRuleError
@@ -17,6 +19,7 @@ from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
 from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, brute_force
 from checks.risk.record import Records, RecordSpace, distance_from_root
 from checks.risk.sensitivity import Constant
+from models.arrays import FloatArray
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
@@ -32,8 +35,24 @@ def problems(draw: st.DrawFn) -> DecisionProblem:
     harm = Harm(draw(sensitivities(space, len(originals))))
     if draw(st.booleans()):
         harm = Harm(harm.identified, draw(sensitivities(space, len(originals))))
-    steps = draw(st.none() | st.just(tuple(0.5 * (axis + 1) for axis in range(len(space)))))
-    return DecisionProblem(originals, tuple(known), harm, (1.0,) if len(known) == 1 else (0.25, 0.75), steps)
+    worth = st.tuples(*[st.sampled_from([0.0, 0.5, 1.0]) for _ in range(len(space))])
+    prior = (1.0,) if len(known) == 1 else (0.25, 0.75)
+    # Without a prior the largest loss over the dictionaries counts.
+    return DecisionProblem(
+        originals,
+        tuple(known),
+        harm,
+        draw(st.sampled_from([prior, None])),
+        draw(st.none() | worth),
+        draw(_weights(originals)),
+    )
+
+
+@st.composite
+def _weights(draw: st.DrawFn, originals: Records) -> FloatArray | None:
+    """None, or how often each record counts, at least one of them once."""
+    counts = draw(st.lists(st.integers(0, 3), min_size=len(originals), max_size=len(originals)))
+    return draw(st.sampled_from([None, np.array(counts, dtype=np.float64)])) if any(counts) else None
 
 
 OBJECTIVES = (
@@ -48,12 +67,21 @@ def walked(problem: DecisionProblem, objective: Objective, row: int) -> tuple[fl
     vectors = problem.originals.space.level_vectors()
     rows = np.full(len(vectors), row)
     shown = problem.originals[rows].generalized(vectors)
-    loss = np.zeros(len(vectors))
-    for prior, dictionary in zip(problem.prior, problem.dictionaries):
-        loss += prior * problem.harm.loss(shown, rows, consistent_counts(shown, dictionary))
-    found = list(map(tuple, objective.score(loss, distance_from_root(shown, problem.steps)).T.tolist()))
+    loss = over_dictionaries(
+        problem, [problem.harm.loss(shown, rows, consistent_counts(shown, each)) for each in problem.dictionaries]
+    )
+    scores = objective.score(loss, distance_from_root(shown, problem.steps), distance_from_root(shown))
+    found = list(map(tuple, scores.T.tolist()))
     best = min(found)
     return None if best[0] else best
+
+
+def over_dictionaries(problem: DecisionProblem, parts: list[FloatArray]) -> FloatArray:
+    """What is expected of losses under each dictionary, the largest of them without a prior."""
+    if problem.prior is None:
+        return np.asarray(np.max(parts, axis=0))
+    # Not `@`: no chance of an infinite loss is no loss.
+    return np.asarray(sum(share * part for share, part in zip(problem.prior, parts)))
 
 
 @pytest.mark.slow
@@ -64,7 +92,8 @@ def test_both_searches_find_the_best_level_vector_of_each_record(
 ) -> None:
     for search in (brute_force, branch_and_bound):
         found = search(problem, objective)
-        scores = objective.score(found.loss, found.utility)
+        steps = distance_from_root(found.disclosure.records)
+        scores = objective.score(found.loss, found.utility, steps)
         for row in range(len(problem.originals)):
             best = walked(problem, objective, row)
             assert found.allowed[row] == (best is not None)
@@ -72,8 +101,72 @@ def test_both_searches_find_the_best_level_vector_of_each_record(
                 assert tuple(scores[:, row]) == pytest.approx(best)
         shown = found.disclosure.records
         assert distance_from_root(shown, problem.steps) == pytest.approx(found.utility)
-        parts = [prior * losses(shown, d, problem.harm) for prior, d in zip(problem.prior, problem.dictionaries)]
-        assert found.loss == pytest.approx(sum(parts))
+        parts = [losses(shown, dictionary, problem.harm) for dictionary in problem.dictionaries]
+        assert found.loss == pytest.approx(over_dictionaries(problem, parts))
+        often = np.ones(len(steps)) if problem.weights is None else problem.weights
+        repeated = np.repeat(found.loss, often.astype(int))
+        assert found.risk == pytest.approx(repeated.mean())
+        assert found.mean_utility == pytest.approx(np.repeat(found.utility, often.astype(int)).mean())
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(problems(), OBJECTIVES)
+def test_of_disclosures_as_good_the_one_with_most_steps_is_chosen(
+    problem: DecisionProblem, objective: Objective
+) -> None:
+    """Also where steps of some attributes are worth nothing."""
+    found, rows = branch_and_bound(problem, objective), np.arange(len(problem.originals))
+    steps = distance_from_root(found.disclosure.records)
+    for levels in problem.originals.space.level_vectors():
+        same = (problem.loss(rows, levels) == found.loss) & (problem.utility(rows, levels) == found.utility)
+        assert np.all(problem.step_count(rows, levels)[same & found.allowed] <= steps[same & found.allowed])
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(problems(), st.floats(0, 1))
+def test_a_record_of_weight_3_is_three_records(problem: DecisionProblem, share: float) -> None:
+    """The frontier and the rule of means are those of the table with rows repeated."""
+    often = np.arange(len(problem.originals)) % 3 + (len(problem.originals) == 1)
+    if len(problem.originals) > 1 and not problem.harm.is_personal:
+        weighted = replace(problem, weights=often.astype(float))
+        repeated = replace(problem, originals=problem.originals[np.repeat(np.arange(len(often)), often)], weights=None)
+        one, many = frontier(weighted), frontier(repeated)
+        assert one.utility == pytest.approx(many.utility)
+        assert one.risk == pytest.approx(many.risk)
+        if np.isfinite(one.risk[0]):
+            wanted = LeastRisk(share * float(one.utility[-1]))
+            few, all_of_them = best_on_average(weighted, wanted), best_on_average(repeated, wanted)
+            assert few.bound == pytest.approx(all_of_them.bound)
+            assert few.optimum.mean_utility >= wanted.utility - 1e-6
+
+
+def test_what_is_worth_nothing_to_analysts_is_disclosed_where_it_costs_nothing() -> None:
+    """Nobody's dictionary has b, and its steps count for nothing: it is shown all the same, by each rule."""
+    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["x", "y"])}))
+    originals = Records(space, np.array([[0, 0], [1, 1]]))
+    known = Dictionary(Records(space, np.array([[0, 2], [1, 2]])))
+    problem = DecisionProblem(originals, (known,), Harm(Constant(1)), steps=(1.0, 0.0))
+    for objective in (LeastRisk(0), MostUtility(0.5), TradeOff(0)):
+        assert branch_and_bound(problem, objective).disclosure.levels.tolist() == [[1, 0], [1, 0]]
+        assert brute_force(problem, objective).disclosure.levels.tolist() == [[1, 0], [1, 0]]
+    assert best_on_average(problem, LeastRisk(0)).optimum.disclosure.levels.tolist() == [[1, 0], [1, 0]]
+
+
+def test_the_worst_case_is_not_the_mean_case() -> None:
+    """One attacker knows a, the other b: shown alike on average, what the worse one finds is least if nothing is shown."""
+    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["x", "y"])}))
+    originals = Records(space, np.array([[0, 0]]))
+    knows_a = Dictionary(Records(space, np.array([[0, 2], [1, 2]])))
+    knows_b = Dictionary(Records(space, np.array([[2, 0], [2, 1], [2, 1], [2, 1]])))
+    both = DecisionProblem(originals, (knows_a, knows_b), Harm(Constant(1)), prior=(0.9, 0.1))
+    expected, worst = branch_and_bound(both, LeastRisk(1)), branch_and_bound(replace(both, prior=None), LeastRisk(1))
+    # Showing b: 0.9/2 + 0.1/1; showing a: 0.9/1 + 0.1/4. The worse of them is 1 in both cases.
+    assert expected.disclosure.levels.tolist() == [[1, 0]]
+    assert expected.risk == pytest.approx(0.55)
+    assert worst.risk == 1
+    assert branch_and_bound(replace(both, prior=None), MostUtility(0.5)).disclosure.levels.tolist() == [[1, 1]]
 
 
 @pytest.mark.slow
@@ -145,7 +238,7 @@ def test_breaking_k_anonymity_costs_more_than_keeping_it(data: st.DataObject) ->
 def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> None:
     """All combinations of level vectors for the first three records, and each point reached by a trade-off."""
     originals = problem.originals[np.arange(min(len(problem.originals), 3))]
-    problem = DecisionProblem(originals, problem.dictionaries, Harm(Constant(2.0)), problem.prior, problem.steps)
+    problem = replace(problem, originals=originals, harm=Harm(Constant(2.0)), weights=None)
     edge, rows = frontier(problem), np.arange(len(originals))
     assert np.all(np.diff(edge.utility) > 0)
     assert np.all(np.diff(edge.price) > 0)
@@ -245,5 +338,10 @@ def test_problems_that_make_no_sense_are_refused() -> None:
         DecisionProblem(originals[np.array([], dtype=np.intp)], known, harm)
     with pytest.raises(DisclosureRuleError, match="probabilities"):
         DecisionProblem(originals, known * 2, harm)
+    with pytest.raises(DisclosureRuleError, match="a worst case needs at least one dictionary"):
+        DecisionProblem(originals, (), harm, prior=None)
+    for weights in ([-1.0], [np.inf], [0.0], [1.0, 1.0]):
+        with pytest.raises(DisclosureRuleError, match="weights were expected, one for each record"):
+            DecisionProblem(originals, known, harm, weights=np.array(weights))
     with pytest.raises(DisclosureRuleError, match="step"):
         DecisionProblem(originals, known, harm, steps=(1.0, 2.0))
