@@ -11,9 +11,16 @@ from itertools import combinations
 import numpy as np
 
 from checks.risk.dictionary import Dictionary, consistent_counts
+from checks.risk.disclosure import Disclosure
 from checks.risk.errors import DisclosureRuleError
-from checks.risk.record import Records
+from checks.risk.loss import losses
+from checks.risk.optimal_disclosure import DecisionProblem, Optimum
+from checks.risk.record import Records, distance_from_root
+from checks.risk.sensitivity import Constant, Multiplicative, product
 from models.arrays import BoolArray, CountArray, FloatArray
+
+MAX_CLUSTER = 12
+"""Largest number of attributes of one cluster; every subset of it is counted in the dictionary."""
 
 
 def attribute_counts(records: Records, dictionary: Dictionary) -> CountArray:
@@ -67,6 +74,54 @@ def select_clustered(
         best, selected = _combined(best, selected, options, reachable, disclosed)
         reachable += len(cluster)
     return selected[:, disclosed]
+
+
+def selected_disclosure(problem: DecisionProblem, clusters: Sequence[Sequence[int]], disclosed: int) -> Optimum:
+    """So many attributes of each record, as they are, with the least Phi4 loss if attributes are independent.
+
+    clusters: positions of attributes that may depend on each other; each other attribute is independent of all. The loss
+    that comes back is the exact one. Raises DisclosureRuleError for several dictionaries, a Psi that is not 0, a
+    sensitivity that is no product over the attributes, for clusters that overlap or are larger than `MAX_CLUSTER`, and
+    for another number of attributes than there are.
+    """
+    if len(problem.dictionaries) != 1:
+        raise DisclosureRuleError("attributes are chosen against one dictionary, not against several")
+    largest = max(map(len, clusters), default=0)
+    if largest > MAX_CLUSTER:
+        raise DisclosureRuleError(f"a cluster of {largest} attributes is too large; {MAX_CLUSTER} are the limit")
+    grouped = {axis for cluster in clusters for axis in cluster}
+    partition = [*clusters, *([axis] for axis in range(len(problem.originals.space)) if axis not in grouped)]
+    exponents = _exponents(problem)
+    if clusters:
+        chosen = select_clustered(problem.originals, problem.dictionaries[0], exponents, partition, disclosed)
+    else:
+        chosen = select_independent(problem.originals, problem.dictionaries[0], exponents, disclosed)
+    disclosure = Disclosure(problem.originals, np.where(chosen, 0, problem.originals.space.heights))
+    loss = losses(disclosure.records, problem.dictionaries[0], problem.harm)
+    utility = distance_from_root(disclosure.records, problem.steps)
+    return Optimum(disclosure, np.ones(len(loss), dtype=bool), loss, utility, len(loss), problem.weights)
+
+
+def _exponents(problem: DecisionProblem) -> FloatArray:
+    """What e is raised to for each value of each record: shape (records, attributes)."""
+    harm, originals = problem.harm, problem.originals
+    if harm.missed.is_personal or harm.missed(originals, np.arange(len(originals))).any():
+        raise DisclosureRuleError(
+            "attributes are chosen as independent ones only where a person who is missed has no harm"
+        )
+    if isinstance(harm.identified, Constant):
+        return np.zeros(originals.nodes.shape)
+    if not isinstance(harm.identified, Multiplicative):
+        raise DisclosureRuleError("attributes are chosen as independent ones only by a multiplicative sensitivity")
+    weights = harm.identified.weights
+    exponents = np.zeros(originals.nodes.shape)
+    for number, term in enumerate(weights.terms):
+        of_term = weights.of_terms[..., number]
+        if len(term) > 1 and np.any(of_term):
+            raise DisclosureRuleError("attributes are chosen as independent ones only without interactions")
+        if len(term) == 1:
+            exponents[:, term[0]] += product(of_term, weights.shares[term[0]][originals.nodes[:, term[0]]])
+    return exponents
 
 
 Option = tuple[tuple[int, ...], FloatArray]

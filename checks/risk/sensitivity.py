@@ -65,6 +65,35 @@ class Constant:
 
 
 @dataclass(frozen=True, eq=False)
+class PerPerson:
+    """A harm of each person's own, whatever is disclosed: Psi of people to whom it matters differently to be missed.
+
+    values: by person, shape (people,), copied in. Raises SensitivityError for a missing or negative one.
+    """
+
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        if not np.all(np.asarray(self.values) >= 0):
+            raise SensitivityError("the harm to a person is missing or negative")
+        object.__setattr__(self, "values", read_only_copy(self.values, np.float64))
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
+
+    @property
+    def is_personal(self) -> bool:
+        """It is."""
+        return True
+
+    def __call__(self, records: Records, people: IndexArray) -> FloatArray:  # noqa: ARG002  (part of the protocol)
+        """The value of each record's person."""
+        return np.asarray(self.values[people])
+
+
+@dataclass(frozen=True, eq=False)
 class Weights:
     """What it weighs to disclose values: for each term, a set of attributes, the sum or exponent that it contributes.
 

@@ -1,7 +1,7 @@
 """Commands about rows that are disclosed one by one: their risk, and writing them under rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,9 @@ class _RiskOptions:
     utility: float | None
     loss: float | None
     price: float | None
+    attributes: int | None
     on_average: bool
+    minimax: bool
     wants_frontier: bool
     plot: Path | None
     page: Path | None
@@ -53,8 +55,10 @@ class _RiskOptions:
     def __post_init__(self) -> None:
         if self.order is not None and self.target.path is None:
             raise InputError("--seed and --keep-order go with --out")
-        if sum(value is not None for value in (self.utility, self.loss, self.price)) > 1:
-            raise InputError("choose one of --utility, --loss and --price")
+        if sum(value is not None for value in (self.utility, self.loss, self.price, self.attributes)) > 1:
+            raise InputError("choose one of --utility, --loss, --price and --attributes")
+        if self.minimax and (self.attributes is not None or not (self.objective or self.wants_frontier or self.plot)):
+            raise InputError("--minimax goes with --utility, --loss, --price, --frontier or --plot")
         if self.on_average and self.utility is None and self.loss is None:
             raise InputError(
                 "--on-average goes with --utility or --loss; --price is the same row by row and on average"
@@ -89,6 +93,14 @@ class _RiskOptions:
 )
 @click.option("--loss", type=NumberRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
 @click.option("--price", type=NumberRange(0), help="Per row, minimize loss - PRICE * utility.")
+@click.option(
+    "--attributes",
+    type=click.IntRange(0),
+    help="Per row, show so many attributes, those of least loss if attributes are independent (or risk.clusters).",
+)
+@click.option(
+    "--minimax", is_flag=True, help="Count the largest loss of a row over the dictionaries, not the expected one."
+)
 @click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
 @click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
 @click.option("--plot", type=FILE, help="Write the frontier as .svg, .png or .pdf.")
@@ -115,6 +127,8 @@ def risk(**options: Any) -> None:
       marginals risk release.toml --levels age=2,postcode=3
       marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
       marginals risk release.toml --utility 8 --on-average --out on-average.csv
+      marginals risk release.toml --utility 8 --minimax
+      marginals risk release.toml --attributes 3
       marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """
@@ -129,7 +143,7 @@ def risk(**options: Any) -> None:
         plot_format(request.plot)
     configured = marginals.read_config(request.config)
     rows_file, picture, page_file = request.outputs(configured.reads)
-    assessment = marginals.disclosure_risk(configured, parse_levels(request.levels))
+    assessment = replace(marginals.disclosure_risk(configured, parse_levels(request.levels)), minimax=request.minimax)
     objective = request.objective
     on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
     with ProgressBars(not request.as_json) as progress:
@@ -144,6 +158,8 @@ def risk(**options: Any) -> None:
             best = mean.optimum
         elif objective is not None:
             best = assessment.optimum(objective)
+        elif request.attributes is not None:
+            best = assessment.optimum_of_attributes(request.attributes)
     report = RiskReport(
         assessment.of_table(),
         best,
@@ -153,6 +169,8 @@ def risk(**options: Any) -> None:
         ),
         assessment.harm.warnings,
         mean,
+        request.minimax,
+        request.attributes,
     )
     if picture is not None and report.frontier is not None:
         write_plot(picture, report.frontier, report.points)

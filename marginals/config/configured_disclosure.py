@@ -44,10 +44,10 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
         raise unit_refusal(rows.repeating)
     attackers = _attackers(config, rows)
     rows = with_values_of(config.source.attributes, rows, attackers.tables)
-    harm = section.harm
-    if section.personal_weights is not None:
-        harm = replace(harm, personal=_people_table(config, section.personal_weights))
-    return RiskAssessment.of(rows, attackers, harm, section.rules, levels, section.step_utility)
+    personal = None if section.personal_weights is None else _people_table(config, section.personal_weights)
+    harm = section.harm.with_personal(personal)
+    assessment = RiskAssessment.of(rows, attackers, harm, section.rules, levels, section.step_utility)
+    return replace(assessment, row_weight=section.row_weight, clusters=section.clusters)
 
 
 def _attackers(config: Config, rows: Rows) -> Attackers:

@@ -7,7 +7,9 @@ sensitivity = "multiplicative"      # or "linear": how the weights of what is di
 weights = { age = 0.1, diagnosis = 2.0 }   # of a base value; less up its hierarchy; inf: never; 0 if not named;
                                     # or by value, diagnosis = { HIV = 5.0, "*" = 1.0 }: "*" is all others, else 0
 personal_weights = "weights.csv"    # own weights, one row a person, by the column whose role is identifier
-missed = 0.0                        # harm to somebody whom the attacker does not find
+missed = 0.0                        # harm to somebody whom the attacker does not find, or a column of personal_weights
+row_weight = "households"           # a column of the table: how often each row counts in the risk; once without it
+clusters = [["age", "job"]]         # for --attributes: those that depend on each other; all others are taken as independent
 step_utility = { age = 2.0 }        # what a step below `*` is worth to analysts, by attribute; 1 if not named
 similar = ["name"]                  # columns whose values agree when they are similar, as misspelled ones are
 threshold = 0.8                     # Jaro similarity from which on two values are similar
@@ -18,7 +20,7 @@ columns = ["car"]                   # its columns that the table lacks, and that
 
 [[risk.interactions]]
 attributes = ["age", "diagnosis"]
-weight = 0.5
+weight = 0.5                        # or a column of personal_weights
 
 [[risk.rules]]                      # what the table is disclosed as; without a level, hidden
 attribute = "age"
@@ -42,7 +44,7 @@ _FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear
 
 _KEYS = (
     "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "similar", "threshold", "missed", "linkage",
-    "interactions", "rules", "step_utility",
+    "interactions", "rules", "step_utility", "row_weight", "clusters",
 )  # fmt: skip
 
 
@@ -58,7 +60,8 @@ class LinkageSection:
 class RiskSection:
     """The section [risk], its tables not yet read.
 
-    harm: all of the harm but the personal weights, whose table is named by `personal_weights`.
+    harm: all of the harm but the personal weights, whose table is named by `personal_weights`. row_weight: the column of
+    how often each row counts. clusters: attributes that depend on each other, where others are taken to be independent.
     """
 
     dictionaries: tuple[Path, ...] = ()
@@ -69,6 +72,8 @@ class RiskSection:
     linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
     step_utility: Mapping[str, float] = field(default_factory=dict)
+    row_weight: str | None = None
+    clusters: tuple[tuple[str, ...], ...] = ()
 
     @property
     def reads(self) -> tuple[Path, ...]:
@@ -96,6 +101,8 @@ def risk_section(folder: Path, content: object) -> RiskSection:
         similarity=Similarity(tuple(_list(section, "similar", str)), _threshold(section)),
         linkage=_linkage(folder, section["linkage"]) if "linkage" in section else None,
         step_utility=_step_utility(section.get("step_utility", {})),
+        row_weight=_row_weight(section),
+        clusters=_clusters(section),
     )
 
 
@@ -108,9 +115,29 @@ def _harm(section: Mapping[str, Any], personal: object) -> HarmModel:
         raise InputError("the key risk.personal_weights must name a table")
     interactions = tuple(_interaction(entry) for entry in _list(section, "interactions", dict))
     weights = _weights(section["weights"]) if "weights" in section else None
+    missed = _weight_or_column(section.get("missed", 0.0), "risk.missed")
+    if weights is None and isinstance(missed, str):
+        raise InputError("the key risk.missed names a column of personal weights, which need risk.weights too")
     if weights is None and (personal is not None or interactions):
         weights = {}
-    return HarmModel(_FAMILIES[family], weights, interactions, _weight(section.get("missed", 0.0), "risk.missed"))
+    return HarmModel(_FAMILIES[family], weights, interactions, missed)
+
+
+def _row_weight(section: Mapping[str, Any]) -> str | None:
+    column = section.get("row_weight")
+    if column is not None and not isinstance(column, str):
+        raise InputError("the key risk.row_weight must name a column of the table")
+    return column
+
+
+def _clusters(section: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    clusters = section.get("clusters", [])
+    if not isinstance(clusters, list) or not all(isinstance(c, list) and c and _are_texts(c) for c in clusters):
+        raise InputError("the key risk.clusters must be a list of lists of attributes")
+    named = [name for cluster in clusters for name in cluster]
+    if len(set(named)) < len(named):
+        raise InputError("the key risk.clusters must name each attribute once")
+    return tuple(map(tuple, clusters))
 
 
 def _threshold(section: Mapping[str, Any]) -> float:
@@ -158,6 +185,15 @@ def _weight(value: object, where: str) -> float:
     return float(value)
 
 
+def _weight_or_column(value: object, where: str) -> float | str:
+    if isinstance(value, str):
+        return value
+    try:
+        return _weight(value, where)
+    except InputError as error:
+        raise InputError(f"{error}, or the name of a column of risk.personal_weights") from None
+
+
 def _weights(content: object) -> dict[str, float | dict[str, float]]:
     if not isinstance(content, dict):
         raise InputError("the key risk.weights must be a table of attributes and weights")
@@ -182,12 +218,12 @@ def _step_utility(content: object) -> dict[str, float]:
     return steps
 
 
-def _interaction(content: Mapping[str, Any]) -> tuple[tuple[str, ...], float]:
+def _interaction(content: Mapping[str, Any]) -> tuple[tuple[str, ...], float | str]:
     entry = _table(content, "risk.interactions", ("attributes", "weight"))
     attributes = entry.get("attributes")
     if not isinstance(attributes, list) or len(set(map(str, attributes))) < 2 or not _are_texts(attributes):
         raise InputError("the key risk.interactions.attributes must be a list of two or more attributes")
-    return tuple(dict.fromkeys(attributes)), _weight(entry.get("weight"), "risk.interactions.weight")
+    return tuple(dict.fromkeys(attributes)), _weight_or_column(entry.get("weight"), "risk.interactions.weight")
 
 
 def _are_texts(values: Iterable[object]) -> bool:

@@ -107,7 +107,10 @@ weights = { diagnosis = 2.0, occupation = 0.5 }   # of a value as it is; a coars
 missed = 0.0                 # the harm to somebody whom the attacker takes for another
 # dictionaries = ["voters.csv"]       tables of people that attackers may hold, with some of the columns above and values
 # prior = [1.0]                       of any step; how likely each is. Without: the quasi-identifiers of the table itself
-# personal_weights = "weights.csv"    each person's own weights, a row each, by the column whose role is identifier
+# personal_weights = "weights.csv"    each person's own weights, a row each, by the column whose role is identifier;
+#                                     missed, and the weight of interactions, may name a column of it
+# row_weight = "households"           a column of the table: how often each row counts in the risk
+# clusters = [["age", "occupation"]]  for --attributes: columns that depend on each other; the others count as independent
 # similar = ["name"]                  columns whose values may be misspelled (needs rapidfuzz)
 # threshold = 0.8                     the Jaro similarity from which on they are taken for the same
 # [[risk.interactions]]               harm that only several columns together do

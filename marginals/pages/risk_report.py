@@ -26,7 +26,9 @@ class RiskReport:
     """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
 
     warnings: of what the config says, if it cannot be meant. on_average: where the best disclosure is the best on average,
-    how far it is from what no disclosure can beat.
+    how far it is from what no disclosure can beat. minimax: whether the loss of a row is the largest over the
+    dictionaries in the best disclosure and the frontier. attributes: where the best disclosure shows so many attributes of
+    each row, how many.
     """
 
     table: TableRisk
@@ -35,12 +37,23 @@ class RiskReport:
     releases: Sequence[BundleRisk] = field(default_factory=tuple)
     warnings: Sequence[str] = ()
     on_average: MeanOptimum | None = None
+    minimax: bool = False
+    attributes: int | None = None
+
+    @property
+    def how(self) -> str:
+        """How the best disclosure was chosen."""
+        worst = ", against the worst dictionary for each" if self.minimax else ""
+        if self.attributes is not None:
+            return f"row by row, {self.attributes} attributes of each as if they were independent"
+        return f"{'row by row' if self.on_average is None else 'on average over the rows'}{worst}"
 
     @property
     def points(self) -> dict[str, tuple[float, float]]:
         """Pairs of utility and finite risk to be drawn beside the frontier."""
         name = "as disclosed" if self.optimum is None else "without the choice"
-        pairs = {name: (float(self.table.utility.mean()), self.table.bayes_risk)}
+        risk = self.table.mean_worst_loss if self.minimax else self.table.bayes_risk
+        pairs = {name: (self.table.mean_utility, risk)}
         if self.optimum is not None:
             pairs["best"] = (self.optimum.mean_utility, self.optimum.risk)
         return {name: pair for name, pair in pairs.items() if finite_or_none(pair[1]) is not None}
@@ -49,7 +62,9 @@ class RiskReport:
         """As plain values; null stands for infinite, and for what was not asked for."""
         return {
             "table": self.table.as_json(),
-            "optimum": None if self.optimum is None else _optimum(self.optimum) | {"bound": self._bound},
+            "optimum": None
+            if self.optimum is None
+            else _optimum(self.optimum) | {"bound": self._bound, "how": self.how},
             "frontier": None if self.frontier is None else _frontier(self.frontier),
             "releases": [release.as_json() for release in self.releases],
             "warnings": list(self.warnings),
@@ -64,13 +79,14 @@ class RiskReport:
 
     def _lines(self) -> Iterator[str]:
         table = self.table
-        yield f"{len(table.utility)} records disclosed, mean utility {table.utility.mean():.3f}, against"
-        numbers = (table.names, table.risks, table.losses, table.probabilities, table.single_fits, table.right_fits)
+        yield f"{len(table.utility)} records disclosed, mean utility {table.mean_utility:.3f}, against"
+        probabilities = table.mean_probabilities
+        numbers = (table.names, table.risks, table.losses, probabilities, table.single_fits, table.right_fits)
         for name, risk, loss, probability, single, right in zip(*numbers):
             whose = "" if right is None else f", their own for {right}"
             yield (
                 f"  {name}: risk {risk:.4g}, largest loss {loss.max():.4g}, "
-                f"identified {100 * probability.mean():.2f}% on average if they are in it, one entry fits {single}{whose}"
+                f"identified {100 * probability:.2f}% on average if they are in it, one entry fits {single}{whose}"
             )
         if table.linked_risks is not None:
             for name, risk in zip(table.names, table.linked_risks):
@@ -84,9 +100,12 @@ class RiskReport:
             worst = table.worst_case_risk
             yield f"  all of these{linkage and f',{linkage}'}: Bayes risk {table.bayes_risk:.4g}, worst case {worst:.4g}"
         if self.optimum is not None:
-            yield from _optimum_lines(self.optimum, linkage, self.on_average)
+            means = f"risk {self.optimum.risk:.4g}, mean utility {self.optimum.mean_utility:.3f}"
+            yield f"Best disclosure{linkage}, {self.how}: {means}"
+            yield from _optimum_lines(self.optimum, self.on_average)
         if self.frontier is not None:
-            yield f"Least risk{linkage} for each mean utility:"
+            against = ", against the worst dictionary for each row" if self.minimax else ""
+            yield f"Least risk{linkage} for each mean utility{against}:"
             few = self.frontier.thinned(_PRINTED)
             yield "   utility  risk        price of more"
             for utility, risk, price in zip(few.utility, few.risk, few.price):
@@ -115,9 +134,7 @@ def _optimum(optimum: Optimum) -> dict[str, Any]:
     }
 
 
-def _optimum_lines(optimum: Optimum, linkage: str, on_average: MeanOptimum | None) -> Iterator[str]:
-    how = "row by row" if on_average is None else "on average over the rows"
-    yield f"Best disclosure{linkage}, {how}: risk {optimum.risk:.4g}, mean utility {optimum.mean_utility:.3f}"
+def _optimum_lines(optimum: Optimum, on_average: MeanOptimum | None) -> Iterator[str]:
     match on_average:
         case MeanOptimum(objective=LeastRisk(utility), bound=bound):
             yield f"  no disclosure with a mean utility of {utility:g} or more has a risk below {bound:.4g}"

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from math import prod
 
 import numpy as np
+import pandas as pd
 
 from checks.risk.approximate_consistency import approximate_counts
 from checks.risk.choosing.ladder import Progress, unwatched
@@ -13,6 +15,7 @@ from checks.risk.choosing.means import MeanOptimum, best_on_average
 from checks.risk.dictionary import Dictionary
 from checks.risk.errors import DisclosureRuleError, IncomparableError
 from checks.risk.frontier import Frontier, frontier
+from checks.risk.independent_selection import selected_disclosure
 from checks.risk.linkage import linkage_losses
 from checks.risk.objective import LeastRisk, MostUtility, Objective
 from checks.risk.optimal_disclosure import DecisionProblem, Optimum, branch_and_bound
@@ -41,8 +44,11 @@ class RiskAssessment:
     """A table as it is disclosed, and the attackers that it is disclosed to.
 
     table: what is disclosed. attackers: what they hold. harm: what they do to whom they identify. rules: by which the
-    table is disclosed. step_utility: what a step below `*` is worth, by attribute, 1 where nothing is said. Raises
-    InputError for attackers who could find nobody, or an attribute that the table lacks.
+    table is disclosed. step_utility: what a step below `*` is worth, by attribute, 1 where nothing is said. row_weight: the
+    column of the table that says how often each row counts in means, once where it is None; dictionaries stay as they
+    are. minimax: whether what is chosen keeps the largest loss over the dictionaries low, row by row, and not the expected
+    one. clusters: attributes that depend on each other in the dictionaries where the others are taken to be independent.
+    Raises InputError for attackers who could find nobody, or an attribute or a column that the table lacks.
 
     >>> from checks.risk.sensitivity import Linear
     >>> from marginals.example import attributes, frame
@@ -61,13 +67,19 @@ class RiskAssessment:
     harm: HarmModel
     rules: tuple[DisclosureRule, ...] = ()
     step_utility: Mapping[str, float] = field(default_factory=dict)
+    row_weight: str | None = None
+    minimax: bool = False
+    clusters: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
         attributes = [*domain.attributes, *self.attackers.added_columns]
         named = [(name, attributes) for name in (*self.harm.attributes, *self.attackers.similarity.attributes)]
-        for name, known in (*named, *((name, domain.attributes) for name in self.step_utility)):
+        for name, known in (
+            *named,
+            *((name, domain.attributes) for name in (*self.step_utility, *chain(*self.clusters))),
+        ):
             if name not in known:
                 raise InputError(
                     f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(known)}"
@@ -105,7 +117,13 @@ class RiskAssessment:
         space = self.originals.space
         dictionaries = tuple(people.dictionary(space) for people in self.attackers.dictionaries)
         harm = self.harm.harm(space, self._people)
-        return DecisionProblem(self.originals, dictionaries, harm, self.attackers.prior, self._steps)
+        prior = None if self.minimax else self.attackers.prior
+        return DecisionProblem(self.originals, dictionaries, harm, prior, self._steps, self.weights)
+
+    @cached_property
+    def weights(self) -> FloatArray | None:
+        """How often each row counts in means, shape (rows,); None where each counts once. Raises InputError."""
+        return None if self.row_weight is None else _row_weights(self.table.rows, self.row_weight)
 
     @property
     def _steps(self) -> tuple[float, ...]:
@@ -137,6 +155,7 @@ class RiskAssessment:
             bounds=tuple(self._is_bound(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             own_fits=tuple(_own_fits(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             linked=None if linkage is None else self._linked_losses(records, linkage),
+            weights=self.weights,
         )
 
     def _own_entries(self, dictionary: PeopleTable) -> IndexArray | None:
@@ -190,6 +209,22 @@ class RiskAssessment:
             raise InputError(f"no row can have a utility of {objective.utility:g}; the most is {most:g}")
         return branch_and_bound(self.problem, objective)
 
+    def optimum_of_attributes(self, count: int) -> Optimum:
+        """So many attributes of each row, as they are, for the least loss where attributes are taken to be independent.
+
+        Attributes of one cluster may depend on each other (LSFB09 section 4.2). Raises InputError for several dictionaries,
+        for a harm that is no product over the attributes, for another number of attributes than there are, and where
+        values agree that are only similar.
+        """
+        if objection := self.attackers.similarity.objection_to("optimal disclosures"):
+            raise InputError(objection)
+        attributes = self.originals.space.domain.attributes
+        clusters = [[attributes.index(name) for name in cluster] for cluster in self.clusters]
+        try:
+            return selected_disclosure(self.problem, clusters, count)
+        except DisclosureRuleError as error:
+            raise InputError(str(error)) from None
+
     def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> MeanOptimum:
         """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
 
@@ -238,6 +273,21 @@ class RiskAssessment:
     def of_release(self, release: Release, name: str) -> BundleRisk:
         """The risk of a release for the people of the dictionaries, expected over these. Raises InputError."""
         return bundle_risk(release, name, self.table.rows, self.attackers, self.harm)
+
+
+def _row_weights(rows: Rows, column: str) -> FloatArray:
+    if column not in rows.frame.columns:
+        raise InputError(f"risk.row_weight names {column!r}, which is no column of the table")
+    weights = pd.to_numeric(rows.frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = ~((weights >= 0) & np.isfinite(weights))
+    if wrong.any():
+        raise InputError(
+            f"column {column!r}, named by risk.row_weight: the weight in row {int(np.argmax(wrong)) + 1} is no finite "
+            "number of 0 or more"
+        )
+    if not weights.any():
+        raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
+    return weights
 
 
 def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> BoolArray | None:

@@ -1,18 +1,18 @@
 """The harm that identification does to a person: what it weighs to disclose which value of whom (LSFB09 section 3.3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import isinf
+from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 import pandas as pd
 
 from checks.risk.loss import Harm
 from checks.risk.record import RecordSpace
-from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, harmonic_shares
+from checks.risk.sensitivity import Constant, Linear, Multiplicative, PerPerson, Sensitivity, Weights, harmonic_shares
 from marginals.errors import InputError
 from marginals.risk.people_table import PeopleTable
-from models.arrays import FloatArray
+from models.arrays import FloatArray, IndexArray
 from models.tables.taxonomy import Taxonomy
 
 ALL_OTHERS = "*"
@@ -29,19 +29,33 @@ class HarmModel:
     where identification itself is a harm of 1, whatever is disclosed. interactions: sets of attributes, and the weight of
     disclosing all of a set. missed: harm to a person whom the attacker does not identify. personal: weights of people's
     own, in columns named like the attributes; `weights` holds for whom and what it does not name. An own weight takes the
-    place of the weight of an attribute, and multiplies the weights of values.
-    Raises InputError for interactions or personal weights where `weights` is None.
+    place of the weight of an attribute, and multiplies the weights of values. The weight of an interaction and `missed`
+    may be the name of a column of `personal` instead of a number; then each person needs a row there.
+    Raises InputError for interactions or personal weights where `weights` is None, or a column without `personal`.
+
+    >>> own = PeopleTable("own.csv", pd.DataFrame({"id": ["p", "q"], "both": [4, 0]}), "id")
+    >>> model = HarmModel(weights={"age": 1.0}, interactions=((("age", "illness"), "both"),), personal=own)
     """
 
     family: type[Linear] | type[Multiplicative] = Linear
     weights: Mapping[str, float | Mapping[str, float]] | None = None
-    interactions: tuple[tuple[tuple[str, ...], float], ...] = ()
-    missed: float = 0.0
+    interactions: tuple[tuple[tuple[str, ...], float | str], ...] = ()
+    missed: float | str = 0.0
     personal: PeopleTable | None = None
 
     def __post_init__(self) -> None:
         if self.weights is None and (self.interactions or self.personal is not None):
             raise InputError("interactions and personal weights are added to the weights of attributes; give these too")
+
+    def with_personal(self, personal: PeopleTable | None) -> "HarmModel":
+        """The same with a table of personal weights. Raises InputError where columns of one are named and there is none."""
+        columns = [weight for weight in (self.missed, *(w for _, w in self.interactions)) if isinstance(weight, str)]
+        if columns and personal is None:
+            raise InputError(
+                f"section [risk] names the column {columns[0]!r} for people's own harm, and no table that has it; "
+                "risk.personal_weights names that table"
+            )
+        return replace(self, personal=personal)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -51,7 +65,7 @@ class HarmModel:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What can be computed, but is hardly meant."""
-        if not isinf(self.missed):
+        if self.missed != inf:
             return ()
         return (
             "risk.missed is inf: to be missed is infinitely harmful, so the risk is infinite wherever an attacker can be "
@@ -83,7 +97,24 @@ class HarmModel:
 
     def harm(self, space: RecordSpace, people: PeopleTable) -> Harm:
         """The harm to some people, in the order of their rows. Raises InputError as `sensitivity` does."""
-        return Harm(self.sensitivity(space, people), Constant(self.missed))
+        missed = PerPerson(self._own(self.missed, people)) if isinstance(self.missed, str) else Constant(self.missed)
+        return Harm(self.sensitivity(space, people), missed)
+
+    def _own(self, column: str, people: PeopleTable) -> FloatArray:
+        """What a column of the personal weights holds for each person. Raises InputError where it holds nothing."""
+        if self.personal is None:
+            raise InputError(f"the column {column!r} of people's own harm needs a table of personal weights")
+        if column not in self.personal.frame.columns:
+            raise InputError(
+                f"{self.personal.name} has no column {column!r}, which section [risk] names for people's harm"
+            )
+        row = _rows_about(self.personal, people)
+        if lacking := int((row < 0).sum()):
+            raise InputError(
+                f"column {column!r} of {self.personal.name} is the harm of each person, and {lacking:,} of "
+                f"{len(people):,} people have no row there"
+            )
+        return _numbers(self.personal, column)[row]
 
     def sensitivity(self, space: RecordSpace, people: PeopleTable) -> Sensitivity:
         """The sensitivity of what is disclosed of some people, in the order of their rows.
@@ -100,9 +131,36 @@ class HarmModel:
         terms: list[tuple[int, ...]] = [(axis,) for axis in range(len(space))]
         interactions = [(names, weight) for names, weight in self.interactions if set(names) <= set(attributes)]
         terms += [tuple(space.domain.index(name) for name in names) for names, _ in interactions]
-        extra = np.broadcast_to([weight for _, weight in interactions], (*weights.shape[:-1], len(interactions)))
+        extra = self._interaction_weights([weight for _, weight in interactions], people)
+        if extra.ndim != weights.ndim:
+            weights, extra = (np.broadcast_to(part, (len(people), part.shape[-1])) for part in (weights, extra))
         shares = tuple(map(self.shares_of, attributes, space.taxonomies))
         return self.family(Weights(shares, tuple(terms), np.concatenate([weights, extra], axis=-1)))
+
+    def _interaction_weights(self, weights: Sequence[float | str], people: PeopleTable) -> FloatArray:
+        """The weights of some interactions: shape (interactions,), or (people, interactions) where one is personal."""
+        if not any(isinstance(weight, str) for weight in weights):
+            return np.array(weights, dtype=np.float64)
+        each = [
+            self._own(weight, people) if isinstance(weight, str) else np.full(len(people), weight) for weight in weights
+        ]
+        return np.stack(each, axis=-1)
+
+
+def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
+    """For each person the row of the personal weights, -1 for none."""
+    if people.identifier is None:
+        raise InputError("risk.personal_weights needs a column with the role identifier, in dictionaries too")
+    return personal.rows_about(people)
+
+
+def _numbers(table: PeopleTable, column: str) -> FloatArray:
+    """A column of weights: shape (rows,). Raises InputError naming the row of what is no weight."""
+    values = pd.to_numeric(table.frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    if not np.all(values >= 0):
+        at_fault = int(np.argmax(~(values >= 0))) + 1
+        raise InputError(f"column {column!r} of {table.name}: the weight in row {at_fault} is no number of 0 or more")
+    return values
 
 
 def _personal_weights(
@@ -112,18 +170,10 @@ def _personal_weights(
 
     default: for attributes without a column and people without a row, shape (attributes,).
     """
-    if people.identifier is None:
-        raise InputError("risk.personal_weights needs a column with the role identifier, in dictionaries too")
-    row = personal.rows_about(people)
+    row = _rows_about(personal, people)
     has_row = row >= 0
     weights = np.tile(default, (len(people), 1))
     for axis, attribute in enumerate(attributes):
         if attribute in personal.frame.columns:
-            values = pd.to_numeric(personal.frame[attribute], errors="coerce").to_numpy(dtype=np.float64)
-            if not np.all(values >= 0):
-                at_fault = int(np.argmax(~(values >= 0))) + 1
-                raise InputError(
-                    f"column {attribute!r} of {personal.name}: the weight in row {at_fault} is no number of 0 or more"
-                )
-            weights[has_row, axis] = values[row[has_row]]
+            weights[has_row, axis] = _numbers(personal, attribute)[row[has_row]]
     return weights

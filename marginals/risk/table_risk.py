@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from checks.risk.dictionary import identification_probability
+from checks.risk.loss import weighted_mean
 from checks.risk.sensitivity import product
 from models.arrays import BoolArray, CountArray, FloatArray
 
@@ -19,7 +20,8 @@ class TableRisk:
     dictionary whether no attacker with one that is more general and holds the same people can do more without linkage
     (Proposition 1). own_fits: for each dictionary whether the person's own entry fits each record, shape (records,);
     None where it is not known which entry that is. linked: the losses where records are first linked with public ones,
-    as losses; None where they are not.
+    as losses; None where they are not. weights: how often each record counts in means, shape (records,); once where it is
+    None.
     """
 
     names: tuple[str, ...]
@@ -30,6 +32,7 @@ class TableRisk:
     bounds: tuple[bool, ...]
     own_fits: tuple[BoolArray | None, ...]
     linked: FloatArray | None = None
+    weights: FloatArray | None = None
 
     @property
     def probabilities(self) -> FloatArray:
@@ -44,12 +47,30 @@ class TableRisk:
     @property
     def linked_risks(self) -> FloatArray | None:
         """The mean loss under each dictionary of records that are linked first; None where they are not linked."""
-        return None if self.linked is None else np.asarray(self.linked.mean(axis=1))
+        return None if self.linked is None else self._means(self.linked)
 
     @property
     def risks(self) -> FloatArray:
         """The mean loss under each dictionary."""
-        return np.asarray(self.losses.mean(axis=1))
+        return self._means(self.losses)
+
+    @property
+    def mean_utility(self) -> float:
+        """The mean utility of the records."""
+        return weighted_mean(self.utility, self.weights)
+
+    @property
+    def mean_probabilities(self) -> FloatArray:
+        """The mean probability that a person is identified, by dictionary."""
+        return self._means(self.probabilities)
+
+    def _means(self, by_dictionary: FloatArray) -> FloatArray:
+        return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
+
+    @property
+    def mean_worst_loss(self) -> float:
+        """The mean over the records of the largest loss over the dictionaries, which minimax rules keep low."""
+        return weighted_mean(self.losses.max(axis=0), self.weights)
 
     @property
     def linked_bayes_risk(self) -> float | None:
@@ -85,7 +106,7 @@ class TableRisk:
         """
         return {
             "records": len(self.utility),
-            "utility": float(self.utility.mean()),
+            "utility": self.mean_utility,
             "bayes_risk": finite_or_none(self.bayes_risk),
             "worst_case_risk": finite_or_none(self.worst_case_risk),
             "dictionaries": [self._dictionary_as_json(number) for number in range(len(self.names))],
@@ -97,7 +118,7 @@ class TableRisk:
             "name": self.names[number],
             "risk": finite_or_none(float(self.risks[number])),
             "largest_loss": finite_or_none(float(self.losses[number].max())),
-            "identification_probability": float(self.probabilities[number].mean()),
+            "identification_probability": float(self.mean_probabilities[number]),
             "identified": self.single_fits[number],
             "identified_right": self.right_fits[number],
             "fewest_consistent": int(self.counts[number].min()),

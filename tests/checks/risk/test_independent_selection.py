@@ -1,5 +1,6 @@
 """Under independence the best attributes are found without a search (LSFB09 section 4.2)."""
 
+from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 
@@ -10,8 +11,16 @@ from hypothesis import strategies as st
 
 from checks.risk.dictionary import Dictionary, consistent_counts
 from checks.risk.errors import DisclosureRuleError
-from checks.risk.independent_selection import attribute_counts, select_clustered, select_independent
+from checks.risk.independent_selection import (
+    attribute_counts,
+    select_clustered,
+    select_independent,
+    selected_disclosure,
+)
+from checks.risk.loss import Harm, losses
+from checks.risk.optimal_disclosure import DecisionProblem
 from checks.risk.record import Records, RecordSpace
+from checks.risk.sensitivity import Constant, Linear, Multiplicative, PerPerson, Weights, harmonic_shares
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 from risk_strategies import dictionaries, records, spaces
@@ -88,3 +97,45 @@ def test_what_cannot_be_chosen_is_refused() -> None:
         select_independent(sought, Dictionary(sought), np.ones(2), 3)
     with pytest.raises(DisclosureRuleError, match="clusters"):
         select_clustered(sought, Dictionary(sought), np.ones(2), [[0], [0, 1]], 1)
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(st.data())
+def test_in_one_cluster_the_choice_is_the_best_of_all_subsets(data: st.DataObject) -> None:
+    """Of all sets of so many attributes none has a smaller exact loss; the choice's loss is the exact one."""
+    space = data.draw(spaces())
+    originals, known = data.draw(records(space)), data.draw(dictionaries(space))
+    shares = tuple(harmonic_shares(taxonomy) for taxonomy in space.taxonomies)
+    weights = np.array([[data.draw(st.sampled_from([0.0, 0.5, 2.0])) for _ in shares] for _ in range(len(originals))])
+    harm = Harm(Multiplicative(Weights.linear(shares, weights)))
+    problem = DecisionProblem(originals, (known,), harm)
+    number = data.draw(st.integers(0, len(space)))
+    found = selected_disclosure(problem, [range(len(space))], number)
+    assert found.loss == pytest.approx(losses(found.disclosure.records, known, harm))
+    for subset in combinations(range(len(space)), number):
+        levels = space.heights.copy()
+        levels[list(subset)] = 0
+        assert np.all(found.loss <= losses(originals.generalized(levels), known, harm) * (1 + 1e-9))
+
+
+def test_what_is_no_product_over_attributes_is_refused() -> None:
+    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["x", "y"])}))
+    originals = Records(space, np.array([[0, 1]]))
+    known, shares = Dictionary(originals), tuple(harmonic_shares(taxonomy) for taxonomy in space.taxonomies)
+    plain = Multiplicative(Weights.linear(shares, [1.0, 1.0]))
+    both = Multiplicative(Weights(shares, ((0,), (0, 1)), np.array([1.0, 1.0])))
+    problem = DecisionProblem(originals, (known,), Harm(plain))
+    refused = (
+        (replace(problem, dictionaries=(known, known), prior=(0.5, 0.5)), "against one dictionary"),
+        (replace(problem, harm=Harm(plain, Constant(1.0))), "has no harm"),
+        (replace(problem, harm=Harm(plain, PerPerson(np.zeros(1)))), "has no harm"),
+        (replace(problem, harm=Harm(Linear(plain.weights))), "only by a multiplicative"),
+        (replace(problem, harm=Harm(both)), "only without interactions"),
+    )
+    for wrong, message in refused:
+        with pytest.raises(DisclosureRuleError, match=message):
+            selected_disclosure(wrong, (), 1)
+    with pytest.raises(DisclosureRuleError, match="too large"):
+        selected_disclosure(problem, [range(13)], 1)
+    assert selected_disclosure(replace(problem, harm=Harm(Constant(1.0))), (), 1).loss.tolist() == [1.0]

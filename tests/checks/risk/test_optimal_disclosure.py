@@ -38,14 +38,9 @@ def problems(draw: st.DrawFn) -> DecisionProblem:
     worth = st.tuples(*[st.sampled_from([0.0, 0.5, 1.0]) for _ in range(len(space))])
     prior = (1.0,) if len(known) == 1 else (0.25, 0.75)
     # Without a prior the largest loss over the dictionaries counts.
-    return DecisionProblem(
-        originals,
-        tuple(known),
-        harm,
-        draw(st.sampled_from([prior, None])),
-        draw(st.none() | worth),
-        draw(_weights(originals)),
-    )
+    of_dictionaries = draw(st.sampled_from([prior, None]))
+    steps, often = draw(st.none() | worth), draw(_weights(originals))
+    return DecisionProblem(originals, tuple(known), harm, of_dictionaries, steps, often)
 
 
 @st.composite

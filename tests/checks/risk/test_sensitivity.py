@@ -13,6 +13,7 @@ from checks.risk.sensitivity import (
     Constant,
     Linear,
     Multiplicative,
+    PerPerson,
     Weights,
     constant_shares,
     falls_towards_root,
@@ -145,3 +146,13 @@ def test_weights_that_make_no_sense_are_refused() -> None:
         harmonic_shares(CUSTOMERS.taxonomies[1], np.ones(5))
     with pytest.raises(SensitivityError):
         Constant(-1.0)
+
+
+def test_harm_of_each_persons_own_depends_on_nothing_else() -> None:
+    own = PerPerson(np.array([0.0, 2.0, np.inf]))
+    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"])}))
+    assert own(Records(space, np.array([[0], [2], [1], [0]])), np.array([1, 1, 2, 0])).tolist() == [2, 2, np.inf, 0]
+    assert own.is_personal
+    assert not own.axes
+    with pytest.raises(SensitivityError, match="missing or negative"):
+        PerPerson(np.array([1.0, np.nan]))

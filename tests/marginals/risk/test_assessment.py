@@ -1,6 +1,7 @@
 """`marginals risk`: what a config says of attackers and harm is what is computed, and bad input is one sentence."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from checks.risk.objective import MostUtility
 from marginals.commands.main import main
 
 CONFIG = """
@@ -443,3 +445,87 @@ def test_options_that_exclude_each_other(tmp_path: Path) -> None:
     assert run("risk", config, "--plot", tmp_path / "f.txt").exit_code == 2
     assert run("risk", config, tmp_path / "nowhere").exit_code == 2
     assert run("risk", config, "--levels", "age=9").exit_code == 2
+
+
+@pytest.mark.slow
+def test_rows_may_count_more_than_once(tmp_path: Path) -> None:
+    """The risk, the best disclosure and the frontier are those of the rows repeated, before the same dictionary."""
+    often = [1, 0, 2, 3, 1, 1, 0, 2]
+    section = '\n[risk]\ndictionaries = ["voters.csv"]\nweights = { illness = 1.0, town = 0.5 }\n'
+    voters = pd.DataFrame({"town": ["A", "A", "B", "B", "B"], "age": ["21", "35", "36", "40-59", "*"]})
+    weighted = project(
+        tmp_path, section + 'row_weight = "often"\n[attributes.often]\nrole = "ignored"\n',
+        table=TABLE.assign(often=often), voters=voters,
+    )  # fmt: skip
+    (tmp_path / "plain").mkdir()
+    repeated = TABLE.loc[np.repeat(np.arange(8), often)].assign(id=[f"p{i}" for i in range(10)])
+    plain = project(tmp_path / "plain", section, table=repeated, voters=voters)
+    for options in ((), ("--utility", 3), ("--loss", 0.2), ("--frontier",), ("--loss", 0.3, "--on-average")):
+        one, many = answer(weighted, *options), answer(plain, *options)
+        for key in ("bayes_risk", "utility", "worst_case_risk"):
+            assert one["table"][key] == pytest.approx(many["table"][key])  # type: ignore[index]
+        found = one["table"]["dictionaries"][0]["identification_probability"]  # type: ignore[index]
+        assert found == pytest.approx(many["table"]["dictionaries"][0]["identification_probability"])  # type: ignore[index]
+        if one["optimum"] is not None and "--on-average" not in options:
+            assert one["optimum"]["risk"] == pytest.approx(many["optimum"]["risk"])  # type: ignore[index]
+        if one["frontier"] is not None:
+            assert one["frontier"] == [pytest.approx(point) for point in many["frontier"]]  # type: ignore[attr-defined]
+    assert "mean utility" in run("risk", weighted, "--report", tmp_path / "risk.html").stdout
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ('row_weight = "absent"', "risk.row_weight names 'absent', which is no column of the table"),
+        ('row_weight = "town"', "the weight in row 1 is no finite number of 0 or more"),
+        ("row_weight = 2", "the key risk.row_weight must name a column of the table"),
+        ('missed = "lost"', "risk.missed names a column of personal weights, which need risk.weights too"),
+        ("missed = -1", "must be a number of 0 or more, or inf, or the name of a column of risk.personal_weights"),
+        ('weights = { town = 1 }\nmissed = "lost"', "names the column 'lost' for people's own harm"),
+        ('clusters = ["age"]', "the key risk.clusters must be a list of lists of attributes"),
+        ('clusters = [["age", "town"], ["age"]]', "the key risk.clusters must name each attribute once"),
+        ('clusters = [["height"]]', "section [risk] names 'height', which is no attribute of the table"),
+    ],
+)
+def test_what_a_section_cannot_mean_is_one_sentence(tmp_path: Path, section: str, message: str) -> None:
+    result = run("risk", project(tmp_path, f"\n[risk]\n{section}\n"))
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+def test_the_worst_dictionary_of_each_row_can_be_what_counts(tmp_path: Path) -> None:
+    section = '\n[risk]\ndictionaries = ["ages.csv", "towns.csv"]\nprior = [0.1, 0.9]\n'
+    ages = pd.DataFrame({"age": ["21", "22", "35", "36"] + ["40-59"] * 4})
+    towns = pd.DataFrame({"town": ["A"] * 2 + ["B"] * 5})
+    config = project(tmp_path, section, ages=ages, towns=towns)
+    expected, worst = answer(config, "--loss", 0.5)["optimum"], answer(config, "--loss", 0.5, "--minimax")["optimum"]
+    assert isinstance(expected, dict)
+    assert isinstance(worst, dict)
+    # Expected over the dictionaries ages may be shown, which identify half of the people before the first one.
+    assert expected["levels"]["age"][0] == 8
+    assert worst["levels"]["age"][0] < 8
+    assert worst["how"] == "row by row, against the worst dictionary for each"
+    described = marginals.disclosure_risk(marginals.read_config(config))
+    chosen = replace(described, minimax=True).optimum(MostUtility(0.5))
+    assert described.of_table(chosen.disclosure.records).losses.max(axis=0) == pytest.approx(chosen.loss)
+    assert chosen.loss.max() <= 0.5
+    assert "against the worst dictionary" in run("risk", config, "--loss", 0.5, "--minimax", "--frontier").stdout
+    assert "--minimax goes with --utility" in run("risk", config, "--minimax").output
+
+
+def test_attributes_may_be_chosen_as_if_they_were_independent(tmp_path: Path) -> None:
+    """LSFB09 section 4.2, with one dictionary and a multiplicative harm; the loss is the exact one."""
+    section = '\n[risk]\nsensitivity = "multiplicative"\nweights = { town = 0.1, age = 0.2, illness = 3.0 }\n'
+    optimum = answer(project(tmp_path, section), "--attributes", 2)["optimum"]
+    assert isinstance(optimum, dict)
+    # Nobody's dictionary has the illness, which weighs e^3; an age is one of 8, a town one of two or so: e^.2 * 8 < e^3.
+    assert optimum["levels"]["illness"] == [0, 8]
+    assert optimum["how"] == "row by row, 2 attributes of each as if they were independent"
+    clustered = answer(project(tmp_path, section + 'clusters = [["age", "town"]]\n'), "--attributes", 2)["optimum"]
+    assert clustered["levels"] == optimum["levels"]  # type: ignore[index]
+    assert clustered["risk"] == pytest.approx(optimum["risk"])  # type: ignore[index]
+    linear = run("risk", project(tmp_path, "\n[risk]\nweights = { town = 1.0 }\n"), "--attributes", 1)
+    assert "only by a multiplicative sensitivity" in linear.output
+    assert "between 0 and 3 attributes" in run("risk", project(tmp_path, section), "--attributes", 9).output
+    assert "choose one of" in run("risk", project(tmp_path, section), "--attributes", 1, "--utility", 2).output

@@ -88,3 +88,31 @@ def test_interactions_need_weights_to_be_added_to() -> None:
 def test_the_harm_to_who_is_missed() -> None:
     harm = HarmModel(missed=0.25).harm(SPACE, PEOPLE)
     assert harm.missed(RECORDS, np.arange(3)).tolist() == [0.25] * 3
+
+
+def test_interactions_and_being_missed_may_be_personal() -> None:
+    """Phi3 with w_jh,r (LSFB09 eq. 4), and Psi by person, by identifier."""
+    own = PeopleTable(
+        "w.csv", pd.DataFrame({"id": ["r", "p", "q"], "both": [9, 4, 1], "lost": ["0", "inf", "2"]}), "id"
+    )
+    model = HarmModel(Linear, {"ill": 2.0, "town": 1.0}, ((("ill", "town"), "both"),), "lost", own)
+    # p shows both attributes, q and r one each.
+    assert sensitivities(model) == [7, 2, 1]
+    assert model.harm(SPACE, PEOPLE).missed(RECORDS, np.arange(3)).tolist() == [np.inf, 2, 0]
+    plain = HarmModel(
+        Linear, {"ill": 2.0, "town": 1.0}, ((("ill", "town"), 0.5), (("ill", "town"), "both")), personal=own
+    )
+    assert sensitivities(plain) == [7.5, 2, 1]
+
+
+def test_harm_of_peoples_own_that_is_not_said_is_asked_for() -> None:
+    own = PeopleTable("w.csv", pd.DataFrame({"id": ["p", "q"], "both": [4, -1], "lost": [1, 1]}), "id")
+    with pytest.raises(marginals.InputError, match="1 of 3 people have no row there"):
+        HarmModel(Linear, {"ill": 1.0}, missed="lost", personal=own).harm(SPACE, PEOPLE)
+    with pytest.raises(marginals.InputError, match=r"w.csv has no column 'cost'"):
+        HarmModel(Linear, {"ill": 1.0}, missed="cost", personal=own).harm(SPACE, PEOPLE)
+    with pytest.raises(marginals.InputError, match=r"no table that has it; risk\.personal_weights names that table"):
+        HarmModel(Linear, {"ill": 1.0}, missed="lost").with_personal(None)
+    two = PeopleTable("the table", pd.DataFrame({"id": ["p", "q"]}), "id")
+    with pytest.raises(marginals.InputError, match=r"column 'both' of w.csv: the weight in row 2"):
+        HarmModel(Linear, {}, ((("ill", "town"), "both"),), personal=own).sensitivity(SPACE, two)
