@@ -128,7 +128,6 @@ def risk(**options: Any) -> None:
       marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
       marginals risk release.toml --utility 8 --on-average --out on-average.csv
       marginals risk release.toml --utility 8 --minimax
-      marginals risk release.toml --attributes 3
       marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """
