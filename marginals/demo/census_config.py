@@ -110,7 +110,7 @@ missed = 0.0                 # the harm to somebody whom the attacker takes for 
 # personal_weights = "weights.csv"    each person's own weights, a row each, by the column whose role is identifier;
 #                                     missed, and the weight of interactions, may name a column of it
 # row_weight = "households"           a column of the table: how often each row counts in the risk
-# clusters = [["age", "occupation"]]  for --attributes: columns that depend on each other; the others count as independent
+# clusters = [["age", "sex"]]         for --attributes: columns that depend on each other; the others count as independent
 # similar = ["name"]                  columns whose values may be misspelled (needs rapidfuzz)
 # threshold = 0.8                     the Jaro similarity from which on they are taken for the same
 # [[risk.interactions]]               harm that only several columns together do
