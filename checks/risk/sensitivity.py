@@ -156,8 +156,8 @@ class Weights:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
-    """The sum of the weights of what is disclosed: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
+class _Weighed:
+    """What depends on the weights of what is disclosed, and on nothing else."""
 
     weights: Weights
 
@@ -170,6 +170,11 @@ class Linear:
     def is_personal(self) -> bool:
         """Whether the weights are."""
         return self.weights.of_terms.ndim == 2
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(_Weighed):
+    """The sum of the weights of what is disclosed: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The sum for each record."""
@@ -177,20 +182,8 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Multiplicative:
+class Multiplicative(_Weighed):
     """The exponential of that sum, Phi4 (eq. 5). A wholly suppressed record has sensitivity 1."""
-
-    weights: Weights
-
-    @property
-    def axes(self) -> frozenset[int]:
-        """Those of the weights."""
-        return self.weights.axes
-
-    @property
-    def is_personal(self) -> bool:
-        """Whether the weights are."""
-        return self.weights.of_terms.ndim == 2
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The product for each record; infinite where it is too large for a float."""
