@@ -19,6 +19,7 @@ from marginals.pages.pictures import TreePicture, colours, interaction_picture, 
 from marginals.tables.attribute import Role
 from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
 from marginals.wording.claims_in_words import ClaimInWords, in_words
+from marginals.wording.independences_in_words import assumed_independences
 from marginals.wording.level_names import beside_name, level_name
 from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.units_in_words import unit_in_words
@@ -153,6 +154,7 @@ def report_html(published: BundleContent) -> bytes:
         times=exp(min(published.information or 0.0, 700.0)),
         interaction=interaction_picture(published.collection),
         tree=_tree(published),
+        independences=assumed_independences(published.collection),
         facts=_facts(published),
         example=_example(published),
         analysed=_analysed(published),

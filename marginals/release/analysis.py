@@ -12,6 +12,8 @@ from marginals.errors import InputError
 from marginals.release import estimates
 from marginals.release.estimates import Attributes, Estimate, OddsRatio
 from marginals.release.kinds import Quantity, marked, told
+from marginals.release.log_linear import terms_of
+from marginals.wording.independences_in_words import assumed_independences
 from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
 
@@ -193,6 +195,38 @@ class ModelAnalysis(ABC):
         0.0
         """
         return told(estimates.association(self.model, first, second, given))
+
+    def u_terms(self, prior_rows: float = 0.0) -> pd.DataFrame:
+        """The u-terms of the log-linear model, in closed form: columns `term`, a label for each attribute in it, and `u`.
+
+        The sum of the terms of a cell is the logarithm of its expected count, and each term sums to 0 over the values of
+        each of its attributes, which are at their finest published levels. prior_rows: so many rows are counted in
+        addition, spread evenly over all cells. Raises NotDecomposableError without a junction tree, NotFittedError where a
+        published marginal has an empty cell, whose logarithm is infinite, and there are no prior rows.
+
+        >>> from marginals.example import release
+        >>> terms = release.u_terms(prior_rows=1)
+        >>> list(terms["term"].unique())
+        ['', 'age', 'sex', 'diagnosis', 'age, diagnosis', 'sex, diagnosis']
+        >>> terms[terms["term"] == "sex, diagnosis"].round(2).tail(3)
+                      term age   sex diagnosis     u
+        25  sex, diagnosis      Male    Asthma -0.46
+        26  sex, diagnosis      Male       Flu -0.49
+        27  sex, diagnosis      Male      Gout  0.94
+        """
+        return terms_of(self.model, prior_rows)
+
+    def independences(self) -> tuple[str, ...]:
+        """What the maxent distribution takes as independent, a sentence for each separator of the junction tree.
+
+        The published tables do not say that it is so: they say nothing to the contrary. Without a junction tree these are
+        the sentences of tables that hold the published ones and have one, which are true, but need not be all.
+
+        >>> from marginals.example import release
+        >>> release.independences()
+        ('Given diagnosis, age in 10-year bands is independent of sex.',)
+        """
+        return assumed_independences(self.model.collection)
 
     def cells(self, attributes: Attributes | None = None) -> pd.DataFrame:
         """Cells that are possible, as columns of labels, and their counts as `weight`, for weighted regressions.

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from marginals.wording.level_names import shown_at
+from models.graphs.collection import Collection
 from models.graphs.independences import Independence, independences
 from models.graphs.junction_tree import JunctionTree
+from models.graphs.triangulation import triangulated_tree
 from models.tables.domain import Domain, Mask, vertices_of
 
 
@@ -20,6 +22,21 @@ def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
     ('smokes is independent of coughs and rides.',)
     """
     return tuple(independence_in_words(statement, tree.domain) for statement in independences(tree))
+
+
+def assumed_independences(collection: Collection) -> tuple[str, ...]:
+    """What the maximum-entropy distribution of any collection assumes.
+
+    Without a junction tree these are the sentences of one whose cliques hold all margins and supports: they are true, since
+    the distribution is a product of functions of the cliques, or a limit of such, but need not be all that are.
+
+    >>> from marginals.example import release
+    >>> assumed_independences(release.collection)
+    ('Given diagnosis, age in 10-year bands is independent of sex.',)
+    """
+    return independences_in_words(
+        collection.junction_tree if collection.is_decomposable else triangulated_tree(collection)
+    )
 
 
 def independence_in_words(statement: Independence, domain: Domain) -> str:

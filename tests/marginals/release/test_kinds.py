@@ -53,6 +53,8 @@ NO_ANSWERS: Final[dict[str, str]] = {
     "total_information": "how much the marginals tell, a function of them",
     "interaction_graph": "what is published together",
     "junction_tree": "what is published together",
+    "independences": "what the model assumes, in words",
+    "u_terms": "the model itself, for those who compute with it",
     "verify": "verdicts on the marginals",
     "write": "writes the marginals",
     "write_report": "writes the report, which shows the kind of every pair",
