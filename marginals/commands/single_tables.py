@@ -32,32 +32,41 @@ if TYPE_CHECKING:
 @click.command()
 @CONFIG
 @click.option("--levels", metavar=LEVELS_METAVAR, help="Generalize to these levels first; other attributes stay as is.")
+@click.option(
+    "--eligible", is_flag=True, help="Also tell the strongest requirements that any generalization satisfies."
+)
 @stops_after
 @JSON
-def assess(config: Path, levels: str | None, as_json: bool) -> None:
+def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
     """Report what a table itself gives away.
 
     Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, and how many
     classes have one sensitive value for everybody, or for nearly everybody (95 percent); then the risk that somebody finds
     a person's row (prosecutor, marketer, and with the section [population] of CONFIG journalist), and which columns make
-    rows unique. Exit status 1 when the table does not satisfy the policy of CONFIG, or what [population] demands.
+    rows unique. With --eligible also which requirements can be met at all by generalizing quasi-identifiers (l, c, tau), and
+    how far beyond a functional:tau,l of CONFIG the classes are protected (Tian and Zhang). Exit status 1 when the table
+    does not satisfy the policy of CONFIG, or what [population] demands.
 
     \b
     Examples:
       marginals assess release.toml
       marginals assess release.toml --levels age=2,postcode=3
+      marginals assess release.toml --eligible
     """
     from marginals.wording.reidentification_lines import reidentification_lines
-    from marginals.wording.terminal import assessment_lines
+    from marginals.wording.terminal import assessment_lines, eligibility_lines
 
     configured = marginals.read_config(config)
     table = configured.read_table()
     assessed = marginals.assess(table, configured.policy, parse_levels(levels), configured.read_population())
     if as_json:
-        print_json(assessed.as_json())
+        told = {attribute: found.as_json() for attribute, found in assessed.eligible.items()}
+        print_json(assessed.as_json() | ({"eligible": told} if eligible else {}))
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
         print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
+        if eligible:
+            print_lines(eligibility_lines(assessed.eligible))
         print_findings(assessed.checks)
         if assessed.checks:
             print_lines(["Of each class only its size is shown: its values are those of people in the table."])

@@ -1,18 +1,22 @@
 """Assessing: what one table gives away, as it is or generalized, and whether it satisfies a policy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from checks.claims.requirements import Requirements
 from checks.classes.assessment import Assessment
 from checks.classes.assessment import assess as assess_table
+from checks.classes.eligibility import Eligibility, eligibility
 from checks.classes.reidentification import Reidentification, Uniqueness, reidentification, uniqueness
+from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy
 from marginals.publishing.population import Population
 from marginals.tables.table import Table
 from models.arrays import CountArray
+from models.tables.contingency_table import ContingencyTable
 
 
 @dataclass(frozen=True)
@@ -20,12 +24,14 @@ class Assessed:
     """What a table reaches, and the findings on what is asked of a single table.
 
     reidentification: the risk of finding a person's row; None without rows. uniqueness: which columns make rows unique.
+    eligible: by sensitive attribute the strongest requirements that any generalization can satisfy; empty without rows.
     """
 
     assessment: Assessment
     checks: tuple[Finding, ...]
     reidentification: Reidentification | None = None
     uniqueness: Uniqueness | None = None
+    eligible: Mapping[str, Eligibility] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -82,7 +88,17 @@ def assess(
         checks,
         reidentification(classes.counts, everybody),
         uniqueness(classes) if len(classes) else None,
+        _eligible(generalized, table, requirements) if len(classes) else {},
     )
+
+
+def _eligible(generalized: ContingencyTable, table: Table, requirements: Requirements) -> dict[str, Eligibility]:
+    """What is eligible for a table, and the excessive protection of what was made of it."""
+    demanded: dict[str, list[Diversity]] = {attribute: [] for attribute in table.sensitive}
+    for claim in requirements.diversity_claims:
+        if claim.class_diversity is not None:
+            demanded[claim.sensitive].append(claim.class_diversity)
+    return eligibility(generalized, table.base_counts, table.sensitive, demanded)
 
 
 def _without_values(worst: WorstClass) -> WorstClass:

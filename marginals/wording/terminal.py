@@ -14,6 +14,7 @@ from marginals.wording.units_in_words import claimed_of, rows_in_words, unit_in_
 
 if TYPE_CHECKING:
     from checks.classes.assessment import Assessment, Reached
+    from checks.classes.eligibility import Eligibility
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
     from marginals.release.accuracy import Comparison
@@ -64,6 +65,38 @@ def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = 
     homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
     for name, affected in homogeneous.items():
         yield f"{name}: {affected.classes} classes with {affected.rows} rows."
+
+
+def eligibility_lines(eligible: Mapping[str, "Eligibility"]) -> Iterator[str]:
+    """The strongest requirements that any generalization of a table satisfies, and how far beyond need it is protected."""
+    yield "Eligible, however far quasi-identifiers are generalized:"
+    for attribute, found in eligible.items():
+        reached = found.reached
+        yield f"{attribute}: {reached.distinct} distinct, simple {reached.simple:.3g}, entropy {reached.entropy:.3g}"
+        yield from _recursive_lines(reached)
+        yield from _tau_lines(found)
+
+
+def _tau_lines(found: "Eligibility") -> Iterator[str]:
+    """The eligible tau by l, and the excessive protection."""
+    from checks.classes.eligibility import rounded_up
+
+    for l, tau in enumerate(found.tau, 2):
+        if tau < 1:
+            yield f"  functional (tau, {l}): tau of {rounded_up(tau):g} or more"
+    beyond = [l for l, tau in enumerate(found.tau, 2) if tau == 1]
+    if beyond:
+        yield f"  functional (tau, {beyond[0]}){f' to (tau, {beyond[-1]})' if len(beyond) > 1 else ''}: no tau will do"
+    if found.values > 1:
+        least = rounded_up(found.generalized)
+        swept = "with sensitive values generalized too (anonymize --method sweep)"
+        yield f"  {swept}: tau of {least:g} or more at every l up to {found.values}"
+    for requirement, excess in found.excess.items():
+        yield (
+            f"  excessive protection beyond {requirement}: {excess:.4g}"
+            if excess is not None
+            else f"  excessive protection beyond {requirement}: none, since this table does not satisfy it"
+        )
 
 
 def _recursive_lines(reached: "Reached") -> Iterator[str]:

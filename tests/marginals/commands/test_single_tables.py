@@ -158,3 +158,24 @@ def test_no_table_is_written_without_privacy_or_where_none_satisfies_the_policy(
         assert result.exit_code == 2
         assert "demands no privacy" in result.stderr
         assert not out.exists()
+
+
+def assessed(config: Path, *options: str) -> Result:
+    return CliRunner().invoke(main, ["assess", str(config), *options])
+
+
+def test_assess_tells_what_is_eligible(tmp_path: Path) -> None:
+    """Half of the rows have flu, a third a cold: tau at l = 2, 3; with illnesses generalized too, one in three."""
+    (tmp_path / "t.csv").write_text("age,illness\n" + "20,flu\n30,flu\n40,flu\n50,cold\n60,cold\n70,gout\n")
+    columns = '[attributes.age]\nrole = "quasi-identifier"\n[attributes.illness]\nrole = "sensitive"\n'
+    config = tmp_path / "release.toml"
+    config.write_text(f'[data]\npath = "t.csv"\n{columns}[privacy]\ndiversity = "functional:0.7,3"\n')
+    found = json.loads(assessed(config, "--eligible", "--levels", "age=1", "--json").stdout)["eligible"]["illness"]
+    assert found["functional_tau"] == {"2": 0.5, "3": 0.666667}
+    assert (found["values"], found["functional_tau_generalized"]) == (3, 0.333334)
+    assert found["excessive_protection"]["functional:0.7,3"] == pytest.approx(0.7 - 0.5 + 0.85 - 5 / 6)
+    text = assessed(config, "--eligible").stdout
+    assert "functional (tau, 3): tau of 0.666667 or more" in text
+    assert "tau of 0.333334 or more at every l up to 3" in text
+    assert "beyond functional:0.7,3: none, since this table does not satisfy it" in text
+    assert "eligible" not in json.loads(assessed(config, "--json").stdout)

@@ -1,0 +1,67 @@
+"""What is eligible: a requirement that some generalization satisfies, and none beyond."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks.classes.eligibility import eligibility, rounded_up, smallest_tau
+from checks.classes.equivalence_classes import equivalence_classes
+from checks.diversity.functional import Functional
+from marginals.tables.table import Table
+from models.tables.contingency_table import ContingencyTable
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from recoding_oracles import tables
+from strategies import coarser_margins
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any), st.integers(2, 7))
+def test_the_smallest_tau_is_the_one_at_which_the_verdict_turns(counts: list[int], l: int) -> None:
+    """The exact verdict of the criterion holds at it, and just below it does not."""
+    tau = smallest_tau(sorted(counts, reverse=True), l)
+    for other in (tau - Fraction(1, 10**9), tau, tau + Fraction(1, 10**9)):
+        if 0 < other < 1:
+            assert Functional(other, l).decide(counts) == (other >= tau)
+    if tau == 1:
+        assert not Functional(Fraction(999, 1000), l).decide(counts)
+
+
+@given(tables(), st.data())
+def test_no_generalization_has_a_smaller_tau(people: Table, data: st.DataObject) -> None:
+    table, secret = people.base_counts, people.sensitive[0]
+    margin = dict(data.draw(coarser_margins(table.domain, table.margin))) | {secret: 0}
+    found = eligibility(table, table, [secret], {})[secret]
+    classes = equivalence_classes(table.rolled_up(margin), secret).counts
+    for l, least in enumerate(found.tau, 2):
+        assert max(smallest_tau(sorted(map(int, counts), reverse=True), l) for counts in classes) >= least
+    assert len(found.tau) == found.values - 1
+
+
+def test_the_patients_of_tz09_and_their_excess() -> None:
+    """TZ09 Fig. 1 (a): half of 12 patients have hepatitis, a third phthisis, of the others one each."""
+    diseases = ["hepatitis"] * 6 + ["phthisis"] * 4 + ["anemia", "flu"]
+    domain = Domain.of(
+        {"patient": Hierarchy.flat(map(str, range(12))), "disease": Hierarchy.flat(sorted(set(diseases)))}
+    )
+    codes = {"patient": np.arange(12), "disease": np.unique(diseases, return_inverse=True)[1]}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, np.ones(12, dtype=np.int64))
+    half, most = Functional(Fraction(1, 2), 3), Functional(Fraction(2, 5), 3)
+    whole = table.rolled_up({"disease": 0})
+    found = eligibility(whole, table, ["disease"], {"disease": [half, most]})["disease"]
+    # F = 6/12, 10/12, 11/12: at l = 3 the second binds, (10/12 - 1/2) / (1/2) = 2/3; at l = 4 (11/12 - 2/3) * 3 = 3/4.
+    assert found.tau == (Fraction(1, 2), Fraction(2, 3), Fraction(3, 4))
+    assert (found.values, found.generalized) == (4, Fraction(1, 4))
+    assert found.excess == {"functional:0.5,3": None, "functional:0.4,3": None}
+    loose = Functional(Fraction(7, 10), 3)
+    excess = eligibility(whole, table, ["disease"], {"disease": [loose]})["disease"].excess["functional:0.7,3"]
+    # psi = 0.7, 0.85, 1, 1.
+    assert excess == pytest.approx(np.abs(np.array([0.7, 0.85, 1, 1]) - np.array([6, 10, 11, 12]) / 12).sum())
+    assert found.as_json()["functional_tau"] == {"2": 0.5, "3": rounded_up(Fraction(2, 3)), "4": 0.75}
+
+
+def test_a_tau_that_is_told_can_be_asked_for() -> None:
+    assert rounded_up(Fraction(1, 3)) == 0.333334
+    assert rounded_up(Fraction(1, 4)) == 0.25
