@@ -29,10 +29,10 @@ DECIMALS = 6
 class Eligibility:
     """The strongest requirements that any generalization of one table satisfies in one sensitive attribute.
 
-    reached: of each kind but the functional one. tau: for l = 2, 3, ..., `LARGEST_L` the smallest tau of (tau,
-    l)-diversity; 1 where no tau will do. generalized: the smallest tau where sensitive values are generalized too, as SWEEP does, at every l up to
-    the number of values: 1 / values (TZ11 section 4.3). excess: by requirement the excessive protection of the
-    table that was looked at, None where it does not satisfy it.
+    reached: of each kind but the functional one. tau: for l = 2, 3, ..., `LARGEST_L` the smallest tau of (tau, l)-diversity;
+    1 where no tau will do. generalized: the smallest tau where sensitive values are generalized too, as SWEEP does, at
+    every l up to the number of values: 1 / values. excess: by requirement the excessive protection of the table that was
+    looked at, None where it does not satisfy it.
     """
 
     reached: Reached
