@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import anonymize, publish
     from marginals.release.comparing import compare
+    from marginals.release.mixture import Mixture, mixture
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
     from marginals.risk.assessment import RiskAssessment
@@ -85,6 +86,7 @@ __all__ = [
     "IncompatibleReleasesError",
     "InputError",
     "MarginalsError",
+    "Mixture",
     "NotDecomposableError",
     "NotFittedError",
     "NothingPublishableError",
@@ -112,6 +114,7 @@ __all__ = [
     "hide",
     "hilbert",
     "interchange",
+    "mixture",
     "open_release",
     "publish",
     "read_config",
@@ -143,6 +146,7 @@ _HOMES = {
     "IncompatibleReleasesError": "marginals.errors",
     "InputError": "marginals.errors",
     "MarginalsError": "models.errors",
+    "Mixture": "marginals.release.mixture",
     "NotDecomposableError": "models.errors",
     "NotFittedError": "models.errors",
     "NothingPublishableError": "marginals.errors",
@@ -169,6 +173,7 @@ _HOMES = {
     "generalize": "marginals.disclosure.rules",
     "hide": "marginals.disclosure.rules",
     "hilbert": "marginals.anonymizers.hilbert_mapping",
+    "mixture": "marginals.release.mixture",
     "open_release": "marginals.publishing.opening",
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",

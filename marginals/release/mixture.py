@@ -1,0 +1,187 @@
+"""Mixtures: several releases of one table as one estimate of it (KG06 section 10 names sets of models as future work).
+
+Each release has its maximum-entropy distribution q_i. Their mixture is q = sum of w_i q_i, with weights that sum to 1. It
+need not have the counts of any release, unlike the distribution of all their marginals together, and is no log-linear
+model: which of the two is nearer to the data no theorem says, and rows that are not in the table can.
+
+What readers of all releases can conclude does not depend on a mixture: they hold every marginal, and are judged by these
+together. Weights tell nothing beyond them as long as the table itself had no part in their choice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from checks.claims.claim import Claim
+from marginals.bundle.agreement import over_one_domain, union
+from marginals.bundle.asked_claims import asked_claims
+from marginals.bundle.content import BundleContent, Verification
+from marginals.conditions.grammar import Where
+from marginals.conditions.labels import interval
+from marginals.conditions.published_values import values_meant
+from marginals.errors import InputError
+from marginals.release import estimates
+from marginals.release.release import Release
+from models.arrays import FloatArray, IndexArray
+from models.inference.marginal_model import MarginalModel
+from models.inference.mixture_weights import mixture_weights
+from models.tables.domain import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Several releases of one table and the weight of each. `mixture` makes one.
+
+    >>> import marginals
+    >>> from marginals.example import frame, release, table
+    >>> pairs = marginals.publish(table, marginals.Policy(k_link=3, base="none", must_publish=[{"age": 2, "sex": 0}]))
+    >>> mixed = marginals.mixture([release, pairs])
+    >>> round(mixed.expected_count({"age": "20-39", "sex": "Female"}), 2)
+    15.65
+    >>> [round(weight, 2) for weight in mixed.fitted(frame.sample(30, random_state=0)).weights]
+    [0.0, 1.0]
+    """
+
+    releases: tuple[Release, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.releases or len(self.weights) != len(self.releases):
+            raise InputError(f"{len(self.releases)} releases came with {len(self.weights)} weights; each needs one")
+        if not all(weight >= 0 for weight in self.weights) or not abs(sum(self.weights) - 1) < 1e-9:
+            raise InputError("the weights of a mixture are numbers from 0 that sum to 1")
+        _ = self.published
+
+    def __repr__(self) -> str:
+        return f"Mixture({', '.join(f'{w:.3g} of {r!r}' for w, r in zip(self.weights, self.releases))})"
+
+    @cached_property
+    def published(self) -> BundleContent:
+        """The marginals and the claims of all releases as one collection: what their readers hold."""
+        return union(self._named)
+
+    @cached_property
+    def models(self) -> tuple[MarginalModel, ...]:
+        """The distribution of each release, all over the same base values."""
+        return tuple(map(MarginalModel, over_one_domain(self._named)))
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with hierarchies that hold those of all releases."""
+        return self.models[0].domain
+
+    @property
+    def _named(self) -> list[tuple[str, BundleContent]]:
+        return [(f"release {place + 1}", release.published) for place, release in enumerate(self.releases)]
+
+    def verify(self, claims: Sequence[str | Claim] | None = None) -> Verification:
+        """Check the claims of all releases, or others, on all their marginals together.
+
+        A claim that each release keeps by itself can fail here. Raises InputError or CriterionError for text that is no
+        claim.
+        """
+        if claims is None:
+            return self.published.verify()
+        return self.published.verify(asked_claims(claims, self.published.sensitive, self.published.claims))
+
+    def expected_count(self, where: Where) -> float:
+        """Expected number of rows that a condition means, by the labels that all releases together show.
+
+        A count that some release shows is exact there, and a mean with what the others suppose here.
+        """
+        meant = values_meant(self.domain, self.published.collection.finest_levels, where)
+        return sum(w * model.expected_in(model.box(meant)) for w, model in zip(self.weights, self.models))
+
+    def crosstab(self, rows: estimates.Attributes, columns: estimates.Attributes) -> pd.DataFrame:
+        """Expected counts of all combinations.
+
+        rows, columns: attributes at the finest levels that the releases show together, or a level for each.
+        """
+        whole = MarginalModel(self.published.collection)
+        down, across = estimates.as_margin(whole, rows), estimates.as_margin(whole, columns)
+        parts = [
+            weight * estimates.crosstab(model, down, across, ()) for weight, model in zip(self.weights, self.models)
+        ]
+        return reduce(lambda one, other: one + other, parts)
+
+    def log_likelihood(self, rows: pd.DataFrame) -> float:
+        """Mean logarithm of the probability of rows, nats; -inf where one is impossible.
+
+        Values are judged at the finest levels that the releases show together, so that mixtures of the same releases can be
+        compared. Raises InputError for values that no release shows, NotDecomposableError where a release has no junction
+        tree.
+        """
+        logs, counts = self._log_probabilities(rows)
+        with np.errstate(divide="ignore"):
+            mixed = np.logaddexp.reduce(logs + np.log(self.weights)[:, None], axis=0)
+        return float(mixed @ counts / counts.sum())
+
+    def fitted(self, rows: pd.DataFrame) -> "Mixture":
+        """The same releases with the weights under which rows are most likely, to a millionth of a nat a row.
+
+        rows: such as are not in the table, one column an attribute. Weights that were fitted to the table itself tell of it
+        what no marginal does, so do not publish them. Raises as `log_likelihood`, and NotFittedError where a row is
+        impossible under every release.
+        """
+        logs, counts = self._log_probabilities(rows)
+        return Mixture(self.releases, tuple(mixture_weights(logs, counts).tolist()))
+
+    def _log_probabilities(self, rows: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+        """Of the different cells of some rows under each release, at the finest levels of all, and how often each is."""
+        finest = self.published.collection.finest_levels
+        shown = [a for a in self.domain.attributes if finest[a] < self.domain.hierarchy(a).height]
+        if missing := [a for a in shown if a not in rows.columns]:
+            raise InputError(f"the rows have no column {missing[0]!r}, which the releases show")
+        if rows.empty:
+            raise InputError("there are no rows to go by")
+        columns = np.stack([_codes(self.domain, a, finest[a], rows[a]) for a in shown])
+        cells, counts = np.unique(columns, axis=1, return_counts=True)
+        leaves = np.zeros(len(counts))
+        base = {}
+        for attribute, hierarchy in self.domain.items():
+            codes = cells[shown.index(attribute)] if attribute in shown else np.zeros(len(counts), dtype=np.int64)
+            first = np.unique(hierarchy.lift(0, finest[attribute]), return_index=True)[1]
+            base[attribute] = first[codes]
+            leaves += np.log(hierarchy.leaf_counts(finest[attribute])[codes])
+        logs = np.stack([model.closed_form.log_probability(base) + leaves for model in self.models])
+        return logs, counts.astype(np.float64)
+
+
+def mixture(releases: Sequence[Release], weights: Sequence[float] | None = None) -> Mixture:
+    """Several releases of one table as one estimate, each with a weight; by default all with the same.
+
+    Raises IncompatibleReleasesError or BundleError where they cannot be of one table, as far as labels and counts tell,
+    InputError for weights that are not from 0 and sum to 1. The example is that of `Mixture`.
+
+    >>> from marginals.example import release
+    >>> mixture([release, release], [0.25, 0.75]).verify().ok
+    True
+    """
+    given = tuple(releases)
+    equal = [1 / len(given)] * len(given) if given else []
+    return Mixture(given, tuple(map(float, equal if weights is None else weights)))
+
+
+def _codes(domain: Domain, attribute: str, level: int, values: "pd.Series[Any]") -> IndexArray:
+    """Codes at a level of values that are labels of it or below it, or lie in the interval that a label of it names."""
+    hierarchy = domain.hierarchy(attribute)
+    known: dict[str, int] = {}
+    for finer in range(level, -1, -1):
+        known |= dict(zip(hierarchy.labels[finer], hierarchy.lift(finer, level).tolist()))
+    intervals = [(interval(label), code) for code, label in enumerate(hierarchy.labels[level])]
+
+    def code(value: str) -> int:
+        if value in known:
+            return known[value]
+        own = interval(value)
+        around = [code for numbers, code in intervals if own and numbers and numbers.holds(own)]
+        if len(around) != 1:
+            raise InputError(f"a value of {attribute!r} in the rows is none that the releases show")
+        return around[0]
+
+    distinct, places = np.unique(values.astype(str).to_numpy(dtype=object).astype(str), return_inverse=True)
+    return np.array([code(value) for value in distinct.tolist()], dtype=np.int64)[places]
