@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from marginals.anonymizers.hilbert_mapping import hilbert
     from marginals.anonymizers.sweeping import sweep
     from marginals.attacks.attacking import attack
+    from marginals.auditing.auditing import Audit, audit
     from marginals.bundle.verification import verify
     from marginals.config.configured_disclosure import disclosure_risk
     from marginals.config.hierarchy_file import read_hierarchy
@@ -72,6 +73,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AssumptionWarning",
     "Attribute",
+    "Audit",
     "BundleError",
     "ContingencyTable",
     "ContradictionError",
@@ -107,6 +109,7 @@ __all__ = [
     "anonymize",
     "assess",
     "attack",
+    "audit",
     "compare",
     "disclose",
     "disclosure_risk",
@@ -132,6 +135,7 @@ __all__ = [
 _HOMES = {
     "AssumptionWarning": "marginals.errors",
     "Attribute": "marginals.tables.attribute",
+    "Audit": "marginals.auditing.auditing",
     "BundleError": "marginals.errors",
     "ContingencyTable": "models.tables.contingency_table",
     "ContradictionError": "models.errors",
@@ -167,6 +171,7 @@ _HOMES = {
     "anonymize": "marginals.publishing.publishing",
     "assess": "marginals.publishing.assessing",
     "attack": "marginals.attacks.attacking",
+    "audit": "marginals.auditing.auditing",
     "compare": "marginals.release.comparing",
     "disclose": "marginals.disclosure.rules",
     "disclosure_risk": "marginals.config.configured_disclosure",

@@ -60,7 +60,7 @@ class Asked:
 
 
 def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> list[Fact]:
-    """All facts, by kind, the smallest counts first; a cell has one fact of the first three kinds that are not sensitive."""
+    """All facts, by kind, those that can be the least people first; of kinds but SENSITIVE a cell has one at most."""
     was_open: BoolArray = linked.lower < linked.upper
     exact, low, high = bounds.exact, bounds.lower, bounds.upper
     shown = linked.is_published
@@ -68,7 +68,8 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> l
     small = was_open & (low >= 1) & (high <= asked.small) & ~recovered
     implied = small & shown & (linked.lower >= 1) & (linked.upper <= asked.small)  # as published: "1 to 4"
     small &= ~implied
-    narrow = shown & was_open & ~exact & (high - low < asked.protection) & ~small
+    narrowed = (low > linked.lower) | (high < linked.upper)
+    narrow = shown & narrowed & ~exact & (high - low < asked.protection) & ~small
     exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small & ~narrow
     found = []
     for kind, chosen in (
@@ -79,7 +80,7 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> l
         (FactKind.EXISTS, exists),
     ):
         cells = np.flatnonzero(chosen)
-        order = np.lexsort((cells, high[cells], low[cells]))
+        order = np.lexsort((cells, low[cells], high[cells]))
         found += [_fact(linked, bounds, kind, int(cell)) for cell in cells[order]]
     return found
 

@@ -16,6 +16,7 @@ import click
 import marginals
 from marginals.commands.analysing import query, sample
 from marginals.commands.attacking import attack
+from marginals.commands.auditing import audit
 from marginals.commands.disclosing import disclose, risk
 from marginals.commands.ledgers import ledger
 from marginals.commands.printing import print_json
@@ -38,6 +39,7 @@ KINDS_OF_WORK: Mapping[str, tuple[click.Command, ...]] = MappingProxyType(
         "Publish": (publish, verify, attack, report, ledger),
         "Use a release": (query, sample),
         "Disclose rows": (disclose,),
+        "Audit what others published": (audit,),
     }
 )
 """All commands in the order of work."""

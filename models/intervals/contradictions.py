@@ -48,7 +48,7 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
         gap = np.maximum(alone[one][0] - alone[other][1], alone[other][0] - alone[one][1])
         gap[~both] = 0
         if len(gap) and gap.max() > 0:
-            cell = int(np.argmax(gap))
+            cell = int(np.flatnonzero(gap == gap.max())[-1])  # of equals the one with the most attributes
             ranges = [(int(alone[t][0][cell]), int(alone[t][1][cell])) for t in (one, other)]
             found.append(Disagreement(cell, (one, other), (ranges[0], ranges[1]), int(gap[cell])))
     return found

@@ -18,6 +18,9 @@ from models.programs.consistent_tables import WholeNumbers, least_within
 _WHOLE = 1e-6
 """Distance within which a program's number is taken for a whole one; whether it fits is then checked in whole numbers."""
 
+_HUGE = 10**7
+"""Taken for the upper end of a count without one; a count of half as many may be any number."""
+
 _HARVESTS = 4
 """Programs that look for tables which show many bounds to be sharp at once, before any is looked at by itself."""
 
@@ -86,6 +89,7 @@ class BlockBounds:
                 return False
         np.minimum(self.seen_low, counts, out=self.seen_low)
         np.maximum(self.seen_high, counts, out=self.seen_high)
+        self.seen_high[(self.upper >= UNBOUNDED) & (counts >= _HUGE // 2)] = UNBOUNDED
         return True
 
     def prove(self, objective: CountArray, duals: FloatArray) -> int:
@@ -175,7 +179,8 @@ class _LinearProgram:
 
         lower = np.concatenate([each.lower for each in self.bounds])
         upper = np.concatenate([each.upper for each in self.bounds]).astype(np.float64)
-        upper[upper >= UNBOUNDED] = np.inf
+        # Without any end, one block could make the program of all unbounded.
+        upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
         settings: dict[str, Any] = {"time_limit": deadline.left} if np.isfinite(deadline.left) else {}
         found: Any = None
         for presolve in (True, False):
@@ -222,7 +227,7 @@ def _solve_whole(bounds: BlockBounds, side: int, cell: int, deadline: Deadline) 
     right = -(bounds.block.known + matrix @ bounds.lower)
     objective = np.zeros(len(bounds.lower))
     objective[cell] = 1.0 if side == 0 else -1.0
-    most = np.where(bounds.upper >= UNBOUNDED, np.inf, bounds.upper - bounds.lower)
+    most = np.where(bounds.upper >= UNBOUNDED, np.inf, (bounds.upper - bounds.lower).astype(np.float64))
     numbers = WholeNumbers(min(_INTEGER_SECONDS, deadline.left))
     solution = least_within(objective, [LinearConstraint(matrix, right, right)], numbers, most)
     if solution.table is not None:

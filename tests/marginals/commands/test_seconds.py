@@ -56,7 +56,7 @@ def over(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", sorted(main.commands))
 def test_every_command_has_seconds(name: str) -> None:
     option = next(parameter for parameter in main.commands[name].params if parameter.name == "seconds")
-    assert option.default == {"verify": 60.0, "attack": 20.0, "report": 60.0, "query": 10.0}.get(name)
+    assert option.default == {"verify": 60.0, "attack": 20.0, "report": 60.0, "query": 10.0, "audit": 60.0}.get(name)
     refused = run(name, "--seconds", "0")
     assert refused.exit_code == 2
 

@@ -1,0 +1,93 @@
+"""The page of an audit: what published tables tell for certain, for those who publish them."""
+
+from dataclasses import dataclass
+
+from marginals.auditing.audited import AuditedTables
+from marginals.auditing.auditing import Audit
+from marginals.auditing.in_words import because, cell_name, ends_in_words
+from marginals.pages.page import page
+from marginals.wording.audit_lines import KINDS, contradiction_lines
+
+_ROWS = 500
+"""Facts of a kind that the page lists."""
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """A fact: whose count, before and after, the estimate, and why."""
+
+    values: str
+    published: str
+    proven: str
+    estimate: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FactSection:
+    """All facts of a kind. rows: the first of them."""
+
+    title: str
+    number: int
+    rows: tuple[FactRow, ...]
+
+
+@dataclass(frozen=True)
+class PartSection:
+    """What tables about the same people tell."""
+
+    people: str
+    tables: tuple[str, ...]
+    cells: int
+    undecided: int
+    contradictions: tuple[str, ...]
+    left_out: tuple[str, ...]
+    sections: tuple[FactSection, ...]
+
+
+def audit_html(audit: Audit) -> bytes:
+    """The page in UTF-8."""
+    parts = [_part(part) for part in audit.parts]
+    return page(
+        "audit.html",
+        ok=audit.ok,
+        parts=parts,
+        several=len(parts) > 1,
+        small=audit.spec.small,
+        protection=audit.spec.protection,
+        sensitive=audit.spec.sensitive,
+        facts=sum(len(part.facts) for part in audit.parts),
+        undecided=sum(part.undecided for part in audit.parts),
+        published=sum(int(part.linked.is_published.sum()) for part in audit.parts),
+        contradictory=any(part.bounds is None for part in audit.parts),
+    )
+
+
+def _part(part: AuditedTables) -> PartSection:
+    sections = []
+    for kind, words in KINDS.items():
+        numbers = [number for number, fact in enumerate(part.facts) if fact.kind is kind]
+        if numbers:
+            rows = tuple(_row(part, number) for number in numbers[:_ROWS])
+            sections.append(FactSection(words[0].upper() + words[1:], len(numbers), rows))
+    return PartSection(
+        part.people,
+        part.linked.names[: part.linked.table_count],
+        len(part.linked),
+        part.undecided,
+        tuple(contradiction_lines(part)) if part.bounds is None else (),
+        tuple(", ".join(names) for names in part.linked.left_out),
+        tuple(sections),
+    )
+
+
+def _row(part: AuditedTables, number: int) -> FactRow:
+    fact = part.facts[number]
+    estimate = "" if part.estimates is None else f"{part.estimates[fact.cell]:,.1f}"
+    return FactRow(
+        cell_name(part.linked, fact.cell),
+        ends_in_words(fact.published) if fact.is_published else "not published",
+        ends_in_words(fact.proven),
+        estimate,
+        tuple(because(part, number)),
+    )

@@ -1,0 +1,169 @@
+"""Tables are read as they are published: long and crossed, suppressed, rounded, as ranges and percentages; or refused."""
+
+from pathlib import Path
+
+import pytest
+
+from marginals.auditing.auditing import audit
+from marginals.auditing.cell_text import CellTexts, Rounding, share_of, whole
+from marginals.auditing.guessing import guessed_spec
+from marginals.auditing.published_file import read_published
+from marginals.auditing.published_tables import labelled_cells, read_tables
+from marginals.auditing.spec import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS, TableSpec, read_spec
+from marginals.errors import InputError
+
+ROOT = Path(__file__).parents[3]
+
+LONG = "area,sex,count\nUlm,f,12\nUlm,m,*\nUlm,Total,30\nLinz,f,<5\nLinz,m,10-14\nLinz,Total,15\n"
+CROSSED = "Persons by area and sex\n\narea;f;m;Total\nUlm;12;*;30\nLinz;<5;10-14;15\n"
+SPEC = """
+small = 3
+[markers]
+"*" = "unknown"
+"<5" = [1, 4]
+[attributes.sex]
+totals = ["Total"]
+[tables."t.csv"]
+attributes = ["area"]
+across = "sex"
+"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("7", 7), ("1,234", 1234), ("1 234 567", 1234567), ("12.0", 12), ("1.234.567", 1234567), ("1.234", None)]
+    + [(text, None) for text in ("12.5", "-3", "", "1,23")],
+)
+def test_counts(text: str, count: int | None) -> None:
+    assert whole(text) == count
+
+
+def test_what_is_rounded_lies_in_its_range() -> None:
+    for base in (2, 3, 5, 10):
+        for count in range(30):
+            below, above = count // base * base, -(-count // base) * base
+            ways = {
+                Rounding.DOWN: [below],
+                Rounding.UP: [above],
+                Rounding.RANDOM: [below, above],
+                Rounding.NEAREST: [r for r in (below, above) if 2 * abs(r - count) <= base],
+            }
+            for way, shown in ways.items():
+                for rounded in shown:
+                    interval = CellTexts(base=base, rounding=way).interval(str(rounded))
+                    assert interval is not None
+                    assert interval[0] <= count <= interval[1]
+
+
+def test_percentages_hold_every_count_that_they_may_be() -> None:
+    for count in range(38):
+        interval = share_of(f"{100 * count / 37:.1f}", (37, 37))
+        assert interval is not None
+        assert interval[0] <= count <= interval[1]
+
+
+def test_long_and_crossed_tables_and_spreadsheets_say_the_same(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    long = write(tmp_path / "long.csv", LONG)
+    crossed = write(tmp_path / "crossed.csv", CROSSED)
+    book = openpyxl.Workbook()
+    for row in (["Persons"], [], ["area", "f", "m", "Total"], ["Ulm", 12, "*", 30], ["Linz", "<5", "10-14", 15.0]):
+        book.active.append(row)
+    book.save(tmp_path / "sheet.xlsx")
+    found = []
+    for path in (long, crossed, tmp_path / "sheet.xlsx"):
+        spec = guessed_spec([path]).spec
+        cells = labelled_cells(read_published(path), spec.tables[path], spec.markers)
+        found.append({(cell.labels, cell.interval) for cell in cells})
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_guessed_spec_reads_as_it_was_guessed(tmp_path: Path) -> None:
+    paths = [write(tmp_path / "long.csv", LONG), write(tmp_path / "ages.csv", "age,count\n0-17,5\n18+,9\nunder 18,5\n")]
+    guessed = guessed_spec(paths, tmp_path)
+    written = read_spec(write(tmp_path / "audit.toml", guessed.text))
+    assert written == guessed.spec
+    assert guessed.spec.attributes["age"].groups == {"under 18": ("0-17",)}
+    assert [len(table) for tables in read_tables(written) for table in tables.tables] == [6, 2]
+
+
+def test_labels_that_add_up_are_found(tmp_path: Path) -> None:
+    rows = "".join(f"{y},{a},{b},{a + b},7,{a + b + 7}\n" for y, a, b in ((2001, 3, 4), (2002, 8, 1), (2003, 5, 5)))
+    spec = guessed_spec([write(tmp_path / "t.csv", "year,x,y,north,south,Total\n" + rows)]).spec
+    assert spec.attributes["group"].totals == ("Total",)
+    turned = "year,north,x,y,south,Total\n" + "".join(
+        f"{y},{a + b},{a},{b},7,{a + b + 7}\n" for y, a, b in ((2001, 3, 4), (2002, 8, 1), (2003, 5, 5))
+    )
+    spec = guessed_spec([write(tmp_path / "t.csv", turned)]).spec
+    assert spec.attributes["group"].groups == {"north": ("x", "y")}
+
+
+def test_a_total_that_is_larger_than_what_is_listed_counts_others_too(tmp_path: Path) -> None:
+    spec = guessed_spec([write(tmp_path / "t.csv", "area,f,m,Total\nUlm,3,4,9\n")]).spec
+    assert spec.attributes["sex"].others
+    assert audit(tmp_path / "t.csv").parts[0].bounds is not None
+
+
+def test_percentages_of_a_column(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", "area,n,f,m\nUlm,30,33.3%,66.7%\n")
+    table = TableSpec(("area",), across="sex", percent_of="n")
+    cells = list(labelled_cells(read_published(tmp_path / "t.csv"), table, {}))
+    assert [cell.interval for cell in cells] == [(10, 10), (20, 20)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('across = "sex"', 'acros = "sex"'), r"unknown key tables\.t\.csv\.acros; did you mean 'across'"),
+        (("small = 3", "tiny = 3"), "unknown key tiny"),
+        (('["area"]', '["aera"]'), "has no column 'aera'; did you mean 'area'"),
+        (("[1, 4]", "[4, 1]"), r"markers\.<5 must be"),
+        (('"*" = "unknown"', ""), "row 2, column 'm': '\\*' is neither a count nor a range"),
+        (("[attributes.sex]", "[attributes.sexx]"), "no table has the attribute 'sexx'"),
+        (("small = 3", "small = 0"), "small must be a whole number of at least 1"),
+        (('across = "sex"', 'across = "sex"\nrounding = { base = 5, how = "so" }'), "how is one of"),
+        (('across = "sex"', 'across = "sex"\ncount = "f"'), "needs one of the keys"),
+        (('across = "sex"', 'across = "sex"\nscope = 3'), "scope must give values"),
+        (("[attributes.sex]", "[attributes.sex]\ngroups = 3"), "groups must give"),
+        (("[attributes.sex]", "[attributes.sex]\nothers = 3"), "others must be true or false"),
+        (('"t.csv"', '"u.csv"'), "there is no table"),
+        (("small = 3", "small ="), "not valid TOML"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_file_and_key(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    write(tmp_path / "t.csv", CROSSED)
+    assert change[0] in SPEC
+    write(tmp_path / "audit.toml", SPEC.replace(*change))
+    with pytest.raises(InputError, match=message):
+        audit(spec=tmp_path / "audit.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "header"),
+        ("a,b\n", "rows below"),
+        ("a,a\n1,2\n", "two columns"),
+        ("a,b\n1,2,3\n", "longer"),
+        ("a,b\nx,y\n", "no column of counts"),
+        ("area,count\nUlm,3\nUlm,4\n", "two counts"),
+    ],
+)
+def test_files_that_are_no_tables_of_counts_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        audit(write(tmp_path / "t.csv", text))
+
+
+def test_the_how_to_explains_every_key() -> None:
+    page = (ROOT / "docs" / "how_to" / "audit.md").read_text(encoding="utf-8")
+    keys = [*(k for k in SPEC_KEYS if k not in ("markers", "attributes", "tables")), "markers.TEXT"]
+    keys += [f"attributes.NAME.{key}" for key in ATTRIBUTE_KEYS] + [f"tables.FILE.{key}" for key in TABLE_KEYS]
+    for key in keys:
+        assert f"| `{key}` |" in page, key

@@ -1,0 +1,90 @@
+"""`marginals audit` says what is certain, and which tables contradict each other; exit status 1 for both."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from marginals.commands.main import main
+
+PAGE = (Path(__file__).parents[3] / "docs" / "how_to" / "audit.md").read_text(encoding="utf-8")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["audit", *map(str, arguments)])
+
+
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The three linked tables of the how-to."""
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert code is not None
+    exec(code[1], {})
+    return ["by_age.csv", "under_65.csv", "by_sex.csv"]
+
+
+def test_the_three_tables_of_the_how_to_say_what_it_shows(tables: list[str]) -> None:
+    assert run(*tables, "--init").exit_code == 0
+    assert run(*tables, "--init").exit_code == 2  # nothing is replaced
+    spec = Path("audit.toml")
+    spec.write_text(spec.read_text().replace('"<5" = [0, 4]', '"<5" = [1, 4]'))
+    result = run("--spec", spec, "--report", "audit.html")
+    assert result.exit_code == 1
+    shown = re.search(r"<!-- audit -->\n```text\n(.*?)```", PAGE, re.DOTALL)
+    assert shown is not None
+    assert shown[1] in result.output
+    page = Path("audit.html").read_text(encoding="utf-8")
+    assert "area Aurora, age 65+" in page
+    assert "<script" not in page
+    assert run(tables[0], "--spec", spec).exit_code == 0  # alone it is protected
+
+
+def test_json_tells_all_facts(tables: list[str]) -> None:
+    result = run(*tables, "--json")
+    found = json.loads(result.output)
+    (part,) = found["audited"]
+    recovered = {tuple(f["values"].values()): f["proven"] for f in part["facts"] if f["kind"] == "recovered"}
+    assert recovered["Aurora", "65+"] == [3, 3]
+    assert part["undecided"] == 0
+    python = marginals.audit(*tables)
+    assert python.as_json() == found
+
+
+def test_sensitive_values_of_whole_groups_and_protection(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("area,flu,HIV,Total\nUlm,0,<5,3\nLinz,7,<5,*\n")
+    found = json.loads(run(file, "--sensitive", "group", "--protection", 9, "--json").output)
+    facts = {(fact["kind"], tuple(fact["values"].values())) for fact in found["audited"][0]["facts"]}
+    assert ("sensitive", ("Ulm", "HIV")) in facts
+    assert ("narrow", ("Linz", "HIV")) not in facts  # published as small
+    assert run(file, "--sensitive", "illness").exit_code == 2
+
+
+def test_contradictory_tables_are_named_with_the_gap(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("area,count\nUlm,9\nLinz,8\nTotal,17\n")
+    (tmp_path / "two.csv").write_text("area,f,m,Total\nUlm,3,4,7\nLinz,4,*,8\nTotal,*,*,15\n")
+    result = run(tmp_path / "one.csv", tmp_path / "two.csv")
+    assert result.exit_code == 1
+    assert "one.csv and two.csv disagree on area Ulm: 9 and 7; a gap of 2" in result.output
+
+
+def test_tables_of_other_people_are_not_combined(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("area,count\nUlm,9\nLinz,8\n")
+    (tmp_path / "two.csv").write_text("area,count\nUlm,3\nLinz,*\n")
+    spec = "".join(
+        f'[tables."{name}.csv"]\nattributes = ["area"]\ncount = "count"\npeople = "{name}"\n' for name in ("one", "two")
+    )
+    (tmp_path / "audit.toml").write_text('[markers]\n"*" = "unknown"\n' + spec)
+    result = run("--spec", tmp_path / "audit.toml")
+    assert result.exit_code == 0, result.output
+    assert "No suppressed or small count" in result.output
+
+
+def test_out_and_init_go_together(tables: list[str]) -> None:
+    assert run(*tables, "--out", "x.toml").exit_code == 2
+    assert run("--init").exit_code == 2
+    assert run().exit_code == 2
