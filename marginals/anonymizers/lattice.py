@@ -6,10 +6,11 @@ the open node whose verdict settles most in the worse case. What few attributes 
 when its projection on any two attributes fails, and those tables are small (as Incognito prunes by subsets).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,6 +228,31 @@ def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> Conti
     return ContingencyTable.from_cells(cube.domain, shown, codes, table.counts[rows])
 
 
+LARGEST_LATTICE = 1 << 24
+"""Nodes that are laid out, at most: some hundred megabytes."""
+
+
+def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
+    """How many single tables there are: the ways to choose a level for each of some attributes.
+
+    >>> from marginals.example import table
+    >>> lattice_nodes(table.cube, table.quasi_identifiers)
+    8
+    """
+    return prod(cube.domain.hierarchy(attribute).height + 1 for attribute in attributes)
+
+
+def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> "_Lattice":
+    """The lattice of some attributes. Raises InputError for one that is too large."""
+    if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
+        raise InputError(
+            f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
+            "single table; use fewer or lower hierarchies, name its levels (base = { age = 1, .. }), or publish without "
+            'one (base "none")'
+        )
+    return _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+
+
 class _Lattice:
     """Which nodes are settled, as arrays with an axis for each attribute, indexed by level."""
 
@@ -281,12 +307,12 @@ def minimal_tables(
 ) -> LatticeResult:
     """All minimal full-domain generalizations of `attributes` that satisfy the requirements, each with its utility.
 
-    Exact: the result is that of looking at every node.
+    Exact: the result is that of looking at every node. Raises InputError for too many nodes.
     suppression: share of the rows that may be suppressed because their class fails; those suppressed must be a class that
     satisfies the requirements (`table_satisfies`). With it the requirements are not monotone: a coarser table may leave
     too few rows for that class, and its nodes are looked at one by one.
     """
-    lattice = _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+    lattice = _laid_out(cube, attributes)
     sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     spare = int(suppression * cube.total)
 
@@ -317,7 +343,7 @@ def minimal_levels(
     progress: Progress = _no_progress,
 ) -> list[Margin]:
     """All levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
-    lattice = _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+    lattice = _laid_out(cube, attributes)
     _settle_all(lattice, lambda node: passes(Margin(dict(zip(attributes, node)))), progress)
     return [Margin(dict(zip(attributes, node))) for node in lattice.minimal()]
 

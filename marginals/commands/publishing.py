@@ -180,6 +180,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
                     "evaluated": search.evaluated,
                     "optimal": search.optimal,
                     "lower_bound": search.bound,
+                    "base": steward.base.as_json(),
                 },
             }
             | ({"rules": verification.as_json()["rules"]} if verification.rules else {})

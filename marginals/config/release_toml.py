@@ -195,9 +195,9 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     privacy = _section(content, "privacy", _PRIVACY)
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
-    table = base.get("table", "best")
+    table = base.get("table", "auto")
     if not isinstance(table, str | dict):
-        raise InputError('the key base.table must be "best", "none" or a table of levels')
+        raise InputError('the key base.table must be "auto", "best", "none" or a table of levels')
     sections = content.get("attributes", {})
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")

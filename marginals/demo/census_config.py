@@ -81,7 +81,8 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
 
 # One table with all the columns, each coarsened as far as it must be, can be part of the release.
 [base]
-table = "best"               # the most informative such table, found by the program
+table = "auto"               # the most informative such table, if the release is better with it than without
+                             # "best": always
                              # "none": smaller tables only, chosen freely
                              # { age = 3, sex = 0 }: this one: a step for each column it holds, 0 for values as they are
 

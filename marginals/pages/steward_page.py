@@ -128,6 +128,7 @@ def steward_html(report: StewardReport) -> bytes:
         suggestions=[_suggested(suggestion) for suggestion in report.suggestions],
         gain=report.gain,
         search=search,
+        base=report.base,
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
         refusals=refusals.most_common(),

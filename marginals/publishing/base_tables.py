@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from marginals.anonymizers.lattice import Progress as Settled
-from marginals.anonymizers.lattice import minimal_levels, table_satisfies
+from marginals.anonymizers.lattice import lattice_nodes, minimal_levels, table_satisfies
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written, unmet_demands
 from marginals.tables.table import Table
@@ -55,18 +55,42 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
     return BaseTables.of(table, whole)
 
 
+_NODES_A_SECOND = 200_000
+"""Of a lattice, at most, where it must be gone through in so many seconds: a rule that no clock decides."""
+
+_FEW_NODES = 10_000
+"""Of a lattice that is tried all the same."""
+
+
+def too_many(table: Table, seconds: float) -> str | None:
+    """Why the best base is not looked for in so many seconds; None where it is."""
+    nodes = lattice_nodes(table.cube, table.quasi_identifiers)
+    if nodes <= max(_FEW_NODES, seconds * _NODES_A_SECOND):
+        return None
+    return f"there are {nodes:,} ways to generalize the quasi-identifiers, too many to look at in a quarter of the time"
+
+
+def require_any_base(table: Table, requirements: Requirements) -> None:
+    """Raise NothingPublishableError where not even all quasi-identifiers suppressed make a table that may be published."""
+    parts, masks = _parts(table, requirements), _masks(table, _suppressing(table))
+    if not all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts)):
+        raise NothingPublishableError(
+            f'{_nothing(table, parts)}; weaken it, or look for a release without a base table (base "none")'
+        )
+
+
 def best_base(table: Table, requirements: Requirements, settled: Settled) -> BaseTables:
-    """The minimal base whose distribution is closest to the data. Raises NothingPublishableError where there is none."""
+    """The minimal base whose distribution is closest to the data.
+
+    Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
+    """
     parts = _parts(table, requirements)
 
     def passes(levels: Mapping[str, int]) -> bool:
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(_masks(table, levels), parts))
 
+    require_any_base(table, requirements)
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    if not minimal:
-        raise NothingPublishableError(
-            f'{_nothing(table, parts)}; weaken it, or look for a release without a base table (base "none")'
-        )
     bases = [(BaseTables.of(table, levels), tuple(levels.values())) for levels in minimal]
     return min(bases, key=lambda base: (base[0].kl_divergence, base[1]))[0]
 

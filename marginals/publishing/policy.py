@@ -38,7 +38,8 @@ class Policy:
     attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
     each level of the attribute from 0, "none" for a level of which nothing is demanded. base: the anonymized table
     that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute; of
-    several sensitive attributes each has such a table. start: where a stepwise search begins besides that table, with
+    several sensitive attributes each has such a table. "auto" looks for a release with the best one and for one without, and
+    takes the better. start: where a stepwise search begins besides that table, with
     "independence" (every attribute by itself)
     or "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
@@ -56,7 +57,7 @@ class Policy:
     k_link: int | None = None
     k_combinatorial: int | None = None
     diversity: str | Mapping[str, str | Sequence[str]] | None = None
-    base: str | Mapping[str, int] = "best"
+    base: str | Mapping[str, int] = "auto"
     strategy: str = "greedy"
     seed: int = 0
     start: str = "independence"
@@ -79,8 +80,8 @@ class Policy:
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
-        if isinstance(self.base, str) and self.base not in ("best", "none"):
-            raise InputError(f'base is "best", "none" or a level for each attribute, not {self.base!r}')
+        if isinstance(self.base, str) and self.base not in ("auto", "best", "none"):
+            raise InputError(f'base is "auto", "best", "none" or a level for each attribute, not {self.base!r}')
         if self.start not in ("independence", "nothing"):
             raise InputError(f'start is "independence" or "nothing", not {self.start!r}')
         for name in ("must_publish", "must_not_publish"):

@@ -2,21 +2,31 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from marginals.errors import InputError, NothingPublishableError
-from marginals.publishing.base_tables import BaseTables, best_base, chosen_base
+from marginals.publishing.base_tables import BaseTables, best_base, chosen_base, require_any_base, too_many
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import Policy
 from marginals.publishing.wanted import weighed
+from marginals.release.base_choice import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
-from models.search import STRATEGIES, MarginLimits, Problem, SearchResult, from_independence, rebuilt, with_bound
+from models.search import (
+    STRATEGIES,
+    Constraint,
+    MarginLimits,
+    Problem,
+    SearchResult,
+    from_independence,
+    rebuilt,
+    with_bound,
+)
 from models.tables.domain import Domain, Mask
 
 _FOR_THE_BOUND = 0.5
@@ -24,6 +34,9 @@ _FOR_THE_BOUND = 0.5
 
 _ROUNDS = 25
 """Rounds of rebuilding in a row without a better collection, after which one with fitted ladders is taken as it is."""
+
+_TIE = 1e-11
+"""Nats. A release must be better by more than this to be taken instead of one with the base table."""
 
 _SHARE = 16
 """Collections for each one that the strategy has looked at, after which no more rounds begin: no clock decides that."""
@@ -40,14 +53,20 @@ def no_progress(task: str, done: int, total: int) -> None:
 class Search:
     """A search that is over.
 
-    problem: what was searched for. base: the tables that the collection had to contain. first: what the strategy found;
-    result: what became of it, with its bound.
+    problem: what was searched for. base: the base tables that were looked for or given. first: what the strategy found;
+    result: what became of it, with its bound. choice: what was done about the base tables.
     """
 
     problem: Problem
     base: BaseTables | None
     first: SearchResult
     result: SearchResult
+    choice: BaseChoice
+
+    @property
+    def value(self) -> float:
+        """The objective of the result, in nats."""
+        return inf if self.result.value is None else self.result.value
 
 
 def searched(
@@ -60,22 +79,88 @@ def searched(
 ) -> tuple[Obstacles, Search]:
     """The search that a policy asks for, and what stands in the way of the table's margins.
 
-    deadline: when everything ends; half of what the base table leaves is for the search. envelope: margins beyond which
-    nothing may be shown, and all of which are where the policy allows that; then no base table is looked for. Raises
-    NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
+    deadline: when everything ends; half of what the base table leaves is for the search, or half of all for it and the
+    base table where that is found only as part of the search. envelope: margins beyond which nothing may be shown, and all
+    of which are where the policy allows that; then no base table is looked for. Raises NothingPublishableError where nothing
+    satisfies the policy, InputError where it does not fit the table.
     """
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
     searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)
+    wish = _Wish(table, policy, requirements, _constraint(table, policy, requirements, envelope), envelope)
+    if policy.base == "auto" and not envelope:
+        search = _better_of_both(wish, deadline.share(2) if deadline.at < inf else searching, progress)
+    else:
+        try:
+            base = None if envelope else _base(table, policy, requirements, _until(deadline, progress))
+        except TimeOverError:
+            raise NothingPublishableError(
+                "the time was over before the base table was found; give more seconds, or look for a release without one "
+                '(base "none")'
+            ) from None
+        search = _search(wish, base, deadline.share(2) if deadline.at < inf else searching, progress)
+    obstacles = Obstacles(table, requirements, search.problem.constraint)
+    if not search.result.cliques:
+        raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
+    return obstacles, search
+
+
+@dataclass(frozen=True, eq=False)
+class _Wish:
+    """What is looked for, with the base table or without: one constraint, which remembers what it has judged."""
+
+    table: Table
+    policy: Policy
+    requirements: Requirements
+    constraint: Constraint
+    envelope: tuple[Mask, ...] | None
+
+
+def _better_of_both(wish: _Wish, searching: Deadline, progress: Progress) -> Search:
+    """The better of what is found with the best base table and without one; with it, where neither is better.
+
+    A quarter of the time is for the base table, half of the rest for the search without it. What is proven holds for all
+    releases, since every one with the base table is one of those that are looked at without it. So where the best of all is
+    found without it, and proven, nothing is looked for with it.
+    """
+    base, left_out = _base_in_time(wish, searching.share(4), progress)
+    free = replace(_search(wish, None, searching.share(2), progress), base=base)
+    if base is None:
+        return replace(free, choice=BaseChoice(left_out=left_out))
+    if free.result.optimal:
+        return free
     try:
-        base = None if envelope else _base(table, policy, requirements, _until(deadline, progress))
+        contained = _search(wish, base, searching, progress)
+    except (InputError, NothingPublishableError) as error:
+        return replace(free, choice=BaseChoice(left_out=str(error)))
+    better, bound = (contained if contained.value <= free.value + _TIE else free), free.result.bound
+    result = replace(
+        better.result,
+        evaluated=contained.result.evaluated + free.result.evaluated,
+        bound=bound,
+        optimal=bound is not None and better.value <= bound + _TIE,
+    )
+    choice = BaseChoice(contained=better is contained, lead=abs(contained.value - free.value))
+    return replace(better, result=result, choice=choice)
+
+
+def _base_in_time(wish: _Wish, deadline: Deadline, progress: Progress) -> tuple[BaseTables | None, str | None]:
+    """The best base table, or why there is none to look for releases with.
+
+    Raises NothingPublishableError where no table at all satisfies the policy: nothing sensitive could be shown then.
+    """
+    require_any_base(wish.table, wish.requirements)
+    if (reason := too_many(wish.table, deadline.left)) is not None:
+        return None, reason
+    until = _until(deadline, progress)
+    try:
+        return best_base(wish.table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes)), None
     except TimeOverError:
-        raise NothingPublishableError(
-            "the time was over before the base table was found; give more seconds, or look for a release without one "
-            '(base "none")'
-        ) from None
-    if deadline.at < inf:
-        searching = deadline.share(2)
-    problem = _problem(table, policy, requirements, base, envelope)
+        return None, "the time for the best one was over before it was found"
+
+
+def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress: Progress) -> Search:
+    """The search for a release that contains base tables, or for any."""
+    problem = _problem(wish, base)
     calls = 0
 
     def stop() -> bool:
@@ -84,16 +169,13 @@ def searched(
         progress("collections", calls, 0)
         return searching.is_over
 
-    strategy = "greedy" if problem.kept == envelope else policy.strategy
+    strategy = "greedy" if problem.kept == wish.envelope else wish.policy.strategy
     first = result = STRATEGIES[strategy](problem, stop)
-    if (table.fitted or policy.analyses) and not result.optimal:
+    if (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = rebuilt(first, problem, stop, _ROUNDS, _SHARE * first.evaluated)
     for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     bounded = with_bound(result, problem, lambda: for_the_bound.is_over)
-    obstacles = Obstacles(table, requirements, problem.constraint)
-    if not bounded.cliques:
-        raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
-    return obstacles, Search(problem, base, first, bounded)
+    return Search(problem, base, first, bounded, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
 def _base(table: Table, policy: Policy, requirements: Requirements, progress: Progress) -> BaseTables | None:
@@ -105,33 +187,33 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
     return best_base(table, requirements, lambda done, nodes: progress("minimal tables", done, nodes))
 
 
-def _problem(
-    table: Table,
-    policy: Policy,
-    requirements: Requirements,
-    base: BaseTables | None,
-    envelope: tuple[Mask, ...] | None,
-) -> Problem:
+def _constraint(
+    table: Table, policy: Policy, requirements: Requirements, envelope: tuple[Mask, ...] | None
+) -> MarginLimits:
+    return MarginLimits(
+        table.domain,
+        policy.max_cells,
+        policy.max_attributes,
+        tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
+        PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins),
+        envelope,
+    )
+
+
+def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
+    table, policy, constraint, envelope = wish.table, wish.policy, wish.constraint, wish.envelope
     domain = table.domain
     kept = [*base.masks] if base else []
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)
-    constraint = MarginLimits(
-        domain,
-        policy.max_cells,
-        policy.max_attributes,
-        tuple(_mask(domain, "must_not_publish", margin) for margin in policy.must_not_publish),
-        PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins),
-        envelope,
-    )
     wanted = weighed(table.cube, policy.analyses)
     if envelope and not constraint(envelope, 0) and all(any(not m & ~own for own in envelope) for m in kept):
         return Problem(table.cube, constraint, kept=envelope, seed=policy.seed, wanted=wanted)
     if not Collection.of(table.cube, kept).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
     if refusal := constraint(kept, 0):
-        obstacles = Obstacles(table, requirements, constraint)
+        obstacles = Obstacles(table, wish.requirements, constraint)
         for margin in policy.must_publish:
             mask = domain.mask(margin)
             if constraint([mask], 0):

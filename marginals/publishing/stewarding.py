@@ -38,7 +38,8 @@ def steward_report(
     """
     table, result = obstacles.table, search.result
     cube = table.cube
-    best = search.base if policy.base == "best" and search.base is not None and len(search.base.masks) == 1 else None
+    found = search.base if policy.base in ("auto", "best") else None
+    best = found if found is not None and len(found.masks) == 1 else None
     suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
 
     def compare() -> Comparison:
@@ -47,9 +48,9 @@ def steward_report(
         if best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
         elif cube.holds(sum(cube.domain.attribute_masks)):
-            found = stepwise_table(cube, table.quasi_identifiers, obstacles.requirements, stop)
-            if found is not None:
-                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [found]))
+            refined = stepwise_table(cube, table.quasi_identifiers, obstacles.requirements, stop)
+            if refined is not None:
+                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
         model = MarginalModel(Collection.of(cube, result.cliques))
         return comparison(cube, model, yardsticks, [analysis.attributes for analysis in policy.analyses], stop)
 
@@ -71,6 +72,7 @@ def steward_report(
         {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
         table.left_out,
         suggest=suggest,
+        base=search.choice,
     )
     if not policy.analyses:
         return report

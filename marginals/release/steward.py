@@ -5,7 +5,7 @@ all its digits can tell which of the tables that fit the marginals is the real o
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from marginals.bundle.target import output_file
 from marginals.files.atomic_file import PRIVATE, replace_file
 from marginals.ledger.continuing import Waiting
 from marginals.release.accuracy import Comparison, TableErrors
+from marginals.release.base_choice import BaseChoice
 from marginals.release.suggestion import Suggestion
 from marginals.release.wanted_table import WantedTable
 from models.search import SearchResult
@@ -42,7 +43,8 @@ class StewardReport:
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
     it may name a value of the table. left_out: rows beyond those that count of their person. wanted: what became of each
     analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting: of a release that
-    was made for a ledger, whom it does not show yet; the data are then the people whom it shows.
+    was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base: what the search did
+    about the base table.
 
     >>> from marginals.example import release
     >>> report = release.steward
@@ -69,6 +71,7 @@ class StewardReport:
     wanted: tuple[WantedTable, ...] = ()
     suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
     waiting: Waiting | None = None
+    base: BaseChoice = field(default_factory=BaseChoice)
 
     @cached_property
     def comparison(self) -> Comparison:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
     from marginals.release.accuracy import Comparison
+    from marginals.release.base_choice import BaseChoice
     from marginals.release.estimates import Estimate
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
@@ -199,7 +200,9 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
         if report.gain is not None:
             yield f"So the release tells {report.gain:.1f} times as much as the best single table."
     yield from _comparison_lines(report.comparison)
-    yield search_line(report.search)
+    yield search_line(report.search, report.base)
+    if said := str(report.base):
+        yield said
 
 
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
@@ -219,17 +222,18 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
         )
 
 
-def search_line(search: "SearchResult") -> str:
-    """How it was searched, and how much better another release can be at most."""
+def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str:
+    """How it was searched, and how much better another release can be at most, of those with the base table if demanded."""
+    those = "that contains the base table and " if base and base.demanded else ""
     searched = f"Search: {search.strategy}, {search.evaluated} collections looked at"
     if search.optimal:
-        return f"{searched}; none that the policy allows is better."
+        return f"{searched}; none {those}that the policy allows is better."
     if search.bound is None or search.gap is None:
         return f"{searched}."
     counted = ", wanted analyses counted" if search.wanted else ""
     return (
-        f"{searched}; every release that the policy allows loses at least {search.bound:.3f} nats{counted}, so none is "
-        f"better by more than {search.gap:.3f}."
+        f"{searched}; every release {those}that the policy allows loses at least {search.bound:.3f} nats{counted}, so none "
+        f"is better by more than {search.gap:.3f}."
     )
 
 

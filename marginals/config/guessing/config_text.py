@@ -138,11 +138,14 @@ def _base(table: Table, in_bands: Sequence[str]) -> str:
             'table = "none"',
         ]
     elif nodes <= _MOST_NODES:
-        lines += ["[base]", 'table = "best"               # found by the program; "none": smaller tables only']
+        lines += [
+            "[base]",
+            'table = "auto"               # if that is better; "best": always; "none": smaller tables only',
+        ]
     else:
         lines += [
             f"# There are {nodes:,} ways to coarsen them, so looking for the best would take long; with fewer columns or",
-            '# levels, try "best".',
+            '# levels, try "auto".',
             "[base]",
             'table = "none"',
         ]

@@ -50,7 +50,7 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     answer = json.loads(result.stdout)
     contract = {"out", "kl_divergence", "kl_suppressed", "margins", "checks", "search"}
     assert set(answer) == contract | {"steward", "information", "dropped", "errors", "suggestions"}
-    assert set(answer["search"]) == {"strategy", "evaluated", "optimal", "lower_bound"}
+    assert set(answer["search"]) == {"strategy", "evaluated", "optimal", "lower_bound", "base"}
     assert answer["kl_divergence"] < answer["kl_suppressed"]
     release = marginals.open_release(tmp_path / "out")
     assert [dict(margin) for margin in release.margins] == answer["margins"]

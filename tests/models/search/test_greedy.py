@@ -178,8 +178,10 @@ def test_the_constraint_is_asked_about_whole_collections_and_the_margin_that_is_
     result = greedy(cube, start, limits, never)
     graphs = replayed(cube, start, result)
     known = [frozenset(maximal_masks(graph.chordal_cliques())) for graph in graphs]
-    assert result.evaluated == len(limits.asked)
-    for cliques, new in limits.asked:
+    *on_the_way, at_the_end = limits.asked
+    assert result.evaluated == len(on_the_way)
+    assert at_the_end == (frozenset(result.cliques), 0)
+    for cliques, new in on_the_way:
         assert new in cliques
         assert set(maximal_masks(cliques)) == cliques
         assert Collection.of(cube, cliques).is_decomposable
@@ -203,7 +205,7 @@ def test_told_to_stop_it_gives_back_the_start_at_once(drawn):
     result = greedy(cube, start, limits, lambda: True)
     assert result.cliques == tuple(sorted(maximal_masks(start)))
     assert result.kl_divergence == pytest.approx(divergence(cube, start), abs=1e-12)
-    assert (result.steps, result.evaluated, limits.asked) == ((), 0, [])
+    assert (result.steps, result.evaluated, limits.asked) == ((), 0, [(frozenset(result.cliques), 0)])
 
 
 @given(limited_starts(), st.integers(1, 12))
