@@ -39,6 +39,7 @@ def found(table: marginals.Table, **settings: Any) -> Search:
     return searched(table, policy, policy.requirements(table.sensitive), NEVER, no_progress)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["greedy", "greedy-both", "exact"])
 def test_it_is_the_better_of_both_and_says_which(strategy: str) -> None:
     for seed in range(3):
@@ -71,6 +72,7 @@ def test_what_is_proven_of_releases_with_a_base_table_is_said_of_these() -> None
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [20, 70])
 def test_of_many_attributes_the_base_table_is_left_out_and_that_is_said(columns: int) -> None:
     """A lattice over them would fill a disk, or have more dimensions than an array can have."""
