@@ -63,6 +63,7 @@ class _Cells:
 
     @classmethod
     def of(cls, tables: Sequence[ContingencyTable], masks: tuple[Mask, ...]) -> "_Cells":
+        """Those of some tables over the same base cells."""
         first = tables[0]
         columns = [np.concatenate(own) for own in zip(*(table.codes for table in tables))]
         sizes = [first.domain.hierarchy(name).size(first.margin[name]) for name in first.attributes]

@@ -83,6 +83,7 @@ class GroupTree:
         tree = JunctionTree.of(domain, group.cliques)
 
         def table_of(mask: Mask) -> ContingencyTable:
+            """The classes of a margin."""
             return cube.table(nonsensitive_part(domain, mask, attributes))
 
         classes = tuple(map(table_of, tree.cliques))

@@ -100,6 +100,7 @@ def depth_first(
     """
 
     def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """Blocks of the combinations that go on with one clique more."""
         own = contributions[chosen.shape[1]]
         for rows, joined in _extensions(tree, chosen, block):
             yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])

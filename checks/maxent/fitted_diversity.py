@@ -76,6 +76,7 @@ def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
     classes_by_mask: dict[Mask, EquivalenceClasses] = {}
 
     def classes_of(mask: Mask) -> EquivalenceClasses:
+        """The classes of a margin, by the rows that are expected in them."""
         if mask not in classes_by_mask:
             cells = fit.marginal(mask)
             kept = cells[cells.expected > least]

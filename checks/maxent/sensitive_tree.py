@@ -162,6 +162,7 @@ def class_source(table_of: Callable[[Mask], ContingencyTable], sensitive: str) -
     classes_by_mask: dict[Mask, EquivalenceClasses] = {}
 
     def classes_of(mask: Mask) -> EquivalenceClasses:
+        """The classes of a margin."""
         if mask not in classes_by_mask:
             classes_by_mask[mask] = equivalence_classes(table_of(mask), sensitive)
         return classes_by_mask[mask]

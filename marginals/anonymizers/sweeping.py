@@ -206,6 +206,7 @@ def _swept_whole(table: Table, axes: Sequence[str], diversity: Diversity | None,
     values = table.domain.hierarchy(table.sensitive[0]).size(0) if diversity is not None else 0
 
     def passing(of: _Rows, class_of: IndexArray) -> BoolArray:
+        """Which classes have at least k rows and satisfy the criterion, shape (classes,)."""
         sizes = np.bincount(class_of, of.counts)
         passes: BoolArray = sizes >= k
         if diversity is not None and passes.any():
@@ -249,6 +250,7 @@ def _classes_of(table: Table, axes: Sequence[str]) -> _Classes:
     columns = {(a, level): table.base_counts.column(a, level) for a in axes for level in range(heights[a] + 1)}
 
     def classes(levels: Mapping[str, int], of: _Rows) -> IndexArray:
+        """The class of each group at some levels."""
         shown = [columns[item][of.cells] for item in levels.items()]
         sizes = [table.domain.hierarchy(attribute).size(level) for attribute, level in levels.items()]
         return np.asarray(pd.factorize(pack(shown, sizes, len(of.cells))[0])[0], dtype=np.intp)

@@ -236,6 +236,7 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
     cube, domain = truth.cube, truth.domain
 
     def exactly(margin: Mapping[str, int]) -> MarginBounds:
+        """The counts of the table itself, as bounds."""
         table = cube.table(domain.mask(margin))
         counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
         counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts

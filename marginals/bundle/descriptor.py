@@ -76,6 +76,11 @@ class Descriptor:
         sizes = [(file["path"], stated_bytes(file)) for file in files]
         return [(path, size) for path, size in sizes if size is not None and size <= MAX_FILE_BYTES]
 
+    @property
+    def identity(self) -> str:
+        """A hash of what it says beside its report: the same however often that is written anew."""
+        return digest(self.with_report(None))
+
     def with_report(self, page: bytes | None) -> bytes:
         """The bytes of the same descriptor with this page as its report, or none."""
         release = {key: value for key, value in self.release.items() if key != "report"}

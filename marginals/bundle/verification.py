@@ -24,6 +24,7 @@ from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.printable import printable
 from marginals.tables.unit import ANY
 from marginals.timing import Seconds, within
+from models.deadline import Deadline
 from models.errors import ContradictionError
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -70,15 +71,15 @@ def verify(
     Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. Bundles that
     count different numbers of rows, or otherwise what several of them count, are of a table that changed: each table is
     judged by itself, and of each two whether the differences that both tell are 0 or at least the largest k claimed, or K
-    of the claim `difference=K`. What cannot be
-    decided within the budgets of the checks is undecided, which is no pass. Bundles that generalize an attribute differently
-    are checked over the common refinement; where labels do not tell that, or only one calls the attribute sensitive, what
-    they say together is undecided, and each is checked by itself, its name among the parameters. A warning names stated
-    numbers that tell more of the data than the marginals do. key: the public key of minisign, or its file, with which each
-    bundle must be signed. seconds: what is not decided by then is undecided; files are read to the end all the same, and
-    each claim has an equal share of what is left. rules: named ones, or TOML files with one, whose demands are checked
-    beside the claims given, instead of those of the bundles. Raises InputError where there is no bundle, for a claim or
-    key that cannot be read, or where signatures cannot be checked because minisign is not installed.
+    of the claim `difference=K`. What cannot be decided within the budgets of the checks is undecided, which is no pass.
+    Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell that,
+    or only one calls the attribute sensitive, what they say together is undecided, and each is checked by itself, its name
+    among the parameters. A warning names stated numbers that tell more of the data than the marginals do. key: the public
+    key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then is undecided;
+    files are read to the end all the same, and each claim has an equal share of what is left. rules: named ones, or TOML
+    files with one, whose demands are checked beside the claims given, instead of those of the bundles. Raises InputError
+    where there is no bundle, for a claim or key that cannot be read, or where signatures cannot be checked because minisign
+    is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -98,30 +99,46 @@ def verify(
     warnings: list[str] = []
     try:
         snapshots = [Snapshot.of(Path(folder)) for folder in folders]
-        warnings += (w for f, snapshot in zip(folders, snapshots) for w in _warnings(str(f), snapshot.descriptor))
-        bundles = [(str(folder), content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
-        for snapshot, (folder, published) in zip(snapshots, bundles):
-            warnings += _check_information(folder, snapshot.descriptor, published)
-            warnings += _unjudged(folder, snapshot.descriptor)
-            if published.rows_per_person == ANY:
-                warnings.append(
-                    f"{folder}: a person can have any number of its rows, so its claims count rows; k rows may be fewer "
-                    "than k people"
-                )
-            snapshot.check_report()
-            snapshot.check_undeclared()
-        seals = [snapshot.is_sealed for snapshot in snapshots]
-        signatures = [snapshot.is_signed for snapshot in snapshots]
-        if signer is not None:
-            for snapshot in snapshots:
-                snapshot.check_signature(signer)
+        bundles = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
+        notes = _notes_on_trust(snapshots, signer)
         judged = _judged(bundles, asked)
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
-    notes = [] if all(seals) or signer is not None else [_UNSEALED]
-    notes += [_UNCHECKED] if any(signatures) and signer is None else []
     notes += [] if judged.checks else [_UNCLAIMED]
     return Verification((integrity(None, notes, signer), *judged.checks), tuple(warnings), judged.rules)
+
+
+def _contents(
+    folders: Sequence[str], snapshots: Sequence[Snapshot], deadline: Deadline, warnings: list[str]
+) -> list[tuple[str, BundleContent]]:
+    """What each bundle publishes, by its folder, once all its files are looked at. Warnings are added as they come up.
+
+    Raises BundleError; the warnings before it stand.
+    """
+    warnings += (w for folder, snapshot in zip(folders, snapshots) for w in _warnings(folder, snapshot.descriptor))
+    bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
+    for snapshot, (folder, published) in zip(snapshots, bundles):
+        warnings += _check_information(folder, snapshot.descriptor, published)
+        warnings += _unjudged(folder, snapshot.descriptor)
+        if published.rows_per_person == ANY:
+            warnings.append(
+                f"{folder}: a person can have any number of its rows, so its claims count rows; k rows may be fewer "
+                "than k people"
+            )
+        snapshot.check_report()
+        snapshot.check_undeclared()
+    return bundles
+
+
+def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> list[str]:
+    """What seals and signatures leave open. Raises BundleError where one is wrong, or is not the signer's."""
+    seals = [snapshot.is_sealed for snapshot in snapshots]
+    signatures = [snapshot.is_signed for snapshot in snapshots]
+    if signer is not None:
+        for snapshot in snapshots:
+            snapshot.check_signature(signer)
+        return []
+    return [*([] if all(seals) else [_UNSEALED]), *([_UNCHECKED] if any(signatures) else [])]
 
 
 def _warnings(folder: str, descriptor: Descriptor) -> Iterator[str]:

@@ -8,11 +8,12 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from marginals.bundle.content import BundleContent
-from marginals.bundle.descriptor import descriptor_bytes, digest, listed_report
+from marginals.bundle.descriptor import Descriptor, descriptor_bytes, digest, listed_report
 from marginals.bundle.format import DESCRIPTOR, FORMAT, MAX_BYTES, MAX_FILE_BYTES, REPORT
 from marginals.bundle.obeyed_keys import DESCRIPTION
 from marginals.bundle.seal import SEAL, seal_of
@@ -30,13 +31,21 @@ Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]
 """What notes that a bundle of these files is out in a folder, put there meanwhile; it raises where it cannot be."""
 
 
+@dataclass(frozen=True)
+class WrittenBundle:
+    """A folder, and which bundle it held when that was read or written. identity: of its descriptor."""
+
+    folder: Path
+    identity: str
+
+
 def write_bundle(
     content: BundleContent,
     folder: Path,
     page: bytes,
     key: SecretKey | None = None,
     entering: Entering | None = None,
-) -> None:
+) -> "WrittenBundle":
     """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
 
     page: its report, in HTML. entering: notes that it is out. A crash leaves the old bundle or none. Raises InputError for
@@ -56,17 +65,25 @@ def write_bundle(
             replace_folder(folder, files)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+    return WrittenBundle(folder, Descriptor(files[DESCRIPTOR]).identity)
 
 
-def put_report(folder: Path, page: bytes, key: SecretKey | None = None) -> None:
+def put_report(bundle: WrittenBundle, page: bytes, key: SecretKey | None = None) -> None:
     """Make this page the report of a bundle, whatever report it had or lacked; all else in it stays.
 
     The descriptor names the new report, so a bundle that is signed must be signed again, by the key. It is first left
     unsigned and forgets the old report, and names the new one last: after a crash the tables are as they were, `verify`
     names what is left half done, if anything, and writing the report again puts it right.
-    Raises InputError where nothing can be written, or where the key is missing or does not sign.
+    Raises InputError where the folder holds another bundle now, whose report this is not, where nothing can be written, or
+    where the key is missing or does not sign.
     """
+    folder = bundle.folder
     snapshot = Snapshot.of(folder)
+    if snapshot.descriptor.identity != bundle.identity:
+        raise InputError(
+            f"{folder} holds another release than the one whose report this is; open it again, or write the page to a file "
+            "of its own (--out FILE)"
+        )
     is_sealed = snapshot.is_sealed
     if key is None and snapshot.is_signed:
         raise InputError(

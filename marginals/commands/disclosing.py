@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from checks.risk.record import Records
     from marginals.disclosure.row_order import RowOrder
     from marginals.files.output import OutputFile
+    from marginals.pages.risk_report import RiskReport
+    from marginals.risk.assessment import RiskAssessment
 
 
 @dataclass(frozen=True)
@@ -131,11 +133,8 @@ def risk(**options: Any) -> None:
       marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """
-    from checks.risk.objective import LeastRisk, MostUtility
     from marginals.pages.risk_page import risk_html
     from marginals.pages.risk_plot import plot_format, write_plot
-    from marginals.pages.risk_report import RiskReport
-    from marginals.risk.bundle_risk import least_risk_first
 
     request = _RiskOptions(**options)
     if request.plot is not None:
@@ -143,11 +142,37 @@ def risk(**options: Any) -> None:
     configured = marginals.read_config(request.config)
     rows_file, picture, page_file = request.outputs(configured.reads)
     assessment = replace(marginals.disclosure_risk(configured, parse_levels(request.levels)), minimax=request.minimax)
+    report = _computed(request, assessment, wants_frontier=picture is not None, wants_page=page_file is not None)
+    if picture is not None and report.frontier is not None:
+        write_plot(picture, report.frontier, report.points)
+    if rows_file is not None:
+        disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
+        rows_file.write(_in_order(disclosed, request.order))
+    if page_file is not None:
+        page_file.write(risk_html(assessment, report, request.objective))
+    if request.as_json:
+        print_json(report.as_json())
+        return
+    click.echo(str(report))
+    print_warnings(report.warnings)
+    if configured.source.unit.stated not in (None, 1):
+        click.echo("A person can have several of these rows: the risk is that of a row.")
+    _tell_written(len(report.table.utility), rows_file, picture, page_file)
+
+
+def _computed(
+    request: _RiskOptions, assessment: "RiskAssessment", *, wants_frontier: bool, wants_page: bool
+) -> "RiskReport":
+    """What was asked of the risk. wants_frontier: for a picture; a page has it where it takes seconds."""
+    from checks.risk.objective import LeastRisk, MostUtility
+    from marginals.pages.risk_report import RiskReport
+    from marginals.risk.bundle_risk import least_risk_first
+
     objective = request.objective
-    on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
+    on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
     with ProgressBars(not request.as_json) as progress:
         edge = None
-        if request.wants_frontier or picture is not None or on_page:
+        if request.wants_frontier or wants_frontier or on_page:
             edge = assessment.frontier(progress=lambda done, total: progress("frontier", done, total))
         best, mean = None, None
         if request.on_average and isinstance(objective, LeastRisk | MostUtility):
@@ -159,33 +184,17 @@ def risk(**options: Any) -> None:
             best = assessment.optimum(objective)
         elif request.attributes is not None:
             best = assessment.optimum_of_attributes(request.attributes)
-    report = RiskReport(
+    releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
+    return RiskReport(
         assessment.of_table(),
         best,
         edge,
-        least_risk_first(
-            [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
-        ),
+        least_risk_first(releases),
         assessment.harm.warnings,
         mean,
         request.minimax,
         request.attributes,
     )
-    if picture is not None and report.frontier is not None:
-        write_plot(picture, report.frontier, report.points)
-    if rows_file is not None:
-        disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
-        rows_file.write(_in_order(disclosed, request.order))
-    if page_file is not None:
-        page_file.write(risk_html(assessment, report, objective))
-    if request.as_json:
-        print_json(report.as_json())
-        return
-    click.echo(str(report))
-    print_warnings(report.warnings)
-    if configured.source.unit.stated not in (None, 1):
-        click.echo("A person can have several of these rows: the risk is that of a row.")
-    _tell_written(len(report.table.utility), rows_file, picture, page_file)
 
 
 def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:

@@ -18,7 +18,6 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.entry import Entry
 from marginals.ledger.ledger import Ledger
 from marginals.tables.table import Table
-from models.graphs.junction_tree import maximal_masks
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Mask
 from models.tables.hierarchy import Hierarchy
@@ -78,15 +77,10 @@ class Continuation:
         _check_fit(ledger, today)
         now, unknown = _recoded(ledger, today)
         tables = tuple(entry.table for entry in ledger.entries)
-        masks = maximal_masks(ledger.domain.mask(margin) for entry in ledger.entries for margin in entry.margins)
-        envelope = Envelope(
-            tuple(masks),
+        claimed = [claim for entry in ledger.entries for claim in entry.diversities]
+        envelope = ledger.envelope(
             max(k, *(entry.k for entry in ledger.entries)),
-            tuple(
-                dict.fromkeys(
-                    [*(c for entry in ledger.entries for c in entry.diversities), *requirements.diversity_claims]
-                )
-            ),
+            (*claimed, *requirements.diversity_claims),
             requirements.rows_per_person,
         )
         shown = settled(tables, now, envelope, requirements.claims, today.sensitive)

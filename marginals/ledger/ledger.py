@@ -18,12 +18,14 @@ that is not marked may be out, and counts. What was published cannot be taken ba
 import json
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from checks.changes.series import Envelope
+from checks.claims.maxent_diversity import MaxentDiversity
 from marginals.bundle.descriptor import digest
 from marginals.bundle.format import DESCRIPTOR, MAX_BYTES
 from marginals.bundle.target import release_at
@@ -38,6 +40,7 @@ from marginals.ledger.lock import held
 from marginals.regular_file import bounded_content
 from marginals.tables.attribute import Role
 from models.errors import MarginalsError
+from models.graphs.junction_tree import maximal_masks
 from models.tables.domain import Domain
 
 HEAD, LOCK = "head.json", "lock"
@@ -85,6 +88,16 @@ class Ledger:
             return _read(folder)
         except OSError as error:
             raise InputError(f"the ledger {folder} cannot be read: {error.strerror or type(error).__name__}") from None
+
+    def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
+        """All margins that any release of the ledger shows, and what must hold on them of those by whom two tables differ.
+
+        The arguments are those of the envelope. A ledger without entries has no envelope.
+        """
+        if self.domain is None:
+            raise ValueError("a ledger without entries shows no margin")
+        masks = maximal_masks(self.domain.mask(margin) for entry in self.entries for margin in entry.margins)
+        return Envelope(tuple(masks), k, tuple(dict.fromkeys(diversities)), rows_per_person)
 
     def require_apart(self, release: Path, reads: tuple[Path, ...] = ()) -> None:
         """Raise InputError where the ledger would lie in a release or among what is read, or the release in the ledger."""

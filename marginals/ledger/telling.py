@@ -7,10 +7,8 @@ from typing import Any
 
 from checks.changes.batch import Change
 from checks.changes.difference import CellDifference
-from checks.changes.series import Envelope
 from checks.finding import Finding
 from marginals.ledger.ledger import Ledger
-from models.graphs.junction_tree import maximal_masks
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,9 @@ class Pair:
 
 def pairs(ledger: Ledger) -> Iterator[Pair]:
     """Every two releases of a ledger, by what both claim, on all margins that any of its releases shows."""
-    domain = ledger.domain
-    if domain is None:
-        return
-    masks = maximal_masks(domain.mask(margin) for entry in ledger.entries for margin in entry.margins)
     for earlier, later in combinations(ledger.entries, 2):
-        diversities = tuple(dict.fromkeys((*earlier.diversities, *later.diversities)))
-        envelope = Envelope(tuple(masks), max(earlier.k, later.k), diversities, later.rows_per_person)
+        diversities = (*earlier.diversities, *later.diversities)
+        envelope = ledger.envelope(max(earlier.k, later.k), diversities, later.rows_per_person)
         findings = tuple(envelope.findings(earlier.table, later.table))
         change = Change.between(earlier.table, later.table)
         worst = findings[-1].worst

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from marginals.bundle.reading import read_bundle
+from marginals.bundle.reading import content_of
+from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.writing import WrittenBundle
 from marginals.pages.release_page import report_html
 from marginals.release.release import Release
 from marginals.timing import Seconds, within
@@ -22,4 +24,7 @@ def open_release(path: str | Path, seconds: Seconds = None) -> Release:
     48
     """
     folder = Path(path)
-    return Release(read_bundle(folder, within(seconds)), report_html, folder)
+    deadline = within(seconds)
+    snapshot = Snapshot.of(folder)
+    written = WrittenBundle(folder, snapshot.descriptor.identity)
+    return Release(content_of(snapshot, deadline), report_html, written)

@@ -12,7 +12,7 @@ from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
 from marginals.bundle.target import output_file
-from marginals.bundle.writing import Entering, put_report, write_bundle
+from marginals.bundle.writing import Entering, WrittenBundle, put_report, write_bundle
 from marginals.errors import InputError
 from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.release.analysis import ModelAnalysis
@@ -31,7 +31,7 @@ PageMaker = Callable[[BundleContent], bytes]
 class Release(ModelAnalysis):
     """Marginals that are published together, ready to be analysed.
 
-    published: the content. page: what makes its report. path: the folder it was read from or written to. steward: what
+    published: the content. page: what makes its report. written: the bundle it was read from or written to. steward: what
     only its publisher knows of it, when just made; it is not written with the release. entering: of a release that was
     made for a ledger, how it is entered there when it is written.
 
@@ -50,7 +50,7 @@ class Release(ModelAnalysis):
 
     published: BundleContent
     page: PageMaker
-    path: Path | None = None
+    written: WrittenBundle | None = None
     steward: StewardReport | None = None
     entering: Entering | None = None
 
@@ -58,6 +58,16 @@ class Release(ModelAnalysis):
         stated = self.published.information
         information = "" if stated is None else f", information {stated:.4g} nats"
         return f"Release({self.rows} rows{information}; {'; '.join(map(str, self.margins))})"
+
+    @property
+    def path(self) -> Path | None:
+        """The folder that the release was read from or written to; None for one that is in no folder yet.
+
+        >>> from marginals.example import release
+        >>> print(release.path)
+        None
+        """
+        return None if self.written is None else self.written.folder
 
     @property
     def collection(self) -> Collection:
@@ -214,16 +224,17 @@ class Release(ModelAnalysis):
         ...     sorted(file.name for file in written.path.iterdir())
         ['datapackage.json', 'datapackage.json.sha256', 'hierarchies', 'marginals', 'report.html']
         """
-        folder = Path(path)
         key = None if sign is None else secret_key(sign)
-        write_bundle(self.published, folder, self.page(self.published), key, self.entering)
-        return replace(self, path=folder)
+        return replace(
+            self, written=write_bundle(self.published, Path(path), self.page(self.published), key, self.entering)
+        )
 
     def write_report(self, path: str | Path | None = None, sign: str | Path | None = None) -> None:
         """Write the report, one HTML page, to a file, or without one into the bundle that the release was read from.
 
         sign: file of the secret key of minisign by which the bundle is signed again; one that is signed already keeps
-        its report without. Raises InputError where it cannot be written or signed, and for a file in a bundle.
+        its report without. Raises InputError where it cannot be written or signed, for a file in a bundle, and
+        where the folder holds another release by now.
 
         >>> from marginals.example import release
         >>> from pathlib import Path
@@ -238,8 +249,8 @@ class Release(ModelAnalysis):
         file = None if path is None else output_file(Path(path))
         page = self.page(self.published)
         if file is None:
-            if self.path is None:
+            if self.written is None:
                 raise InputError("the release is in no folder yet; write it, or name a file for its report")
-            put_report(self.path, page, None if sign is None else secret_key(sign))
+            put_report(self.written, page, None if sign is None else secret_key(sign))
             return
         file.write(page)

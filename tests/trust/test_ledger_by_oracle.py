@@ -154,14 +154,17 @@ def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_w
                 assert not with_ledger or not bundles[True], "beside its own releases a ledger always has one to show"
                 break
             changed.append(counts)
-        for (i, one), (j, other) in combinations(enumerate(bundles[True]), 2):
+        enumerated: list[tuple[Told, Counts | None]] = []
+        for one in bundles[True]:
+            same = (tables for before, tables in enumerated if before == one)  # releases repeat where everybody waits
+            enumerated.append((one, next(same) if any(before == one for before, _ in enumerated) else fitting(one)))
+        for (i, (one, first)), (j, (other, second)) in combinations(enumerate(enumerated), 2):
             found["pairs with a ledger"] += 1
             found["pairs that differ"] += one != other
             assert not small_differences(one, other, k)
-            tables = fitting(one), fitting(other)
-            if tables[0] is not None and tables[1] is not None:
+            if first is not None and second is not None:
                 found["pairs enumerated"] += 1
-                assert not certain(*tables, k, 2), (trial, i, j)
+                assert not certain(first, second, k, 2), (trial, i, j)
         for (i, one), (j, other) in combinations(enumerate(bundles[False][: len(changed)]), 2):
             if (changed[i] != changed[j]).any():
                 found["pairs without"] += 1

@@ -161,6 +161,7 @@ def _worst(found: Sequence[Finding], pair: TablePair) -> Finding:
     order = [Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS]
 
     def place(finding: Finding) -> tuple[int, float]:
+        """By verdict, then by how small the difference is."""
         size = abs(finding.worst.difference) if isinstance(finding.worst, CellDifference) else float("inf")
         return order.index(finding.verdict), size
 

@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -293,10 +294,14 @@ while True:
 
 @pytest.mark.slow
 def test_killing_the_process_while_it_writes_leaves_no_half_bundle(bundle: Path, tmp_path: Path) -> None:
-    """SIGKILL at 20 moments: what stands at the target is a whole bundle or nothing, and the next writing cleans up."""
+    """SIGKILL at 20 moments, and at later ones on a slow machine, until one comes after the first writing: what stands at
+    the target is a whole bundle or nothing, and the next writing cleans up."""
     target, page = tmp_path / "target", tmp_path / "page.html"
     found = 0
-    for attempt in range(20):
+    for attempt in count():
+        if attempt >= 20 and found:
+            break
+        assert attempt < 200, "nothing was written in more than two seconds"
         ours, theirs = os.pipe()
         writer = forked.Forked(WRITER, bundle, target, page, streams=(None, theirs, None))
         os.close(theirs)
@@ -307,6 +312,5 @@ def test_killing_the_process_while_it_writes_leaves_no_half_bundle(bundle: Path,
         if target.exists():
             found += 1
             assert marginals.verify(target).ok
-    assert found > 0
     marginals.open_release(bundle).write(target)
     assert {path.name for path in tmp_path.iterdir()} == {"page.html", "release", "target"}

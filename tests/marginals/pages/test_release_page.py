@@ -233,6 +233,23 @@ def test_a_release_in_no_folder_needs_a_file_for_its_report(release: Release, tm
     assert run("report", tmp_path).exit_code == 2
 
 
+def test_a_report_is_not_written_into_another_release_that_took_the_place_of_its_own(
+    release: Release, tmp_path: Path
+) -> None:
+    opened = release.write(tmp_path / "release")
+    opened.write_report()
+    read = marginals.open_release(tmp_path / "release")
+    other = BundleContent(
+        release.collection, release.published.roles, Policy(k_link=2).requirements(("disease",)).claims
+    )
+    write_bundle(other, tmp_path / "release")
+    before = {path: path.read_bytes() for path in (tmp_path / "release").rglob("*") if path.is_file()}
+    for of_the_old in (opened, read):
+        with pytest.raises(InputError, match="holds another release"):
+            of_the_old.write_report()
+    assert {path: path.read_bytes() for path in (tmp_path / "release").rglob("*") if path.is_file()} == before
+
+
 def roles(domain: Domain) -> dict[str, Role]:
     names = domain.attributes
     return dict.fromkeys(names[:-1], Role.QUASI_IDENTIFIER) | {names[-1]: Role.SENSITIVE}
