@@ -74,7 +74,7 @@ def audited(counts: np.ndarray) -> tuple[float, LinkedTables, ProvenBounds]:
 
 def claims(low: int, high: int) -> tuple[bool, bool, bool, bool]:
     """Whether a count is certainly not 0, certainly 0, certainly small, and known."""
-    return low >= 1, high == 0, 1 <= low and high <= SMALL, low == high
+    return low >= 1, high == 0, low >= 1 and high <= SMALL, low == high
 
 
 def programmed(counts: np.ndarray, wanted: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
@@ -124,9 +124,9 @@ def compared(counts: np.ndarray, linked: LinkedTables, bounds: ProvenBounds, blo
 
 
 def large_table(seed: int = 0) -> tuple[list[IntervalTable], list[Classification]]:
-    """2,000 cells with subtotals: 40 rows in 8 groups by 40 columns in 5 groups, 15 percent of the cells suppressed."""
+    """2,107 cells with subtotals: 42 rows by 36 columns in 6 groups each, 15 percent of the cells suppressed."""
     rng = np.random.default_rng(seed)
-    sizes, groups = (36, 36), (6, 6)
+    sizes, groups = (42, 36), (6, 6)
     counts = rng.poisson(rng.gamma(0.7, 12, size=sizes))
     classifications, values = [], []
     for name, size, number in zip(("row", "column"), sizes, groups):
@@ -143,7 +143,7 @@ def large_table(seed: int = 0) -> tuple[list[IntervalTable], list[Classification
         inside = [[members >> place & 1 for place in range(size)] for members, size in zip(key, sizes)]
         count = int(np.array(inside[0]) @ counts @ np.array(inside[1]))
         cells[key] = (count, count)
-    small = sorted((key for key in cells if 1 <= cells[key][0] <= SMALL), key=lambda key: rng.random())
+    small = sorted((key for key in cells if 1 <= cells[key][0] <= SMALL), key=lambda _: rng.random())
     others = sorted((key for key in cells if key not in set(small)), key=lambda key: cells[key][0] + 30 * rng.random())
     for number, key in enumerate([*small, *others][: round(0.15 * len(cells))]):
         cells[key] = (1, SMALL) if number < len(small) else (0, UNBOUNDED)

@@ -42,6 +42,7 @@ SCRIPTS = (
     Script("publish_adult"),
     Script("fitted_search", quick=("--strategy", "greedy", "--limit", "10")),
     Script("release_queries"),
+    Script("published_tables", quick=("--blocks", "20", "40", "--programs", "1")),
     Script("risk_frontier"),
     Script("iterative_fitting"),
     Script("large_releases"),

@@ -26,7 +26,7 @@ from models.intervals.families import (
 from models.intervals.interval_table import UNBOUNDED, IntervalTable
 
 JOINT_ATTRIBUTES = 3
-"""Attributes that a joint table has at most."""
+"""Attributes that a joint table has at most, besides those that all tables have."""
 
 CELL_LIMIT = 2_000_000
 """Cells that all tables together may have."""
@@ -140,24 +140,26 @@ def linked_tables(
 
 
 def _joint_attributes(tables: Sequence[TableFamilies], most: int) -> Iterator[tuple[str, ...]]:
-    """The attributes of joint tables: as many as there may be."""
+    """The attributes of joint tables: those that all tables have, such as a geography, and as many others as may be."""
     names = sorted({name for table in tables for name in table.attributes})
+    common = [name for name in names if all(name in table.attributes or not table.attributes for table in tables)]
+    others = [name for name in names if name not in common]
     if most and names and len(tables) > 1:
-        yield from combinations(names, min(most, len(names)))
+        for chosen in combinations(others, min(most, len(others))):
+            yield (*common, *chosen)
 
 
 def _with_shared(
     published: Sequence[TableFamilies], joints: Sequence[TableFamilies], classifications: Sequence[Classification]
 ) -> list[TableFamilies]:
-    """All tables with the families that they share; joint tables share them with published ones alone."""
+    """All tables with the families that they share."""
     every = [*published, *joints]
     more: list[list[Family]] = [[] for _ in every]
     for one, other in combinations(range(len(every)), 2):
-        if one < len(published):
-            shared = shared_family(every[one], every[other], classifications)
-            if shared is not None:
-                more[one].append(shared)
-                more[other].append(shared)
+        shared = shared_family(every[one], every[other], classifications)
+        if shared is not None:
+            more[one].append(shared)
+            more[other].append(shared)
     for number, own in enumerate(joints, start=len(published)):
         for table in published:  # totals and subtotals of other tables, where they are sums here, too
             more[number].extend(f for f in table.families if own.finest.parts_of(f) is not None)
