@@ -113,10 +113,35 @@ def parse_diversity(text: str) -> Diversity:
     plain, odds = split_odds(text)
     name, _, parameters = plain.partition(":")
     criterion = _criterion(name.strip())
+    own = ""
+    if criterion is None and _NAME.fullmatch(name.strip()):
+        own = (
+            f"there is no diversity {name.strip()!r}; if it is a criterion of somebody's own, register its class first, "
+            "with marginals.register_diversity: "
+        )
     parsed = None if criterion is None else criterion.parsed(parameters)
     if parsed is None:
-        raise CriterionError(f"the diversity {text!r} is not of the form {', '.join(spellings())}")
+        raise CriterionError(f"{own}the diversity {text!r} is not of the form {', '.join(spellings())}")
     return parsed if odds is None else AtOdds(parsed, odds)
+
+
+def require_readable(criterion: Diversity) -> None:
+    """Raise CriterionError for a criterion whose text would not be read back as the same one, as no reader could judge it.
+
+    >>> require_readable(parse_diversity("entropy:6 at odds 1.2"))
+    """
+    try:
+        read = parse_diversity(str(criterion))
+    except CriterionError as error:
+        read, why = None, f": {str(error).partition('; if')[0]}"
+    else:
+        why = f", but as {read}"
+    if read != criterion:
+        raise CriterionError(
+            f"the diversity criterion {type(criterion).__name__} writes itself as {str(criterion)!r}, which is not read back "
+            f"as the same criterion{why}; let its __str__ be name:parameters, its parsed() the way back, and equal ones be "
+            "equal (a frozen dataclass)"
+        )
 
 
 def spellings() -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from checks.claims.claim import Claim
 from checks.claims.requirements import Requirements
+from checks.diversity.registry import require_readable
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.errors import InputError, NothingPublishableError
@@ -57,11 +58,11 @@ def publish(
     title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
     budget of each check, before it is given back. `steward` of the release tells what does not follow from the marginals
     and so is not published, such as how near it comes to the data. seconds: for all of it, instead of the policy's
-    `time_limit`; half of what the base table leaves is for the search. ledger: private folder of what is out of this table,
-    made when it is missing. The release then shows as much of what changed since the last one as is safe beside all of them,
-    of margins that they show; when it is written it is entered there. Raises NothingPublishableError when no collection
-    satisfies the policy or the one found is not proven to, InputError when the policy does not fit the table, or demands
-    no privacy.
+    `time_limit`; half of it, or of what a base table that is demanded leaves, is for the search. ledger: private folder of
+    what is out of this table, made when it is missing. The release then shows as much of what changed since the last one as
+    is safe beside all of them, of margins that they show; when it is written it is entered there. Raises
+    NothingPublishableError when no collection satisfies the policy or the one found is not proven to, InputError when the
+    policy does not fit the table, or demands no privacy, CriterionError for a diversity that no reader could read back.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
@@ -73,6 +74,8 @@ def publish(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
             "min_cell, diversity or rules (in a config under [privacy]). k_link = 1 publishes without any"
         )
+    for claim in requirements.diversity_claims:
+        require_readable(claim.diversity)
     deadline = within(seconds)
     series = None if ledger is None else Continuation.of(Ledger.read(ledger), table, requirements)
     envelope = None

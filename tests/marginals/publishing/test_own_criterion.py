@@ -146,6 +146,10 @@ def test_where_it_is_not_registered_the_bundle_is_refused_with_the_forms_that_ar
     marginals.unregister_diversity("top-two")
     try:
         finding = marginals.verify(bundle).checks[0]
+        with pytest.raises(
+            marginals.BundleError, match=r"register its class first, with marginals\.register_diversity"
+        ):
+            marginals.open_release(bundle)
         with pytest.raises(CriterionError, match=r"hierarchical\]$"):
             parse_diversity("top-two:0.9")
     finally:
@@ -153,9 +157,26 @@ def test_where_it_is_not_registered_the_bundle_is_refused_with_the_forms_that_ar
     assert not finding.holds
     assert finding.worst is not None
     assert "'top-two:0.9' is not of the form distinct:l" in finding.worst.problem
+    assert "there is no diversity 'top-two'; if it is a criterion of somebody's own, register" in finding.worst.problem
     with pytest.raises(CriterionError, match=r"top-two:share$"):
         parse_diversity("top-two")
     assert marginals.verify(bundle).ok
+
+
+@pytest.mark.parametrize("written", ["top-two", "top-two:1/2", "entropy:2", "two on top"])
+def test_what_nobody_could_read_back_is_not_published(written: str) -> None:
+    class Miswritten(TopTwo):
+        name: ClassVar[str] = "miswritten"
+
+        def __str__(self) -> str:
+            return written
+
+    marginals.register_diversity(Miswritten)
+    try:
+        with pytest.raises(CriterionError, match=f"Miswritten writes itself as '{written}', which is not read back"):
+            marginals.publish(table, marginals.Policy(k_link=4, diversity="miswritten:0.9"))
+    finally:
+        marginals.unregister_diversity("miswritten")
 
 
 def test_a_name_can_be_registered_once_and_must_be_one() -> None:
