@@ -138,7 +138,7 @@ def require_readable(criterion: Diversity) -> None:
         why = f", but as {read}"
     if read != criterion:
         raise CriterionError(
-            f"as the same one{why}; let its __str__ be name:parameters, its parsed() the way back, and equals be equal "
+            f"the criterion {type(criterion).__name__} writes itself as {str(criterion)!r}, which is not read back "
             f"as the same one{why}; let its __str__ be name:parameters, its parsed() the way back, and equal ones be "
             "equal (a frozen dataclass)"
         )
