@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
     from marginals.risk.assessment import RiskAssessment
+    from marginals.selection.selecting import fit_model, select
+    from marginals.selection.selection import Selection
     from marginals.tables.attribute import Attribute, Role
     from marginals.tables.ladders.population import read_population
     from marginals.tables.rows import Rows
@@ -64,7 +66,6 @@ if TYPE_CHECKING:
         TimeOverError,
         TooManyCellsError,
     )
-    from models.search.selection import Selection, select
     from models.tables.contingency_table import ContingencyTable
     from models.tables.domain import Domain
     from models.tables.hierarchy import Hierarchy
@@ -115,6 +116,7 @@ __all__ = [
     "compare",
     "disclose",
     "disclosure_risk",
+    "fit_model",
     "generalize",
     "hide",
     "hilbert",
@@ -162,7 +164,7 @@ _HOMES = {
     "RiskAssessment": "marginals.risk.assessment",
     "Role": "marginals.tables.attribute",
     "Rows": "marginals.tables.rows",
-    "Selection": "models.search.selection",
+    "Selection": "marginals.selection.selection",
     "SelectionError": "models.errors",
     "SensitivityError": "checks.risk.errors",
     "StewardReport": "marginals.release.steward",
@@ -178,6 +180,7 @@ _HOMES = {
     "compare": "marginals.release.comparing",
     "disclose": "marginals.disclosure.rules",
     "disclosure_risk": "marginals.config.configured_disclosure",
+    "fit_model": "marginals.selection.selecting",
     "generalize": "marginals.disclosure.rules",
     "hide": "marginals.disclosure.rules",
     "hilbert": "marginals.anonymizers.hilbert_mapping",
@@ -190,7 +193,7 @@ _HOMES = {
     "read_rows": "marginals.tables.source",
     "read_table": "marginals.tables.source",
     "register_diversity": "checks.diversity.registry",
-    "select": "models.search.selection",
+    "select": "marginals.selection.selecting",
     "sweep": "marginals.anonymizers.sweeping",
     "unregister_diversity": "checks.diversity.registry",
     "verify": "marginals.bundle.verification",

@@ -6,14 +6,28 @@ A variable is an attribute at its finest published level. The product of the fac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Protocol
 
 import numpy as np
 
-from marginals.release.release import Release
 from models.arrays import FloatArray
 from models.errors import TooManyCellsError
 from models.inference.calibrated_tree import CalibratedTree
+from models.inference.marginal_model import MarginalModel
 from models.inference.tree_margins import CELL_LIMIT
+from models.tables.domain import Domain
+
+
+class Modelled(Protocol):
+    """What has a distribution: a release, or a model that was selected."""
+
+    @property
+    def model(self) -> MarginalModel:
+        """The distribution."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +46,7 @@ class LabelledFactors:
     factors: tuple[Factor, ...]
 
 
-def factors(release: Release) -> LabelledFactors:
+def factors(release: Modelled) -> LabelledFactors:
     """One factor a clique: its probabilities given the separator to its parent.
 
     Raises TooManyCellsError for a clique that has too many cells, empty ones included, to be laid out.

@@ -5,12 +5,13 @@ from typing import Any
 
 from marginals.errors import InputError
 from marginals.installing import installing
-from marginals.interchange.factors import factors
-from marginals.release.release import Release
+from marginals.interchange.factors import Modelled, factors
 
 
-def to_pgmpy(release: Release) -> Any:
-    """The maxent distribution of a release as a `pgmpy.models.DiscreteMarkovNetwork`, states named by their labels.
+def to_pgmpy(release: Modelled) -> Any:
+    """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`.
+
+    States are named by their labels.
 
     Raises InputError where pgmpy is not installed.
     """

@@ -19,7 +19,7 @@ def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
     ...     print(sentence)
     Given coughs, these are independent of each other: smokes; rides; age.
     >>> independences_in_words(JunctionTree.of(domain, [0b0001, 0b0110]))
-    ('smokes is independent of coughs and rides.',)
+    ('smokes is jointly independent of coughs and rides.',)
     """
     return tuple(independence_in_words(statement, tree.domain) for statement in independences(tree))
 
@@ -51,7 +51,8 @@ def independence_in_words(statement: Independence, domain: Domain) -> str:
         return f"{condition}{opening}: {'; '.join(map(_listed, parts))}."
     first, second = parts
     verb = "is" if len(first) == 1 else "are"
-    return f"{condition}{_listed(first)} {verb} independent of {_listed(second)}."
+    jointly = "jointly " if len(first) + len(second) > 2 else ""
+    return f"{condition}{_listed(first)} {verb} {jointly}independent of {_listed(second)}."
 
 
 def _names(mask: Mask, domain: Domain) -> list[str]:

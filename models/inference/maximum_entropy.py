@@ -112,11 +112,9 @@ class MaximumEntropy:
 
     @cached_property
     def parameter_count(self) -> int:
-        """Number of free probabilities, empty cells counted as parameters."""
-        size, margin = self.domain.size, self.domain.margin
-        return sum(size(margin(c)) - 1 for c in self.tree.cliques) - sum(
-            size(margin(s)) - 1 for s in self.tree.separators
-        )
+        """Number of free probabilities, cells counted as the cube counts them: empty ones are parameters, or are not."""
+        cells = self.cube.cell_count
+        return sum(cells(c) - 1 for c in self.tree.cliques) - sum(cells(s) - 1 for s in self.tree.separators)
 
     @property
     def degrees_of_freedom(self) -> int:

@@ -10,15 +10,17 @@ from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDiv
 from models.search.problem import Problem, Stop, from_independence
 from models.search.rebuild import rebuild, rebuilt
 from models.search.result import SearchResult, Step, Strategy
-from models.search.selection import Selection, select
+from models.search.selection import NO_LIMITS, Limits, SelectedModel, fitted, select, window
 from models.search.strategies import STRATEGIES
 from models.search.wanted import WantedAnalyses, WantedMargin
 
 __all__ = [
     "KL",
+    "NO_LIMITS",
     "STRATEGIES",
     "Constraint",
     "LikelihoodRatio",
+    "Limits",
     "MarginLimits",
     "Objective",
     "PenalizedDivergence",
@@ -26,7 +28,7 @@ __all__ = [
     "Refusal",
     "RefusalScope",
     "SearchResult",
-    "Selection",
+    "SelectedModel",
     "Step",
     "Stop",
     "Strategy",
@@ -39,6 +41,7 @@ __all__ = [
     "bic",
     "both",
     "exact",
+    "fitted",
     "forward",
     "from_independence",
     "genetic",
@@ -46,5 +49,6 @@ __all__ = [
     "rebuilt",
     "select",
     "stepwise",
+    "window",
     "with_bound",
 ]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.search.constraint import RefusalScope
-from models.search.greedy import forward, result_of
+from models.search.greedy import both, forward, result_of
 from models.search.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
 from models.search.position import Position
 from models.search.problem import Problem, Stop
@@ -36,17 +36,32 @@ _MOST_WAITING = 500_000
 """Collections in the queue, at most."""
 
 
-def exact(problem: Problem, stop: Stop) -> SearchResult:
+def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
+    initial: what another search of the problem has found; by default forward search looks for one. What is found is never
+    worse, and where the search ends by itself without a proof, not worse than by the search in both directions either.
     Deterministic unless stopped. Raises SelectionError for an objective that is a stopping rule only,
     NothingAllowedError where the constraint allows nothing.
     """
     _ = problem.price
-    try:
-        initial = forward(problem, stop)
-    except NothingAllowedError:
-        initial = _NONE_YET
+    if initial is None:
+        try:
+            initial = forward(problem, stop)
+        except NothingAllowedError:
+            initial = _NONE_YET
+    found = _improved(problem, stop, initial)
+    if found.optimal or initial is _NONE_YET or stop():
+        return found
+    other = both(problem, stop)
+    if found.value is None or other.value is None or other.value >= found.value - _TIE:
+        return found
+    evaluated = found.evaluated + other.evaluated
+    return replace(other, strategy="exact", evaluated=evaluated, bound=found.bound)
+
+
+def _improved(problem: Problem, stop: Stop, initial: SearchResult) -> SearchResult:
+    """The best that is found from an initial collection on, or the initial one."""
     if lattice_size(problem) > LARGEST_LATTICE or (allowed := allowed_margins(problem, stop)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")

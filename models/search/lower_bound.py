@@ -178,7 +178,7 @@ class LowerBound:
 
 def score(problem: Problem, mask: Mask) -> float:
     """s(E) of a margin, in nats."""
-    parameters = problem.cube.domain.cell_count(mask) - 1
+    parameters = problem.cube.cell_count(mask) - 1
     return problem.cube.entropy(mask) + (problem.price * parameters if problem.price else 0.0)
 
 

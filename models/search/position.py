@@ -70,14 +70,14 @@ class Position:
             case AddVertex(vertex):
                 steps = self.cube.domain.coarser_steps(vertex)
                 clique = steps | 1 << vertex
-                entropy, cells = self.cube.entropy, self.cube.domain.cell_count
+                entropy, cells = self.cube.entropy, self.cube.cell_count
                 divergence = entropy(steps) - entropy(clique) + self._leaves(vertex)
                 return Change(divergence, cells(clique) - cells(steps), clique)
             case RemoveVertex(vertex):
                 return self._hiding(vertex)
 
     def _joining(self, separator: Mask, first: Mask, second: Mask) -> Change:
-        entropy, cells = self.cube.entropy, self.cube.domain.cell_count
+        entropy, cells = self.cube.entropy, self.cube.cell_count
         a, b, clique = separator | first, separator | second, separator | first | second
         divergence = entropy(a) + entropy(b) - entropy(separator) - entropy(clique)
         return Change(divergence, cells(clique) - cells(a) - cells(b) + cells(separator), clique)
@@ -90,7 +90,7 @@ class Position:
     def _hiding(self, vertex: int) -> Change:
         """A junction tree stays one when a vertex leaves all its cliques and separators."""
         tree, bit = JunctionTree.of(self.cube.domain, self.cliques), 1 << vertex
-        entropy, cells = self.cube.entropy, self.cube.domain.cell_count
+        entropy, cells = self.cube.entropy, self.cube.cell_count
         divergence, parameters = -self._leaves(vertex), 0
         for sign, masks in ((1, tree.cliques), (-1, tree.separators)):
             for mask in masks:

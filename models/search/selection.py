@@ -1,28 +1,43 @@
 """Model selection: the decomposable graphical model of a table that an information criterion prefers.
 
-The same search as for a release, with no privacy constraint and every attribute at its base values or absent.
+The same search as for a release, with no privacy constraint and every attribute at its base values.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from heapq import heappop, heappush
 from itertools import combinations
+from math import exp, log
+from typing import TYPE_CHECKING, TypeVar
 
-import networkx as nx
+from scipy.special import chdtrc
 
-from models.errors import SelectionError
+from models.deadline import NEVER, Deadline
+from models.errors import NotDecomposableError, SelectionError
 from models.graphs.collection import Collection
+from models.graphs.junction_tree import JunctionTree, maximal_masks
+from models.graphs.moves import AddEdge, RemoveEdge, allowed_moves
+from models.inference.edges.estimable import adjusted_degrees_of_freedom, estimable_parameters
+from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import MarginLimits
-from models.search.greedy import stepwise
-from models.search.objective import KL, LikelihoodRatio, Objective, aic, bic
+from models.search.constraint import Constraint, MarginLimits, Unconstrained
+from models.search.exact import exact
+from models.search.greedy import LEAST_GAIN, backward, both, stepwise
+from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
+from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Strategy
 from models.search.strategies import STRATEGIES
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
+from models.tables.data_cube import DataCube, OccupiedCube
+from models.tables.domain import Domain, Mask
 from models.tables.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Named = TypeVar("Named")
 
 CRITERIA: Mapping[str, Callable[[int], Objective]] = {
     "bic": bic,
@@ -32,84 +47,193 @@ CRITERIA: Mapping[str, Callable[[int], Objective]] = {
 }
 """Objectives by name, for a number of rows. With "kl" more is always better: only a limit on the margins ends it."""
 
-_STRATEGIES: Mapping[str, Strategy] = {"stepwise": stepwise, **STRATEGIES}
+PARAMETERS: Mapping[str, type[DataCube]] = {"nominal": DataCube, "adjusted": OccupiedCube}
+"""What counts as a parameter: every cell, or those that have rows."""
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
-    """A selected model and how it was found.
+class SelectedModel:
+    """A model of a table's attributes and how it was found.
+
+    collection: decomposable, of a cube that counts every cell. search, problem: how it was found, and among what.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "ab"})
     >>> cells = dict(zip("ab", np.indices((2, 2)).reshape(2, -1)))
     >>> selected = select(ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, cells, [9, 1, 1, 9]))
-    >>> selected.cliques, selected.degrees_of_freedom, sorted(selected.graph.edges)
-    ((('a', 'b'),), 0, [('a', 'b')])
+    >>> selected.cliques, selected.degrees_of_freedom, sorted(selected.graph.edges), selected.gap
+    ((('a', 'b'),), 0, [('a', 'b')], 0.0)
     """
 
-    model: MaximumEntropy
+    collection: Collection
     search: SearchResult
+    problem: Problem
 
     def __repr__(self) -> str:
         cliques = "; ".join(" ".join(clique) for clique in self.cliques)
-        return f"Selection({cliques}; deviance {self.deviance:.6g} on {self.degrees_of_freedom} degrees of freedom)"
+        return f"{cliques}; deviance {self.deviance:.6g} on {self.degrees_of_freedom} degrees of freedom"
+
+    @property
+    def tree(self) -> JunctionTree:
+        """The junction tree of the cliques."""
+        return self.collection.junction_tree
+
+    @cached_property
+    def model(self) -> MarginalModel:
+        """The distribution: expected counts, samples."""
+        return MarginalModel(self.collection)
 
     @cached_property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
         """The attributes of each maximal clique, in the table's order."""
-        order = self.model.domain.attributes
-        return tuple(sorted(tuple(sorted(margin, key=order.index)) for margin in self.model.tree.margins))
+        order = self.collection.domain.attributes
+        return tuple(sorted(tuple(sorted(margin, key=order.index)) for margin in self.tree.margins))
 
     @property
     def deviance(self) -> float:
         """Twice the log-likelihood ratio against the saturated model."""
-        return self.model.deviance
+        return self.model.closed_form.deviance
+
+    @property
+    def parameters(self) -> int:
+        """Free parameters; empty cells count."""
+        return self.model.closed_form.parameter_count
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Residual degrees of freedom; empty cells count as parameters."""
-        return self.model.degrees_of_freedom
+        """Residual degrees of freedom; empty cells count."""
+        return self.model.closed_form.degrees_of_freedom
+
+    @cached_property
+    def adjusted_parameters(self) -> int:
+        """Free parameters that the rows can estimate."""
+        return estimable_parameters(self.collection.cube, self.tree)
+
+    @cached_property
+    def adjusted_degrees_of_freedom(self) -> int:
+        """Residual degrees of freedom of the cells that the model can fill, of parameters that can be estimated."""
+        return adjusted_degrees_of_freedom(self.collection.cube, self.tree)
+
+    @property
+    def p_value(self) -> float:
+        """Of the deviance against the saturated model by the chi-squared distribution; 1 for the saturated one itself."""
+        return p_value(self.deviance, self.degrees_of_freedom)
+
+    @property
+    def adjusted_p_value(self) -> float:
+        """The same with the adjusted degrees of freedom."""
+        return p_value(self.deviance, self.adjusted_degrees_of_freedom)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log-likelihood of the rows, in nats."""
+        return self.model.closed_form.log_likelihood
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion."""
-        return self.model.aic
+        """Akaike's criterion: 2 parameters - 2 log-likelihood."""
+        return self.model.closed_form.aic
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion."""
-        return self.model.bic
+        """Schwarz's criterion: ln(rows) parameters - 2 log-likelihood."""
+        return self.model.closed_form.bic
+
+    @property
+    def gap(self) -> float | None:
+        """By how much at most another model is better, on the scale of the criterion: 2 N times that in nats.
+
+        0 where it is proven that none is; None where nothing is known: a test of significance has no best model.
+        """
+        gap = self.search.gap
+        return None if gap is None else 2 * self.model.total * gap
 
     @property
     def graph(self) -> "nx.Graph[str]":
         """The graph of the model on the attributes: not adjacent means independent given the others."""
+        import networkx as nx
+
         graph: nx.Graph[str] = nx.Graph()
-        graph.add_nodes_from(self.model.domain.attributes)
+        graph.add_nodes_from(self.collection.domain.attributes)
         for clique in self.cliques:
             graph.add_edges_from(combinations(clique, 2))
         return graph
 
 
-def _never() -> bool:
-    return False
+def p_value(deviance: float, degrees_of_freedom: int) -> float:
+    """The probability that chi-squared is at least the deviance; 1 without degrees of freedom.
+
+    >>> round(p_value(3.841459, 1), 4)
+    0.05
+    """
+    return float(chdtrc(degrees_of_freedom, deviance)) if degrees_of_freedom > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a selected model must and must not have.
+
+    required: attributes that stay adjacent to each other, together a decomposable collection. forbidden: attributes that no
+    clique may hold together. max_attributes: of a clique. constraint: of the collection, besides.
+    """
+
+    required: tuple[tuple[str, ...], ...] = ()
+    forbidden: tuple[tuple[str, ...], ...] = ()
+    max_attributes: int | None = None
+    constraint: Constraint = field(default_factory=Unconstrained)
+
+    def __post_init__(self) -> None:
+        if self.max_attributes is not None and self.max_attributes < 1:
+            raise SelectionError(
+                f"max_attributes must be at least 1, since every attribute is in the model; got {self.max_attributes}"
+            )
+        for forbidden in self.forbidden:
+            if len(set(forbidden)) < 2:
+                raise SelectionError("forbidden lists attributes that no clique may hold together, two or more each")
+            for required in self.required:
+                if set(forbidden) <= set(required):
+                    raise SelectionError(f"{' and '.join(forbidden)} are both required together and forbidden")
+
+    def of(self, domain: Domain) -> MarginLimits:
+        """The same as a constraint on collections."""
+        withheld = tuple(_mask(domain, names) for names in self.forbidden)
+        return MarginLimits(domain, max_attributes=self.max_attributes, withheld=withheld, then=self.constraint)
+
+    def kept(self, domain: Domain) -> tuple[Mask, ...]:
+        """The margins that every collection shows. Raises SelectionError where they have a cycle without a chord."""
+        kept = tuple(maximal_masks([*domain.attribute_masks, *(_mask(domain, names) for names in self.required)]))
+        try:
+            _ = JunctionTree.of(domain, kept)
+        except NotDecomposableError:
+            raise SelectionError(
+                "what is required has a cycle without a chord, which no decomposable model has; require a chord too"
+            ) from None
+        return kept
+
+
+def _mask(domain: Domain, names: Iterable[str]) -> Mask:
+    return domain.mask(dict.fromkeys(names, 0))
+
+
+NO_LIMITS = Limits()
 
 
 def select(
     table: ContingencyTable,
     criterion: str | Objective = "bic",
-    strategy: str | Strategy = stepwise,
-    max_attributes: int | None = None,
-    stop: Stop = _never,
+    strategy: str | Strategy = "auto",
+    limits: Limits = NO_LIMITS,
+    parameters: str = "nominal",
+    deadline: Deadline = NEVER,
     seed: int = 0,
-) -> Selection:
+) -> SelectedModel:
     """The decomposable model of a table's attributes that a search from the independence model arrives at.
 
-    Every attribute stays in the model, at least by itself.
-
-    criterion: "bic", "aic", "likelihood-ratio" (at 5 percent) or "kl", or an objective, such as
-    `LikelihoodRatio(rows, alpha)`. strategy: "stepwise", or one of those of a policy ("greedy", "greedy-backward",
-    "greedy-both", "anneal", "genetic", "exact"), or a function of that shape. max_attributes: of a clique. Raises
-    SelectionError for an unknown criterion or strategy, or a limit below 1.
+    Every attribute stays in the model, at least by itself. criterion: "bic", "aic", "likelihood-ratio" (at 5 percent) or
+    "kl", or an objective, such as `LikelihoodRatio(rows, alpha)`. strategy: "auto" (`from_both_ends`), or one of
+    `STRATEGIES`, or a function of that shape. parameters: those that the criterion counts, "nominal" or "adjusted": what the
+    rows can estimate. deadline: when the search ends with the best so far. seed: of strategies that draw at random. A
+    parameter for each thing that a search can vary. Raises SelectionError for an unknown name, or limits that contradict.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abc"})
@@ -119,29 +243,127 @@ def select(
     (('a', 'b'), ('c',))
     """
     if isinstance(criterion, str):
-        if criterion not in CRITERIA:
-            raise SelectionError(f"there is no criterion {criterion!r}; there is {', '.join(CRITERIA)}")
-        criterion = CRITERIA[criterion](table.total)
+        criterion = _named(criterion, CRITERIA, "criterion")(table.total)
     if isinstance(strategy, str):
-        if strategy not in _STRATEGIES:
-            raise SelectionError(f"there is no search strategy {strategy!r}; there is {', '.join(_STRATEGIES)}")
-        strategy = _STRATEGIES[strategy]
-    if max_attributes is not None and max_attributes < 1:
+        auto = partial(from_both_ends, soon=_over(deadline.share(2)))
+        strategy = _named(strategy, {"auto": auto, **STRATEGIES}, "search strategy")
+    flat = at_one_level(table)
+    cube = _named(parameters, PARAMETERS, "count of parameters")([flat])
+    if isinstance(criterion, LikelihoodRatio) and parameters != "nominal":
         raise SelectionError(
-            f"max_attributes must be at least 1, since every attribute is in the model; got {max_attributes}"
+            "a search by likelihood-ratio tests counts nominal degrees of freedom; for adjusted parameters take bic or aic"
         )
-    cube = DataCube([_at_one_level(table)])
     cube.learn_pairs()
     domain = cube.domain
-    apart = tuple(own for own in domain.attribute_masks if own)
-    constraint = MarginLimits(domain, max_attributes=max_attributes)
-    result = strategy(Problem(cube, constraint, criterion, kept=apart, seed=seed), stop)
-    return Selection(MaximumEntropy(Collection.of(cube, result.cliques)), result)
+    problem = Problem(cube, limits.of(domain), criterion, kept=limits.kept(domain), seed=seed)
+    result = strategy(problem, _over(deadline))
+    return SelectedModel(Collection.of(DataCube([flat]), result.cliques), result, problem)
 
 
-def _at_one_level(table: ContingencyTable) -> ContingencyTable:
+def _over(deadline: Deadline) -> Stop:
+    return lambda: deadline.is_over
+
+
+def _named(name: str, known: Mapping[str, Named], what: str) -> Named:
+    if name not in known:
+        raise SelectionError(f"there is no {what} {name!r}; there is {', '.join(known)}")
+    return known[name]
+
+
+def at_one_level(table: ContingencyTable) -> ContingencyTable:
     """The same counts over a domain whose values are not generalized."""
     kept = {attribute: table.domain.hierarchy(attribute) for attribute in table.attributes}
     flat = {a: Hierarchy.flat(hierarchy.labels[table.margin[a]]) for a, hierarchy in kept.items()}
     codes = dict(zip(table.attributes, table.codes))
     return ContingencyTable.from_cells(Domain.of(flat), dict.fromkeys(flat, 0), codes, table.counts)
+
+
+def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> SelectedModel:
+    """A model that is given, not searched for; attributes in no clique stand by themselves.
+
+    Raises NotDecomposableError for one that is not decomposable, DomainMismatchError for an unknown attribute.
+    """
+    flat = at_one_level(table)
+    domain = flat.domain
+    masks = tuple(maximal_masks([*domain.attribute_masks, *(_mask(domain, names) for names in cliques)]))
+    collection = Collection.of(DataCube([flat]), masks)
+    _ = collection.junction_tree
+    problem = Problem(collection.cube, objective=bic(table.total), kept=domain.attribute_masks)
+    divergence = problem.position(masks).divergence
+    return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
+
+
+def from_both_ends(problem: Problem, stop: Stop, soon: Stop | None = None) -> SearchResult:
+    """The best that several searches find: `optimal` where exact search ends, else with a bound where there is one.
+
+    First stepwise in both directions, from the initial collection and, of domains that exact search can take, from the
+    largest. Then exact search from the better one, until `soon`, by default `stop`. Where it does not end, the search in
+    both directions with restarts goes on from the best.
+    """
+    best = stepwise(problem, stop)
+    small = lattice_size(problem) <= LARGEST_LATTICE
+    if small:
+        largest = backward(problem, stop)
+        if problem.is_kept(largest.cliques):
+            best = _better(problem, best, stepwise(replace(problem, start=largest.cliques), stop))
+    priced = isinstance(problem.objective, PenalizedDivergence)
+    if priced and small:
+        best = exact(problem, soon or stop, best)
+        if best.optimal:
+            return best
+    bound = best.bound
+    best = _better(problem, best, both(replace(problem, start=best.cliques), stop))
+    return with_bound(best if bound is None else replace(best, bound=bound), problem, stop)
+
+
+def _better(problem: Problem, one: SearchResult, other: SearchResult) -> SearchResult:
+    """Of two results the better; by a test of significance the one that the test prefers."""
+    if one.value is not None and other.value is not None:
+        return other if other.value < one.value - LEAST_GAIN else one
+    added = _parameters(problem, other) - _parameters(problem, one)
+    gained = problem.objective.gain(one.kl_divergence - other.kl_divergence, added)
+    return other if gained > LEAST_GAIN else one
+
+
+def _parameters(problem: Problem, result: SearchResult) -> int:
+    return MaximumEntropy(Collection.of(problem.cube, result.cliques)).parameter_count
+
+
+def window(
+    found: SelectedModel, stop: Stop, most: int = 2000, odds: float = 20.0
+) -> list[tuple[frozenset[Mask], float]]:
+    """Models with their weights: Occam's window, as far as one edge at a time leads (Madigan and Raftery 1994).
+
+    By BIC, exp(-BIC / 2) is about proportional to the probability of a model given the rows, all being as likely before;
+    by AIC these are Akaike's weights. Models are in the window that are at most `odds` times less likely than the best;
+    they are looked for from the selected one, best first, `most` at most. Weights add up to 1, most first. Raises
+    SelectionError for a criterion that gives no weights.
+    """
+    problem = found.problem
+    rows, width = problem.cube.total, log(odds)
+    if not isinstance(problem.objective, PenalizedDivergence) or not problem.price:
+        raise SelectionError("models are averaged by the weights of bic or aic; select by one of these")
+    start = problem.position(found.collection.masks)
+    values = {start.cliques: rows * problem.value(start)}
+    best = values[start.cliques]
+    waiting = [(best, 0, start)]
+    taken: list[frozenset[Mask]] = []
+    while waiting and len(taken) < most and not stop():
+        value, _, position = heappop(waiting)
+        if value > best + width:
+            break
+        taken.append(position.cliques)
+        for move in allowed_moves(position.graph):
+            if not isinstance(move, AddEdge | RemoveEdge):
+                continue
+            cliques = position.cliques_after(move)
+            if cliques in values or not problem.is_kept(cliques) or problem.constraint(cliques, 0):
+                continue
+            change = position.change(move)
+            values[cliques] = value - rows * problem.objective.gain(*change[:2])
+            best = min(best, values[cliques])
+            if values[cliques] <= best + width:
+                heappush(waiting, (values[cliques], len(values), position.after(move, change)))
+    weights = {cliques: exp(best - values[cliques]) for cliques in taken if values[cliques] <= best + width}
+    total = sum(weights.values())
+    return sorted(((cliques, weight / total) for cliques, weight in weights.items()), key=lambda pair: -pair[1])

@@ -83,6 +83,10 @@ class DataCube:
         keys, space = pack(columns, radices, len(ancestor))
         return tally_totals(keys, space, None if ancestor.is_unweighted else ancestor.counts)
 
+    def cell_count(self, mask: Mask) -> int:
+        """Number of cells of a margin that are parameters of a model with that margin: all, empty ones included."""
+        return self.domain.cell_count(mask)
+
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
@@ -125,3 +129,20 @@ class DataCube:
             logs: FloatArray = np.log(hierarchy.leaf_counts(level)[table.codes[0]])
             self._log_leaves[mask] = float(table.counts @ logs / max(self.total, 1))
         return self._log_leaves[mask]
+
+
+class OccupiedCube(DataCube):
+    """A data cube by which a model has as many parameters as its margins have cells with rows.
+
+    The others are estimated as 0 whatever the rest, so they are nothing that can be estimated.
+    """
+
+    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
+        super().__init__(tables, source)
+        self._occupied: dict[Mask, int] = {0: 1}
+
+    def cell_count(self, mask: Mask) -> int:
+        """Number of cells of a margin that have rows."""
+        if mask not in self._occupied:
+            self._occupied[mask] = len(self.counts(mask))
+        return self._occupied[mask]

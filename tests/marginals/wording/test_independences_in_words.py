@@ -26,7 +26,7 @@ def test_an_attribute_can_be_independent_of_others_given_its_own_coarser_level()
 def test_two_parts_of_several_attributes():
     domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in "abcde"})
     tree = JunctionTree.of(domain, [0b00111, 0b11100])
-    assert independences_in_words(tree) == ("Given c, a and b are independent of d and e.",)
+    assert independences_in_words(tree) == ("Given c, a and b are jointly independent of d and e.",)
     assert independences_in_words(JunctionTree.of(domain, [0b11111])) == ()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.search import STRATEGIES, select, stepwise
-from models.search.selection import CRITERIA
+from models.search.selection import CRITERIA, from_both_ends
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
@@ -17,14 +17,14 @@ from search_oracles import Countdown
 NIGHTLY = "MARGINALS_TIMES" in os.environ
 TABLES = 20_000 if NIGHTLY else 100
 
-OF_ANY_OBJECTIVE = {"stepwise": stepwise} | {
+OF_ANY_OBJECTIVE = {"auto": from_both_ends, "stepwise": stepwise} | {
     name: STRATEGIES[name] for name in ("greedy", "greedy-backward", "greedy-both")
 }
 """The others refuse the likelihood ratio, by which there is no best model."""
 
 CASES = [
     (name, criterion)
-    for name, criterion in product(["stepwise", *STRATEGIES], CRITERIA)
+    for name, criterion in product(["auto", "stepwise", *STRATEGIES], CRITERIA)
     if criterion != "likelihood-ratio" or name in OF_ANY_OBJECTIVE
 ]
 
@@ -60,7 +60,8 @@ def drawn(seed):
 def asked(table, name, criterion):
     """How often a search asks whether to stop."""
     stop = Countdown(MANY)
-    select(table, criterion, {"stepwise": stepwise, **STRATEGIES}[name], stop=stop)
+    strategy = {**OF_ANY_OBJECTIVE, **STRATEGIES}[name]
+    select(table, criterion, lambda problem, _: strategy(problem, stop))
     return stop.asked
 
 

@@ -1,0 +1,102 @@
+"""Classic tables: R's loglin gives every decomposable model the same figures, and by them the selected one is the best."""
+
+import io
+import shutil
+import subprocess
+from itertools import combinations
+from math import log
+
+import networkx as nx
+import pandas as pd
+import pytest
+
+import marginals
+from marginals.selection.formats import r_cliques
+
+TABLES = ["HairEyeColor", "Titanic", "UCBAdmissions"]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed"),
+]
+
+
+def in_r(program):
+    command = ["R", "--vanilla", "--no-echo"]
+    return subprocess.run(command, input=program + "\n", check=True, capture_output=True, text=True).stdout
+
+
+def chordal_models(attributes):
+    """The cliques of every decomposable model."""
+    pairs = list(combinations(attributes, 2))
+    for size in range(len(pairs) + 1):
+        for edges in combinations(pairs, size):
+            graph = nx.Graph(edges)
+            graph.add_nodes_from(attributes)
+            if nx.is_chordal(graph):
+                yield tuple(map(tuple, nx.find_cliques(graph)))
+
+
+@pytest.fixture(scope="module")
+def classics():
+    """Each table as R prints it, and the deviance and degrees of freedom of each decomposable model by `loglin`."""
+    frames = {}
+    for name, text in zip(
+        TABLES,
+        in_r(f"for (x in list({', '.join(TABLES)})) {{ write.csv(as.data.frame(x), row.names = F); cat('#') }}").split(
+            "#"
+        ),
+    ):
+        frames[name] = pd.read_csv(io.StringIO(text.strip()))
+    models = {name: list(chordal_models(list(frame.columns[:-1]))) for name, frame in frames.items()}
+    fits = [
+        f"for (m in list({', '.join(map(r_cliques, models[name]))})) {{ f <- loglin({name}, m, print = F, eps = 1e-9,"
+        f" iter = 99); cat(sprintf('%.9f %d\\n', f$lrt, as.integer(f$df))) }}"
+        for name in TABLES
+    ]
+    lines = iter(in_r("\n".join(fits)).splitlines())
+    figures = {name: [(model, *map(float, next(lines).split())) for model in models[name]] for name in TABLES}
+    return frames, figures
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_deviances_and_degrees_of_freedom_are_those_of_loglin(classics, name):
+    frames, figures = classics
+    for cliques, deviance, degrees in figures[name]:
+        model = marginals.fit_model(frames[name], cliques, counts="Freq")
+        assert model.deviance == pytest.approx(deviance, abs=1e-6)
+        assert model.degrees_of_freedom == degrees
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("criterion", ["bic", "aic"])
+def test_the_selected_model_is_the_best_by_the_figures_of_r(classics, name, criterion):
+    frames, figures = classics
+    price = 2 if criterion == "aic" else log(frames[name]["Freq"].sum())
+    best = min(deviance - price * degrees for _, deviance, degrees in figures[name])
+    selected = marginals.select(frames[name], criterion, counts="Freq")
+    assert selected.gap == 0
+    assert selected.deviance - price * selected.degrees_of_freedom == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_tests_of_significance_select_is_fixed_under_the_tests_of_r(classics, name):
+    """By loglin's figures no edge that can go is insignificant at 5 percent, and none that can come is significant."""
+    frames, figures = classics
+    selected = marginals.select(frames[name], "likelihood-ratio", counts="Freq")
+    by_edges = {_edges(cliques): (deviance, degrees) for cliques, deviance, degrees in figures[name]}
+    own = frozenset(map(frozenset, selected.graph.edges))
+    p = {frozenset((line.first, line.second)): line.p for line in selected.tests().itertuples()}
+    for edges, (deviance, degrees) in by_edges.items():
+        if len(edges ^ own) != 1:
+            continue
+        (edge,) = edges ^ own
+        difference = abs(deviance - by_edges[own][0]), abs(degrees - by_edges[own][1])
+        significance = marginals.selection.comparing.p_value(*difference)
+        assert (significance <= 0.05) == (edge in own)
+        if edge in own:
+            assert p[edge] == pytest.approx(significance, rel=1e-4, abs=1e-12)
+
+
+def _edges(cliques):
+    return frozenset(frozenset(pair) for own in cliques for pair in combinations(own, 2))
