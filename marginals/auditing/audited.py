@@ -6,6 +6,7 @@ from checks.audits.certain_facts import Fact
 from models.arrays import FloatArray
 from models.intervals.contradictions import Disagreement
 from models.intervals.explanations import Explanation
+from models.intervals.joint_contradictions import JointContradiction
 from models.intervals.linked_tables import LinkedTables
 from models.intervals.proven_bounds import ProvenBounds
 
@@ -23,6 +24,7 @@ class AuditedTables:
     """What tables about the same people tell together. bounds: None where they contradict each other.
 
     reasons: of as many facts as time was left for, by their place in `facts`. estimates: shape (cells,), NaN for none.
+    together: tables that contradict each other where no two of them do.
     """
 
     people: str
@@ -32,6 +34,7 @@ class AuditedTables:
     disagreements: tuple[Disagreement, ...]
     reasons: dict[int, Reasons]
     estimates: FloatArray | None
+    together: JointContradiction | None = None
 
     @property
     def undecided(self) -> int:

@@ -19,6 +19,7 @@ from models.intervals.contradictions import disagreements
 from models.intervals.estimates import estimated_counts
 from models.intervals.explanations import explained
 from models.intervals.interval_table import UNBOUNDED
+from models.intervals.joint_contradictions import joint_contradiction
 from models.intervals.linked_tables import linked_tables
 from models.intervals.proven_bounds import Reach, proven_bounds
 
@@ -85,6 +86,12 @@ class Audit:
                     "undecided": part.undecided,
                     "contradictory": part.bounds is None,
                     "contradictions": contradictions,
+                    "contradictory_together": None
+                    if part.together is None
+                    else {
+                        "tables": [part.linked.names[table] for table in part.together.tables],
+                        "correction": round(part.together.correction, 3),
+                    },
                     "left_out": [list(names) for names in part.linked.left_out],
                     "facts": facts,
                 }
@@ -156,7 +163,9 @@ def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline) -> Aud
     try:
         bounds = proven_bounds(linked, Reach(spec.small), deadline.share(2))
     except ContradictionError:
-        return AuditedTables(found.people, linked, None, (), tuple(disagreements(linked)), {}, None)
+        pairs = tuple(disagreements(linked))
+        together = None if pairs else joint_contradiction(linked, deadline)
+        return AuditedTables(found.people, linked, None, (), pairs, {}, None, together)
     own = {c.name for c in linked.classifications}
     asked = Asked(spec.small, spec.protection, tuple(name for name in spec.sensitive if name in own))
     facts = certain_facts(linked, bounds, asked)

@@ -98,7 +98,7 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         for text, given, why in _markers(file, tables[file.path]):
             if text not in markers or given != markers[text]:
                 markers[text] = (0, given[1]) if text in markers else given
-                why_markers[text] = why
+                why_markers[text] = why if text not in why_markers else "from 0, since not every table shows zeros"
     for file in files:
         tables[file.path], of_rounding = _rounded(file, tables[file.path], markers)
         reasons[file.path] += of_rounding

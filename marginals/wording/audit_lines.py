@@ -50,7 +50,11 @@ def contradiction_lines(part: AuditedTables) -> Iterator[str]:
             yield f"  {one} contradicts itself on {whose}: {first}, but its parts add up to {second}; a gap of {each.gap:,}"
         else:
             yield f"  {one} and {other} disagree on {whose}: {first} and {second}; a gap of {each.gap:,}"
-    if not part.disagreements:
+    if part.together is not None:
+        names = ", ".join(part.linked.names[table] for table in part.together.tables)
+        change = f"{part.together.correction:,.4g}"
+        yield f"  Not two of them, but these together: {names}. Their counts must be changed by {change} in all, at least."
+    elif not part.disagreements:
         yield "  No two of them do; only several together. Check rounding, markers and totals in the spec."
 
 

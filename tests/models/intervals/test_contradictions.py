@@ -8,6 +8,7 @@ from models.errors import ContradictionError
 from models.intervals.classification import Classification
 from models.intervals.contradictions import disagreements
 from models.intervals.interval_table import UNBOUNDED, IntervalTable
+from models.intervals.joint_contradictions import joint_contradiction
 from models.intervals.linked_tables import linked_tables
 from models.intervals.proven_bounds import proven_bounds
 
@@ -49,3 +50,27 @@ def test_tables_of_one_population_do_not_disagree() -> None:
     for seed in range(5):
         published = random_published(np.random.default_rng(seed))
         assert disagreements(linked_tables(published.tables, published.classifications)) == []
+
+
+def test_three_tables_of_which_no_two_disagree() -> None:
+    """No 2 x 2 x 2 table has these margins: whoever is equal in the first two pairs is equal in the third."""
+    home = Classification("home", ("town", "country"))
+    equal = {(1, 1): (5, 5), (1, 2): (0, 0), (2, 1): (0, 0), (2, 2): (5, 5)}
+    unequal = {(1, 1): (1, 1), (1, 2): (4, 4), (2, 1): (4, 4), (2, 2): (1, 1)}
+    tables = [
+        IntervalTable.of("sex by age", ["sex", "age"], equal),
+        IntervalTable.of("total", [], {(): (10, 10)}),
+        IntervalTable.of("age by home", ["age", "home"], equal),
+        IntervalTable.of("sex by home", ["sex", "home"], unequal),
+    ]
+    linked = linked_tables(tables, [SEX, AGE, home])
+    assert disagreements(linked) == []
+    with pytest.raises(ContradictionError):
+        proven_bounds(linked)
+    found = joint_contradiction(linked)
+    assert found is not None
+    assert found.tables == (0, 2, 3)
+    # With 14 people: 2 more off the diagonal in each of the first two tables, 2 more on it twice in the third.
+    assert found.correction == pytest.approx(12)
+    fitting = linked_tables(tables[:3], [SEX, AGE, home])
+    assert joint_contradiction(fitting) is None

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interval_oracles import Published, random_published
+from models.deadline import Deadline
 from models.intervals.linked_tables import LinkedTables, linked_tables
 from models.intervals.proven_bounds import proven_bounds
 
@@ -37,6 +38,17 @@ def compare(published: Published) -> int:
 @given(st.integers(0, 2**32 - 1))
 def test_bounds_are_those_of_all_populations_that_fit(seed: int) -> None:
     compare(random_published(np.random.default_rng(seed)))
+
+
+def test_what_there_is_no_time_for_is_bounded_and_not_decided() -> None:
+    for seed in range(5):
+        published = random_published(np.random.default_rng(seed))
+        linked = linked_tables(published.tables, published.classifications)
+        bounds = proven_bounds(linked, deadline=Deadline(0.0, lambda: 1.0))
+        whole = proven_bounds(linked)
+        assert (bounds.lower <= whole.lower).all()
+        assert (bounds.upper >= whole.upper).all()
+        assert np.array_equal(bounds.decided, bounds.exact)
 
 
 @pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="many random tables are compared by `make nightly`")
