@@ -37,16 +37,22 @@ def settled(
     envelope: Envelope,
     claims: Sequence[Claim],
     sensitive: Sequence[str],
+    strict: Sequence[ContingencyTable] | None = None,
 ) -> ContingencyTable:
     """The table that can be published now: as much of the changes since the last of a series as can be shown.
 
     series: what was published, in order, one table at least; today: the table as it is, of the same base cells. claims: what
-    the release will claim of its own margins, those of the envelope. sensitive: attributes that these set aside.
+    the release will claim of its own margins, those of the envelope. sensitive: attributes that these set aside. strict:
+    tables of the series from which no count may differ by less than k, though many came and many left; all where it is None.
     """
-    cells = _Cells.of([*distinct_tables(tuple(series[:-1])), series[-1], today], envelope.masks)
+    judged = tuple(series) if strict is None else tuple(strict)
+    apart = distinct_tables(judged)
+    cells = _Cells.of([*apart, *distinct_tables(tuple(series[:-1])), series[-1], today], envelope.masks)
     *earlier, last, now = cells.counts
     batch = _Batch(last, np.maximum(now - last, 0), np.maximum(last - now, 0))
-    rule = _Rule(cells, envelope, tuple(claims), tuple(sensitive), [*earlier, last])
+    rule = _Rule(
+        cells, envelope, tuple(claims), tuple(sensitive), [*earlier[len(apart) :], last], earlier[: len(apart)]
+    )
     while (fewer := rule.held_back(batch)) is not None:
         batch = fewer
     return cells.table(batch.shown)
@@ -132,6 +138,7 @@ class _Rule:
     claims: tuple[Claim, ...]
     sensitive: tuple[str, ...]
     series: Sequence[CountArray]
+    strict: Sequence[CountArray]
 
     def held_back(self, batch: _Batch) -> _Batch | None:
         """The batch without those who must wait; None where nobody must, so far as that helps."""
@@ -153,10 +160,12 @@ class _Rule:
 
     def _balanced(self, batch: _Batch) -> _Batch | None:
         """The batch with which no difference of two releases is small; None where that is so already."""
+        if not self.strict:
+            return None
         least = self.envelope.least.least_count
         grids = []
         for place in map(self.cells.places, self.envelope.masks):
-            before = np.stack([np.bincount(place, earlier) for earlier in self.series])
+            before = np.stack([np.bincount(place, earlier) for earlier in self.strict])
             grids.append(Grid(place, np.unique(before, axis=0), least))
         came, left = balanced(grids, batch.last, batch.came, batch.left)
         if came.sum() + left.sum() == batch.came.sum() + batch.left.sum():

@@ -59,7 +59,7 @@ class BundleContent:
     call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided. rows_per_person:
     at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
     codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
-    among the claims.
+    among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
     """
 
     collection: Collection
@@ -70,6 +70,7 @@ class BundleContent:
     rows_per_person: RowsPerPerson = None
     codebook: Codebook = field(default_factory=Codebook)
     rules: tuple[AppliedRule, ...] = ()
+    turnover_known: bool = False
 
     def __post_init__(self) -> None:
         rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)

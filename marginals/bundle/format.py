@@ -4,6 +4,8 @@ DESCRIPTOR = "datapackage.json"
 REPORT = "report.html"
 FORMAT = 1
 """Version of the format."""
+KNOWN = "known"
+"""What a release says of turnover whose readers are taken to know that people come and go."""
 
 MAX_DESCRIPTOR_BYTES = 16 << 20
 MAX_SIGNATURE_BYTES = 1 << 14

@@ -200,7 +200,8 @@ def unjudged(package: Mapping[str, Any]) -> list[str]:
 def _unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     release = package["release"]
     yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
-    known = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "utility", "information", "report"}
+    stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover"}
+    known = {*stated, "utility", "information", "report"}
     yield from (f"release.{key}" for key in release if key not in known)
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
     for name, described in release["attributes"].items():

@@ -15,7 +15,7 @@ from checks.claims.registry import parse_claim
 from marginals.bundle.agreement import check_agreement
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.bundle.descriptor import has_hash, is_number, is_table
-from marginals.bundle.format import DESCRIPTOR, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS, MAX_RULES
+from marginals.bundle.format import DESCRIPTOR, KNOWN, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS, MAX_RULES
 from marginals.bundle.obeyed_keys import check_obeyed, check_schema
 from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError
@@ -76,7 +76,8 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     rows_per_person = _rows_per_person(descriptor.release)
     rules = _rules(descriptor.release, claims, [name for name, role in roles.items() if role is Role.SENSITIVE])
     title = _title(descriptor.package)
-    return BundleContent(collection, roles, claims, title, deadline, rows_per_person, words, rules)
+    known = _turnover_known(descriptor.release)
+    return BundleContent(collection, roles, claims, title, deadline, rows_per_person, words, rules, known)
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -298,6 +299,13 @@ def _rows_per_person(release: Mapping[str, Any]) -> RowsPerPerson:
             DESCRIPTOR, f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON}, or "{ANY}"'
         )
     return stated if "rows_per_person" in release else None
+
+
+def _turnover_known(release: Mapping[str, Any]) -> bool:
+    """Whether readers are taken to know that people come and go."""
+    if "turnover" in release and release["turnover"] != KNOWN:
+        raise BundleError(DESCRIPTOR, f'release.turnover must be "{KNOWN}"')
+    return "turnover" in release
 
 
 def _title(package: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from marginals.bundle.content import BundleContent
 from marginals.bundle.descriptor import Descriptor, descriptor_bytes, digest, listed_report
-from marginals.bundle.format import DESCRIPTOR, FORMAT, MAX_BYTES, MAX_FILE_BYTES, REPORT
+from marginals.bundle.format import DESCRIPTOR, FORMAT, KNOWN, MAX_BYTES, MAX_FILE_BYTES, REPORT
 from marginals.bundle.obeyed_keys import DESCRIPTION
 from marginals.bundle.seal import SEAL, seal_of
 from marginals.bundle.signature import SIGNATURE, SecretKey, signature_of
@@ -157,6 +157,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         },
         "privacy": [claim.as_json() for claim in content.claims],
         **({"rules": [rule.as_json() for rule in content.rules]} if content.rules else {}),
+        **({"turnover": KNOWN} if content.turnover_known else {}),
     }
     if content.information is not None:
         release["information"] = content.information

@@ -73,7 +73,7 @@ _ATTRIBUTE = (
     "ladder",
     "population",
 )
-_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "rules")
+_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "rules", "turnover")
 _SEARCH = (
     "strategy",
     "seed",

@@ -77,6 +77,7 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #   "functional:0.5,4"  the likeliest has a share of at most 0.5, the likeliest 2, 3 and 4
                              #                       together at most 0.67, 0.83 and 1
 # min_cell = 11              # no published count is from 1 to 10, the sensitive column counted too, and none follows
+# turnover = "known"         # readers know that people come and go (for the releases of a ledger)
 # rules = "cms-11"           # what an agency checks by, under its name: the same, and the report names the rule
 
 # One table with all the columns, each coarsened as far as it must be, can be part of the release.

@@ -50,6 +50,7 @@ class Continuation:
 
     ledger: as it was read. table: what can be published now; the table of today where the ledger has no release yet.
     envelope: the margins that it may show; None for the first release, which may show any. requirements: of the release.
+    turnover_known: whether it is given that its readers know that people come and go.
     """
 
     ledger: Ledger
@@ -58,10 +59,16 @@ class Continuation:
     requirements: Requirements
     k: int
     waiting: Waiting
+    turnover_known: bool = False
 
     @classmethod
-    def of(cls, ledger: Ledger, today: Table, requirements: Requirements) -> "Continuation":
+    def of(
+        cls, ledger: Ledger, today: Table, requirements: Requirements, *, turnover_known: bool = False
+    ) -> "Continuation":
         """The largest part of what changed since the last release of a ledger that can be shown beside all of them.
+
+        turnover_known: whether it is given that readers of the release know that people come and go. It counts for two
+        releases that both say so.
 
         Raises InputError where the table does not fit the ledger, or nothing says how many people are enough.
         """
@@ -73,7 +80,8 @@ class Continuation:
                 "k_combinatorial or min_cell to 2 or more"
             )
         if not ledger.entries or ledger.domain is None:
-            return cls(ledger, replace(today, counts=today.base_counts), None, requirements, k, Waiting(0, 0, 0, 0))
+            table = replace(today, counts=today.base_counts)
+            return cls(ledger, table, None, requirements, k, Waiting(0, 0, 0, 0), turnover_known)
         _check_fit(ledger, today)
         now, unknown = _recoded(ledger, today)
         tables = tuple(entry.table for entry in ledger.entries)
@@ -83,12 +91,12 @@ class Continuation:
             (*claimed, *requirements.diversity_claims),
             requirements.rows_per_person,
         )
-        shown = settled(tables, now, envelope, requirements.claims, today.sensitive)
+        strict = [entry.table for entry in ledger.entries if not (turnover_known and entry.turnover_known)]
+        shown = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         change = Change.between(shown, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        return cls(
-            ledger, replace(today, counts=shown, ladders={}, fitted=frozenset()), envelope, requirements, k, waiting
-        )
+        table = replace(today, counts=shown, ladders={}, fitted=frozenset())
+        return cls(ledger, table, envelope, requirements, k, waiting, turnover_known)
 
     @property
     def masks(self) -> tuple[Mask, ...] | None:
@@ -102,12 +110,13 @@ class Continuation:
         if any(all(clique & ~mask for mask in self.envelope.masks) for clique in cliques):
             raise NothingPublishableError(f"the margins found are finer than those of the ledger {self.ledger.path}")
         for entry in self.ledger.entries:
-            for finding in self.envelope.findings(entry.table, self.table.counts):
+            envelope = replace(self.envelope, turnover_known=self.turnover_known and entry.turnover_known)
+            for finding in envelope.findings(entry.table, self.table.counts):
                 if not finding.holds:
                     raise NothingPublishableError(
                         f"beside release {entry.number} of the ledger {self.ledger.path} this one is not proven to be "
                         f"private, so it is not published: {finding.criterion} {finding.verdict.value} for those by whom "
-                        "they differ; demand no more than the earlier releases do"
+                        "they differ; demand no more, and assume no less, than the earlier releases do"
                     )
 
     def after(self, cliques: Sequence[Mask]) -> Waiting:
@@ -128,6 +137,7 @@ class Continuation:
             self.requirements.rows_per_person,
             self.requirements.diversity_claims,
             (self.waiting.came, self.waiting.left),
+            turnover_known=self.turnover_known,
         )
         return partial(_entering, self.ledger, entry, self.table)
 

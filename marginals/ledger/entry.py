@@ -10,6 +10,7 @@ import pandas as pd
 
 from checks.claims.maxent_diversity import MaxentDiversity
 from marginals.bundle.descriptor import digest
+from marginals.bundle.format import KNOWN
 from marginals.tables.attribute import Role
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
@@ -29,7 +30,8 @@ class Entry:
     number: from 1. date: of its entry, as ISO 8601 writes it. folder: where it was written to. table: the people that it
     shows, at base values. margins: as levels of the ledger's domain. k, rows_per_person, diversities: what its release
     claims. waiting: rows that had come and that had left, and are not shown. is_out: whether its bundle was seen in place.
-    retracted: the date on which somebody took it back; empty where nobody did.
+    retracted: the date on which somebody took it back; empty where nobody did. turnover_known: whether it is published for
+    readers who know that people come and go.
     """
 
     number: int
@@ -43,6 +45,7 @@ class Entry:
     waiting: tuple[int, int] = (0, 0)
     is_out: bool = False
     retracted: str = ""
+    turnover_known: bool = False
 
     def files(self, previous: str | None, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> dict[str, bytes]:
         """What is written of it, by paths in its folder. previous: hash of the entry before it, None for the first."""
@@ -61,6 +64,7 @@ class Entry:
             "rows_per_person": self.rows_per_person,
             "diversities": [claim.as_json() for claim in self.diversities],
             "waiting": {"came": self.waiting[0], "left": self.waiting[1]},
+            **({"turnover": KNOWN} if self.turnover_known else {}),
             "files": {path: digest(content) for path, content in sorted(files.items())},
         }
         return {ENTRY: _plain(stated), **files}
@@ -81,6 +85,7 @@ class Entry:
             rows_per_person,
             tuple(claim.counting(rows_per_person) for claim in claims if claim is not None),
             (int(waiting["came"]), int(waiting["left"])),
+            turnover_known=stated.get("turnover") == KNOWN,
         )
 
 

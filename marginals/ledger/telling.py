@@ -1,7 +1,7 @@
 """What each two releases of a ledger tell together of those who came and left between them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -47,6 +47,8 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
     for earlier, later in combinations(ledger.entries, 2):
         diversities = (*earlier.diversities, *later.diversities)
         envelope = ledger.envelope(max(earlier.k, later.k), diversities, later.rows_per_person)
+        turnover_known = earlier.turnover_known and later.turnover_known
+        envelope = replace(envelope, turnover_known=turnover_known)
         findings = tuple(envelope.findings(earlier.table, later.table))
         change = Change.between(earlier.table, later.table)
         worst = findings[-1].worst

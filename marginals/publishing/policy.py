@@ -12,6 +12,7 @@ from checks.claims.requirements import Requirements
 from checks.diversity.odds.at_odds import AtOdds
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
+from marginals.bundle.format import KNOWN
 from marginals.errors import InputError
 from marginals.named_rules.rule import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.wanted import Wanted
@@ -47,7 +48,9 @@ class Policy:
     `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit: seconds. rules:
     named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest. odds: how
     much likelier one sensitive value may be beside another, by other knowledge of a person than the release, while the
-    diversity still holds.
+    diversity still holds. turnover: "known" where readers can be taken to know that people come and go, for the releases of
+    a ledger: their counts may then differ by fewer than k rows where at least k came and at least k left. "unknown": they
+    may take every difference for people.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -71,6 +74,7 @@ class Policy:
     min_cell: int | None = None
     rules: str | NamedRule | Sequence[str | NamedRule] = ()
     odds: float | Fraction | None = None
+    turnover: str = "unknown"
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -84,6 +88,8 @@ class Policy:
             raise InputError(f'base is "auto", "best", "none" or a level for each attribute, not {self.base!r}')
         if self.start not in ("independence", "nothing"):
             raise InputError(f'start is "independence" or "nothing", not {self.start!r}')
+        if self.turnover not in (KNOWN, "unknown"):
+            raise InputError(f'turnover is "{KNOWN}" or "unknown", not {self.turnover!r}')
         for name in ("must_publish", "must_not_publish"):
             if not _are_margins(getattr(self, name)):
                 raise InputError(f"{name} is a list of margins such as {{ age = 1, sex = 0 }}")

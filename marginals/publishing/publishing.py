@@ -9,6 +9,7 @@ from checks.claims.requirements import Requirements
 from checks.diversity.registry import require_readable
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.bundle.content import TITLE, BundleContent
+from marginals.bundle.format import KNOWN
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.continuing import Continuation
 from marginals.ledger.ledger import Ledger
@@ -76,15 +77,23 @@ def publish(
         )
     for claim in requirements.diversity_claims:
         require_readable(claim.diversity)
+    turnover_known = policy.turnover == KNOWN
+    if turnover_known and ledger is None:
+        raise InputError(
+            f'turnover = "{KNOWN}" is about the releases of a ledger, and there is none; publish with --ledger DIR, '
+            "or leave turnover out"
+        )
     deadline = within(seconds)
-    series = None if ledger is None else Continuation.of(Ledger.read(ledger), table, requirements)
+    series = None
+    if ledger is not None:
+        series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
     envelope = None
     if series is not None:
         progress("settling", 0, 0)
         table, envelope = series.table, series.masks
     obstacles, search = searched(table, policy, requirements, deadline, progress, envelope)
     published = _content(table, policy, requirements, search.result.cliques, title)
-    published = replace(published, deadline=deadline)
+    published = replace(published, deadline=deadline, turnover_known=turnover_known)
     progress("verifying", 0, 0)
     for finding in published.verify().checks:
         if not finding.holds:

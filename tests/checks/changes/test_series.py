@@ -1,11 +1,13 @@
 """What a series allows gives nobody away who came or left, by enumeration of all tables that fit its releases."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checks.changes.difference import difference
+from checks.changes.difference import CellDifference, difference
 from checks.changes.series import Envelope, distinct_tables
 from checks.claims.maxent_diversity import MaxentDiversity
 from checks.diversity.registry import parse_diversity
@@ -79,12 +81,13 @@ def changing_tables(draw: st.DrawFn) -> tuple[ContingencyTable, ContingencyTable
     return tables[0], tables[1], envelope, later
 
 
-@given(changing_tables(), st.integers(2, 3))
+@given(changing_tables(), st.integers(2, 3), st.booleans())
 def test_what_is_allowed_proves_of_no_few_people_that_they_came_or_left(
-    case: tuple[ContingencyTable, ContingencyTable, tuple[Mask, ...], tuple[Mask, ...]], k: int
+    case: tuple[ContingencyTable, ContingencyTable, tuple[Mask, ...], tuple[Mask, ...]], k: int, turnover_known: bool
 ) -> None:
     earlier, later, envelope, shown = case
-    if all(finding.holds for finding in Envelope(envelope, k).findings(earlier, later)):
+    judged = Envelope(envelope, k, turnover_known=turnover_known).findings(earlier, later)
+    if all(finding.holds for finding in judged):
         shape = [hierarchy.size(0) for hierarchy in earlier.domain.hierarchies]
         before, after = fitting(earlier, envelope), fitting(later, shown)
         assume(len(before) * len(after) <= MOST_PAIRS)
@@ -121,6 +124,33 @@ def test_readers_who_know_that_few_came_would_see_two_collections_of_all_the_oth
     assert difference(*(Collection.of(DataCube([t]), m) for t, m in ((earlier, first), (later, second))), 3).holds
     of_the_others = fitting(earlier, (*first, *second))
     assert (of_the_others == before).all(), "their two collections determine every cell, one of two people among them"
+
+
+@pytest.mark.parametrize("turnover_known", [False, True])
+def test_readers_who_know_that_people_come_and_go_may_see_that_one_more_came(turnover_known: bool) -> None:
+    """11 came and 10 left: one more, which is nobody. Where nobody left it is somebody, whatever readers know."""
+    domain = Domain.of({"a": Hierarchy.flat(["0", "1"]), "b": Hierarchy.flat(["0", "1"])})
+    earlier, both, came = (table_of(domain, counts) for counts in ([20] * 4, [31, 10, 20, 20], [21, 20, 20, 20]))
+    envelope = Envelope((domain.mask({"a": 0}),), 10, turnover_known=turnover_known)
+    *people, change = envelope.findings(earlier, both)
+    assert len(people) == 2
+    assert all(finding.holds for finding in people)
+    assert change.holds is turnover_known
+    assert isinstance(change.worst, CellDifference)
+    assert change.worst.difference == 1
+    assert not next(iter(envelope.findings(earlier, came))).holds
+
+
+def test_two_releases_of_all_and_two_of_a_part_tell_by_two_differences_who_came_outside_of_it() -> None:
+    """Why releases of a part do not belong into the series of the whole: every pair is allowed, and one is given away."""
+    domain = Domain.of({"town": Hierarchy.flat(["t"]), "age": Hierarchy.flat(["adult", "young"])})
+    counts = {"all": [20, 20], "adults": [20, 0], "all later": [25, 21], "adults later": [25, 0]}
+    tables = {name: table_of(domain, rows) for name, rows in counts.items()}
+    envelope = Envelope((domain.mask({"town": 0}),), 5)
+    for earlier, later in combinations(tables.values(), 2):
+        assert all(finding.holds for finding in envelope.findings(earlier, later))
+    totals = {name: table.total for name, table in tables.items()}
+    assert (totals["all later"] - totals["adults later"]) - (totals["all"] - totals["adults"]) == 1
 
 
 def test_people_who_all_have_one_sensitive_value_are_refused() -> None:

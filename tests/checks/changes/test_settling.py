@@ -1,5 +1,7 @@
 """What is settled is allowed beside every earlier table, and holds no more back than it must where that is known."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -56,16 +58,18 @@ def stories(draw: st.DrawFn) -> tuple[list[ContingencyTable], Envelope, list[Cla
     return tables, envelope, claims
 
 
-@given(stories())
+@given(stories(), st.integers(0, 5))
 def test_what_is_settled_is_allowed_beside_all_that_is_out(
-    story: tuple[list[ContingencyTable], Envelope, list[Claim]],
+    story: tuple[list[ContingencyTable], Envelope, list[Claim]], strict: int
 ) -> None:
+    """So many of the tables are published for readers who may not know that people come and go."""
     (first, *others), envelope, claims = story
     series = [first]
     for today in others:
-        shown = settled(series, today, envelope, claims, SENSITIVE)
-        for earlier in series:
-            assert all(finding.holds for finding in envelope.findings(earlier, shown))
+        shown = settled(series, today, envelope, claims, SENSITIVE, series[:strict])
+        for number, earlier in enumerate(series):
+            judged = replace(envelope, turnover_known=number >= strict)
+            assert all(finding.holds for finding in judged.findings(earlier, shown))
         assert all(claim.check(envelope.collection(shown), SENSITIVE).holds for claim in claims)
         between = Change.between(series[-1], shown), Change.between(series[-1], today)
         for part, whole in zip(*((change.joiners, change.leavers) for change in between)):
@@ -97,6 +101,19 @@ def test_nobody_is_held_back_where_enough_came_and_everybody_where_too_few_did()
     assert equal_cells([settled([first], table_of(domain, enough), envelope, [], SENSITIVE), table_of(domain, enough)])
     assert equal_cells([settled([first], table_of(domain, few), envelope, [], SENSITIVE), first])
     assert equal_cells([settled([first], first, envelope, [], SENSITIVE), first])
+
+
+def test_of_as_many_who_come_as_leave_all_are_shown_to_those_who_know_of_turnover() -> None:
+    domain = domain_of(2, 2, 3)
+    before = np.full((2, 2, 3), 40)
+    after = before.copy()
+    after[0, 0] += 13
+    after[0, 1] -= 12
+    first, today = table_of(domain, before), table_of(domain, after)
+    masks = tuple(domain.mask(dict.fromkeys(names, 0)) for names in ("xs", "ys"))
+    known = settled([first], today, Envelope(masks, 10, turnover_known=True), [], SENSITIVE, [])
+    assert equal_cells([known, today])
+    assert not equal_cells([settled([first], today, Envelope(masks, 10), [], SENSITIVE), today])
 
 
 def test_people_of_one_sensitive_value_wait_for_others() -> None:

@@ -49,11 +49,15 @@ def bundle(
     margins: Sequence[dict[str, int]],
     claims: Sequence[Claim] = (KLink(10),),
     rows_per_person: int | None = None,
+    turnover_known: bool = False,
 ) -> Path:
     table = marginals.read_table(people, ROLES)
     masks = [table.domain.mask(margin) for margin in margins]
     collection = Collection.of(DataCube([table.cube.table(mask) for mask in masks]), masks)
-    write_bundle(BundleContent(collection, table.roles, tuple(claims), rows_per_person=rows_per_person), folder)
+    content = BundleContent(
+        collection, table.roles, tuple(claims), rows_per_person=rows_per_person, turnover_known=turnover_known
+    )
+    write_bundle(content, folder)
     return folder
 
 
@@ -154,6 +158,26 @@ def test_people_are_counted_where_rows_are_of_people(tmp_path: Path) -> None:
     assert change.parameters["rows_per_person"] == 3
     assert change.verdict is Verdict.FAILS
     assert marginals.verify(first, second, claims=["difference=3"]).checks[-1].holds
+
+
+def test_a_small_difference_is_undecided_where_all_releases_say_that_readers_know_of_turnover(tmp_path: Path) -> None:
+    first, second, third = (
+        bundle(tmp_path / f"{left}", leaving(BEFORE, left, job="cook"), [{"job": 0}], turnover_known=left < 4)
+        for left in (0, 3, 6)
+    )
+    change = marginals.verify(first, second).checks[-1]
+    assert change.verdict is Verdict.UNDECIDED
+    assert isinstance(change.worst, CellDifference)
+    assert change.worst.difference == -3
+    assert "proves nobody where at least 10 came and at least 10 left" in change.note
+    assert "the files cannot" in change.note
+    assert CliRunner().invoke(main, ["verify", str(first), str(second)]).exit_code == 1
+    verdicts = [
+        each.verdict for each in marginals.verify(first, second, third).checks if each.criterion == "difference"
+    ]
+    assert verdicts == [Verdict.UNDECIDED, Verdict.FAILS, Verdict.FAILS], "the third says nothing of it"
+    asked = {k: marginals.verify(first, second, claims=[f"difference={k}"]).checks[-1].verdict for k in (3, 10, 11)}
+    assert asked == {3: Verdict.HOLDS, 10: Verdict.UNDECIDED, 11: Verdict.FAILS}, "of more than 10 nothing is stated"
 
 
 def test_what_cannot_be_asked_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
+from marginals.bundle.verification import BadFile
 from marginals.commands.main import main
 from marginals.errors import InputError
 from marginals.ledger.ledger import Ledger
@@ -107,6 +108,47 @@ def test_values_that_the_first_release_did_not_know_are_told_and_wait(tmp_path: 
     assert later.steward.waiting is not None
     assert later.steward.waiting.unknown == 300
     assert later.rows == 400
+
+
+def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_path: Path) -> None:
+    """A third release for readers who may not know of it keeps the differences from both large, or is refused."""
+    known = replace(POLICY, turnover="known", max_attributes=1)
+    releases = {}
+    later = pd.concat([FIRST.iloc[200:], people(2, 203)])
+    for name, frame, policy in (
+        ("one", FIRST, known),
+        ("two", later, known),
+        ("strict", later, replace(known, turnover="unknown")),
+    ):
+        made = marginals.publish(read(frame), policy, ledger=tmp_path / f"ledger-{name == 'strict'}")
+        releases[name] = made.write(tmp_path / name)
+    assert releases["two"].steward is not None
+    assert releases["two"].steward.waiting is not None
+    assert releases["two"].steward.waiting.came < 40
+    stated = [json.loads((tmp_path / name / "datapackage.json").read_text())["release"] for name in releases]
+    assert [each.get("turnover") for each in stated] == ["known", "known", None]
+    ledger = Ledger.read(tmp_path / "ledger-False")
+    (pair,) = pairs(ledger)
+    assert pair.ok
+    assert pair.smallest is not None
+    assert abs(pair.smallest) < 5
+    assert marginals.verify(tmp_path / "one", tmp_path / "two").checks[-1].verdict.value == "undecided"
+    with pytest.raises(marginals.NothingPublishableError, match="beside release 1"):
+        marginals.publish(read(later), replace(known, turnover="unknown"), ledger=tmp_path / "ledger-False")
+
+
+def test_turnover_is_about_ledgers_alone(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="publish with --ledger"):
+        marginals.publish(read(FIRST), replace(POLICY, turnover="known"))
+    with pytest.raises(InputError, match='turnover is "known" or "unknown"'):
+        replace(POLICY, turnover="yes")
+    publish(FIRST, tmp_path, "one")
+    file = tmp_path / "one" / "datapackage.json"
+    stated = json.loads(file.read_text())
+    stated["release"]["turnover"] = "maybe"
+    file.write_text(json.dumps(stated))
+    assert isinstance(worst := marginals.verify(tmp_path / "one").checks[0].worst, BadFile)
+    assert "release.turnover" in worst.problem
 
 
 def test_a_retracted_release_counts_as_before(tmp_path: Path) -> None:
