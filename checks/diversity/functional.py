@@ -32,7 +32,7 @@ class Induction:
     shares[v][a]: the share of a row with the published value v that counts for the base value a; each row sums to 1.
     """
 
-    shares: tuple[tuple[Fraction, ...], ...]
+    shares: tuple[tuple[Fraction | int, ...], ...]
 
     def __post_init__(self) -> None:
         if len({len(row) for row in self.shares}) != 1:
@@ -53,14 +53,19 @@ class Induction:
         exact_weights = [Fraction(1)] * size if weights is None else [Fraction(w) for w in weights]
         if len(exact_weights) != size or min(exact_weights) < 0:
             raise CriterionError(f"{size} base values need as many weights that are not negative")
+        above = {level: hierarchy.lift(0, level) for level in {level for level, _ in values}}
         rows = []
         for level, code in values:
-            under = [value == code for value in hierarchy.lift(0, level).tolist()]
-            masses = [w if held else Fraction(0) for w, held in zip(exact_weights, under)]
+            under = np.flatnonzero(above[level] == code).tolist()
+            masses = [exact_weights[value] for value in under]
             if not any(masses):
-                masses = [Fraction(held) for held in under]
+                masses = [Fraction(1)] * len(under)
             total = sum(masses)
-            rows.append(tuple(mass / total for mass in masses))
+            # Of thousands of base values most have no share: a plain 0 or 1 is a hundred times quicker than a fraction.
+            row: list[Fraction | int] = [0] * size
+            for value, mass in zip(under, masses):
+                row[value] = int(mass / total) if mass in (0, total) else mass / total
+            rows.append(tuple(row))
         return cls(tuple(rows))
 
     @classmethod

@@ -43,10 +43,10 @@ class InducedBound:
         """Base values that a published value stands for, times a scale that makes them whole, and that scale."""
         assert self.requirement.induction is not None
         shares = self.requirement.induction.shares
-        scale = lcm(*(share.denominator for row in shares for share in row))
+        scale = lcm(*{share.denominator for row in shares for share in row})
         tau, steps = self.requirement.tau, self.requirement.l - 1
         fits = self.rows * scale * tau.denominator * steps < _WHOLE
-        whole = [[int(share * scale) for share in row] for row in shares]
+        whole = [[int(share * scale) if share else 0 for share in row] for row in shares]
         return read_only(np.array(whole, dtype=np.int64 if fits else object)), scale
 
     @property
@@ -78,13 +78,21 @@ class InducedBound:
 
     def masses(self, counts: CountArray) -> NDArray[Any]:
         """Rows by base value, times the scale: shape (classes, base values)."""
-        product: NDArray[Any] = counts.astype(self.shares.dtype) @ self.shares
-        return product
+        # Base values count for themselves alone: as a product of matrices it takes as many times longer as there are values.
+        values, base = self._base
+        result: NDArray[Any] = np.zeros((len(counts), self.shares.shape[1]), dtype=self.shares.dtype)
+        result[:, base] = counts[:, values].astype(self.shares.dtype) * self.scale
+        for value, under, shares in self._general:
+            result[:, under] += counts[:, value, None].astype(self.shares.dtype) * shares
+        return result
 
     def holds(self, counts: CountArray) -> BoolArray:
         """Whether F(k) <= psi(k) for every k, exactly: shape (classes,). A class without rows passes."""
-        masses = np.sort(self.masses(counts), axis=1)[:, ::-1]
         bounds, unit = self._bounds_and_unit
+        masses, others = self.masses(counts), self.shares.shape[1] - len(bounds)
+        if others > 0 and masses.dtype != object:
+            masses = np.partition(masses, others, axis=1)[:, others:]
+        masses = np.sort(masses, axis=1)[:, ::-1]
         cumulative = np.cumsum(masses[:, : len(bounds)], axis=1)
         totals = counts.sum(axis=1).astype(self.shares.dtype) * self.scale
         return np.asarray((cumulative * unit <= totals[:, None] * bounds).all(axis=1), dtype=bool)

@@ -34,6 +34,9 @@ from models.tables.taxonomy import Taxonomy
 MAX_LEVELS = 20_000
 """So many combinations of levels are all swept through; of more, only the few of `sweep_chains`."""
 
+MAX_LOOKS = 60_000_000
+"""So many times a distinct row is looked at, once at each combination, or only at those chains: some ten seconds."""
+
 _STEPS = 1024
 """A step generalizes at most this part of the rows of a value at once: one row where there are fewer."""
 
@@ -164,7 +167,7 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     axes: the quasi-identifiers, the most important first. Base values that occur have weight 1. Levels that merge
     nothing are taken for the finest that they equal. As all base values lie equally deep, each of these levels has a class
     for every row, so the next class of a row that is swept out is the one at the next levels (Def. 7). Of more than
-    `MAX_LEVELS` combinations only those on some chains are in the order.
+    `MAX_LEVELS` combinations, or `MAX_LOOKS` looks at rows, only those on some chains are in the order.
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     occurring = [
@@ -173,7 +176,8 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     ]
     finest = [[min(l for l in range(h.height + 1) if h.size(l) == h.size(level)) for level in range(h.height + 1)]
               for h in hierarchies]  # fmt: skip
-    are_few = prod(hierarchy.height + 1 for hierarchy in hierarchies) <= MAX_LEVELS
+    combinations = prod(hierarchy.height + 1 for hierarchy in hierarchies)
+    are_few = combinations <= min(MAX_LEVELS, MAX_LOOKS // max(len(table.base_counts), 1))
     order = (sweep_order if are_few else sweep_chains)(hierarchies, occurring)
     return tuple(dict.fromkeys(tuple(own[level] for own, level in zip(finest, levels)) for levels in order))
 

@@ -54,6 +54,17 @@ def test_thinning_leaves_what_removing_the_dominant_rows_one_by_one_leaves(
 
 
 @given(st.data(), hierarchies(), requirements())
+def test_masses_are_rows_times_what_each_counts_for(
+    data: st.DataObject, hierarchy: Hierarchy, requirement: Functional
+) -> None:
+    """The product of matrices, and the verdict of the criterion on each class."""
+    bound = bound_on(hierarchy, requirement)
+    counts = data.draw(class_counts(len(bound.levels)))
+    assert bound.masses(counts).tolist() == (counts @ bound.shares).tolist()
+    assert bound.holds(counts).tolist() == [not any(row) or bound.requirement.decide(row) for row in counts.tolist()]
+
+
+@given(st.data(), hierarchies(), requirements())
 def test_what_is_left_of_generalized_classes_is_diverse(
     data: st.DataObject, hierarchy: Hierarchy, requirement: Functional
 ) -> None:

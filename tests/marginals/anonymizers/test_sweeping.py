@@ -94,6 +94,19 @@ def test_some_chains_of_levels_lead_to_a_diverse_table_too(table: Table, require
     assert classes_hold(swept, table, requirement)
 
 
+def test_many_attributes_or_many_rows_are_swept_along_chains_only() -> None:
+    """15 attributes have 32,768 combinations of levels; 9 of many rows take as long. What is looked at is counted."""
+    flat = Hierarchy.flat(["0", "1"])
+    bits = [tuple(f"{number:015b}") for number in range(40)]
+    wide = _table({f"q{i:02}": flat for i in range(15)} | {"s": flat}, [(*b, b[-1]) for b in bits], ["s"])
+    assert len(class_order(wide, wide.quasi_identifiers)) <= 16 * 16
+    few = _table({f"q{i}": flat for i in range(4)} | {"s": flat}, [(*b[-4:], b[-1]) for b in bits], ["s"])
+    assert len(class_order(few, few.quasi_identifiers)) == 2**4
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweeping, "MAX_LOOKS", 16 * len(few.base_counts) - 1)
+        assert len(class_order(few, few.quasi_identifiers)) < 2**4
+
+
 @given(tables(), requirements(), st.data())
 def test_any_order_of_importance_gives_a_diverse_table(
     table: Table, requirement: Functional, data: st.DataObject
