@@ -321,9 +321,10 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_attack_wraps_its_lines_on_a_terminal_only(demo: Path) -> None:
+def test_attack_wraps_its_lines_on_a_terminal_only(small_release: marginals.Release, tmp_path: Path) -> None:
     pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
-    plain = run("attack", demo / "release").output
+    small_release.write(tmp_path / "release")
+    plain = run("attack", tmp_path / "release").output
     assert max(map(len, plain.splitlines())) > 150
     ours, theirs = pty.openpty()
     command = [
@@ -331,7 +332,7 @@ def test_attack_wraps_its_lines_on_a_terminal_only(demo: Path) -> None:
         "-c",
         "from marginals.commands.main import main; main()",
         "attack",
-        str(demo / "release"),
+        str(tmp_path / "release"),
     ]
     environment = os.environ | {"COLUMNS": "70", "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, stdout=theirs, env=environment) as process:
