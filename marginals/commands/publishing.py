@@ -91,7 +91,7 @@ def publish(
                 click.echo(line, err=True)
             for line in left_out_lines(table):
                 click.echo(line, err=True)
-            if reason := configured.source.left_to_pandas():
+            if reason := table.left_to_pandas:
                 click.echo(f"{printable(reason)}: pandas reads it, which takes longer and more memory.", err=True)
         try:
             release = marginals.publish(table, configured.policy, progress, configured.title, deadline, ledger)

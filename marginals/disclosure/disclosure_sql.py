@@ -41,9 +41,9 @@ from marginals.errors import InputError
 from marginals.files.atomic_file import fresh_file
 from marginals.files.output import OutputFile
 from marginals.tables.source import TableSource
-from marginals.tables.sources.engine_files import connected, refusal_of, require_duckdb, sql_text, texts_query
+from marginals.tables.sources.engine_files import connected, refusal_of, require_duckdb, texts_query
 from marginals.tables.sources.files import CsvFiles, ParquetFiles
-from marginals.tables.sources.narwhals_frame import sql_name
+from marginals.tables.sources.lookup_table import sql_name, sql_text
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 

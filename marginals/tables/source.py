@@ -18,7 +18,7 @@ from marginals.tables.rows import Rows
 from marginals.tables.sources.choice import ENGINES, file_source, frame_source, left_to_pandas, machine_memory
 from marginals.tables.sources.csv_form import CsvForm
 from marginals.tables.sources.distinct_rows import Engine, Source
-from marginals.tables.sources.files import Files, files_of, frame_of
+from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles, files_of, frame_of
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.tables.table import Table
@@ -42,10 +42,10 @@ class TableSource:
     origin: a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows, or the path of a CSV or
     Parquet file, a folder or a glob of them. attributes: what each column is; columns that are not named are ignored.
     missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped, unless the
-    attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed,
-    else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the machine's. separator:
-    between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the
-    mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into intervals, "."
+    attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed
+    and files are large, else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the
+    machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
+    or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into intervals, "."
     or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
     that take the levels of another release, in place of their own.
 
@@ -140,10 +140,6 @@ class TableSource:
             raise InputError("the table is a frame in memory; this needs the path of a file")
         return files_of(self.path, self.form)
 
-    def left_to_pandas(self) -> str:
-        """Why pandas reads its files though DuckDB is installed and nobody asked for pandas; empty where that is not so."""
-        return "" if self.path is None or self.unit.needs_order else left_to_pandas(self.files(), self.engine)
-
     def columns(self) -> tuple[str, ...]:
         """The names of all columns that the rows have, in their order. Raises InputError where there is no table."""
         return tuple((frame_source(self.origin) if self.path is None else self.files()).columns)
@@ -171,10 +167,17 @@ class TableSource:
                     missing_in=where_some(people.lacking),
                     rows_per_person=self.unit.stated,
                     left_out=people.left_out,
+                    left_to_pandas=self._left_to_pandas(opened),
                 )
-            table = self._counted(opened, reading, limit, k)
+            table = replace(self._counted(opened, reading, limit, k), left_to_pandas=self._left_to_pandas(opened))
             repeating = tuple(repeating_keys(opened, keys, self.missing))
             return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
+
+    def _left_to_pandas(self, opened: Source) -> str:
+        """Why pandas read its files though they are DuckDB's; empty where that is not so."""
+        if self.unit.needs_order or not isinstance(opened, CsvFiles | ParquetFiles):
+            return ""
+        return left_to_pandas(opened, self.engine, self.memory_in_bytes // 2)
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         """The table whose rows all count. limit: distinct rows that fit into memory."""
@@ -285,12 +288,12 @@ def read_table(
     source: a frame, or the path of a CSV or Parquet file, a folder or a glob of them. attributes: for each column an
     Attribute, or just its role; columns that are not named are ignored. missing: texts that stand for no value, beside
     null and NaN; a row with one in a used column is dropped and counted. domain: "declared" takes every base value of
-    the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed,
-    else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make do with, half of
-    the machine's if None. k: rows that every published class will have, with which fitted ladders begin; where the distinct
-    rows do not fit, values that are rarer are generalized before they are counted. separator: between the columns of CSV
-    files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning says), or named,
-    such as "cp1252".
+    the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed
+    and files are large, else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make
+    do with, half of the machine's if None. k: rows that every published class will have, with which fitted ladders begin;
+    where the distinct rows do not fit, values that are rarer are generalized before they are counted. separator: between
+    the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning
+    says), or named, such as "cp1252".
     decimal: the sign before the fraction of numbers that are put into intervals, "." or ",".
     person: the column that says whose row it is, where a person can have several; one_row: which of them counts, "first",
     "last" or "random"; rows_per_person: instead, how many of them count at most; "any" says that claims count rows.

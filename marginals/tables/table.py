@@ -28,7 +28,8 @@ class Table:
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
     like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
     in words. ladders: of attributes whose levels are fitted to these rows, how. fitted: attributes whose levels are fitted
-    to these rows, to a population or to those of an earlier release.
+    to these rows, to a population or to those of an earlier release. left_to_pandas: why
+    pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so.
 
     >>> from marginals.example import table
     >>> table
@@ -49,6 +50,7 @@ class Table:
     codebook: Codebook = field(default_factory=Codebook)
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
     fitted: frozenset[str] = frozenset()
+    left_to_pandas: str = ""
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

@@ -14,7 +14,8 @@ from marginals.tables.sources.broken_rows import broken_row
 from marginals.tables.sources.compressed import LONGEST_HEADER, decompressed, not_in_utf8, reading
 from marginals.tables.sources.csv_form import CsvForm
 from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles
-from marginals.tables.sources.narwhals_frame import LazyFrame, sql_name
+from marginals.tables.sources.lookup_table import sql_name, sql_text
+from marginals.tables.sources.narwhals_frame import LazyFrame
 from marginals.tables.sources.program_file import ProgramFile
 from marginals.tables.sources.refusal import engine_refusals, require
 from marginals.unnamed_files import in_memory, on_disk
@@ -64,7 +65,7 @@ def _beyond_engine(path: Path, form: CsvForm, engine: str) -> str:
 
 def _is_plain(path: Path) -> bool:
     """Whether a CSV file is compressed by nothing but gzip."""
-    return path.suffix.lower() in (".csv", ".tsv", ".txt", ".gz") or not path.suffixes
+    return path.suffix.lower() == ".gz" or _is_unpacked(path)
 
 
 def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
@@ -131,9 +132,8 @@ def _parsed_once(
 ) -> str:
     """The query that reads the rows of CSV files, which DuckDB has then parsed. held: what lives as long as the rows."""
     rows = rows_query(files, columns, memory)
-    size = sum(path.stat().st_size * (_UNPACKED if path.suffix.lower() == ".gz" else 1) for path in files.paths)
     try:
-        copy = held.enter_context(in_memory() if 2 * size <= memory else on_disk())
+        copy = held.enter_context(in_memory() if 2 * unpacked_bytes(files) <= memory else on_disk())
     except OSError:
         connection.execute(
             f"SELECT count(*) FROM ({rows})"
@@ -146,8 +146,17 @@ def _parsed_once(
     return _parquet_query([copy], columns)
 
 
+def unpacked_bytes(files: CsvFiles | ParquetFiles) -> int:
+    """About how many bytes files have, unpacked."""
+    return sum(path.stat().st_size * (1 if _is_unpacked(path) else _UNPACKED) for path in files.paths)
+
+
+def _is_unpacked(path: Path) -> bool:
+    return path.suffix.lower() in (".csv", ".tsv", ".txt") or not path.suffixes
+
+
 _UNPACKED = 10
-"""Times that a table in gzip is larger unpacked, for most tables."""
+"""Times that a table in gzip or Parquet is larger unpacked, for most tables."""
 
 _VECTOR = 2048
 """Rows that DuckDB handles at a time."""
@@ -213,11 +222,6 @@ def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
     import pyarrow as pa
 
     return pa.array(texts_of(values, "a column"), pa.string())
-
-
-def sql_text(text: object) -> str:
-    """A text as SQL spells it."""
-    return "'" + str(text).replace("'", "''") + "'"
 
 
 def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:

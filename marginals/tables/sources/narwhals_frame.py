@@ -13,10 +13,10 @@ from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, rows_of, texts_of
 from marginals.tables.sources.arrow_table import counted as counted_table
 from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values
-from marginals.tables.sources.lookup_table import beside
+from marginals.tables.sources.lookup_table import Lookup, keyed, sql_name
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.unnamed_files import on_disk
-from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
+from models.arrays import CodeArray, CountArray, smallest_code_dtype
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -218,56 +218,23 @@ class LazyFrame:
 
     def _keyed(self, recodings: Mapping[str, Recoding]) -> "tuple[nw.LazyFrame[Any], list[_Pack]]":
         """One row for each row that is kept, its codes added up to one key for each pack."""
-        import narwhals as nw
+        packs = _packs(recodings)
+        lookups = [
+            [self._lookup(column, place, recodings[column], stride) for place, (column, stride, _) in pack]
+            for pack in _placed(packs)
+        ]
+        return keyed(self.frame, self._renamed(list(recodings)), lookups), packs
 
-        rows, packs, keys = self._renamed(list(recodings)), _packs(recodings), []
-        place = {column: i for i, column in enumerate(recodings)}
-        for number, pack in enumerate(packs):
-            for column, stride, _ in pack:
-                rows = self._recoded(rows, column, recodings[column], stride, place[column])
-            keys.append(nw.sum_horizontal(*(f"c{place[column]}" for column, _, _ in pack)).alias(f"key{number}"))
-        return rows.select(*keys), packs
-
-    def _recoded(
-        self, rows: "nw.LazyFrame[Any]", column: str, recoding: Recoding, stride: int, number: int
-    ) -> "nw.LazyFrame[Any]":
-        """The rows that are kept, with what the code of their value adds to the key.
-
-        Null is equal to nothing, so rows that have it find no value to be joined to.
-        """
-        import narwhals as nw
-
-        values = self._distinct(column).column("v0").combine_chunks()
-        null = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
-        code_of_null = int(recoding[null[0]]) if len(null) else -1
-        joined = recoding.copy()
-        joined[null] = -1
-        summand = f"c{number}"
-        if code_of_null < 0:
-            return rows.join(self._mapping(column, joined, stride, number), on=f"v{number}", how="inner")
-        others = np.delete(np.arange(len(joined)), null)
-        mapping = self._summands(column, others, np.where(joined < 0, -1, joined * stride)[others], number)
-        every = rows.join(mapping, on=f"v{number}", how="left")
-        return every.with_columns(nw.col(summand).fill_null(code_of_null * stride)).filter(nw.col(summand) >= 0)
-
-    def _mapping(self, column: str, recoding: Recoding, stride: int, number: int) -> "nw.LazyFrame[Any]":
-        """What the code of each value that is kept adds to the key: a table where the rows are."""
-        kept = np.flatnonzero(recoding >= 0)
-        return self._summands(column, kept, recoding[kept] * stride, number)
-
-    def _summands(self, column: str, places: IndexArray, summands: IndexArray, number: int) -> "nw.LazyFrame[Any]":
-        """Numbers for some of the distinct values of a column: a table where the rows are."""
+    def _lookup(self, column: str, place: int, recoding: Recoding, stride: int) -> Lookup:
+        """What the code of each value of a column adds to the key."""
         import pyarrow as pa
 
-        values = self._distinct(column).column("v0").combine_chunks().take(pa.array(places))
-        numbers = pa.array(summands.astype(np.int64))
-        mapping: nw.LazyFrame[Any] = beside(self.frame, column, pa.table({f"v{number}": values, f"c{number}": numbers}))
-        return mapping
-
-
-def sql_name(column: str) -> str:
-    """The name of a column as SQL spells it."""
-    return '"' + column.replace('"', '""') + '"'
+        values = self._distinct(column).column("v0").combine_chunks()
+        is_null = values.is_null().to_numpy(zero_copy_only=False)
+        summands = np.where(recoding < 0, -1, recoding * stride)
+        of_null = int(summands[is_null].max(initial=-1))
+        others = np.flatnonzero(~is_null)
+        return Lookup(column, place, values.take(pa.array(others)), summands[others], of_null)
 
 
 _MOST_PARTS = 256
@@ -288,6 +255,14 @@ def _packs(recodings: Mapping[str, Recoding]) -> list[_Pack]:
         packs[-1].append((column, stride, radix))
         stride *= radix
     return packs
+
+
+def _placed(packs: Sequence[_Pack]) -> Iterator[list[tuple[int, tuple[str, int, int]]]]:
+    """The columns of each pack with their places among the columns of all."""
+    place = 0
+    for pack in packs:
+        yield list(enumerate(pack, place))
+        place += len(pack)
 
 
 def _counted(rows: "nw.LazyFrame[Any]") -> "nw.LazyFrame[Any]":

@@ -65,7 +65,8 @@ def lazily(engine: str, folder: Path) -> Any:
 
 
 def read(source: Any, cells: int, k: int = 20) -> Read:
-    table = read_table(source, ATTRIBUTES, ["?"], memory=cells * CELL, k=k)
+    engine = "duckdb" if isinstance(source, Path) else "auto"
+    table = read_table(source, ATTRIBUTES, ["?"], engine=engine, memory=cells * CELL, k=k)
     return Read(table, read_table(people(), ATTRIBUTES, ["?"]))
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from marginals import Attribute, InputError, read_config, read_table
+from marginals.tables.sources import choice
 from table_readers import spark_session
 
 ATTRIBUTES: dict[str, Attribute | str] = {"age": "quasi-identifier", "disease": "sensitive"}
@@ -148,15 +149,22 @@ def test_a_value_is_found_in_its_file(tmp_path: Path, engine: str) -> None:
     assert "the value in row 2 of b.csv is not a whole number" in said
 
 
-def test_what_the_strict_reader_refuses_is_read_by_pandas_unless_duckdb_is_asked_for(tmp_path: Path) -> None:
+def test_what_the_strict_reader_refuses_is_read_by_pandas_unless_duckdb_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("duckdb")
-    texts = {"quote in a field": 'age,disease\n31,"fl"u\n', "empty line": "\n\nage,disease\n31,flu\n"}
-    for name, text in texts.items():
+    monkeypatch.setattr(choice, "LARGE", 0)
+    texts = {
+        "quote in a field": ('age,disease\n31,"fl"u\n', "has rows that DuckDB's strict CSV reader refuses"),
+        "empty line": ("\n\nage,disease\n31,flu\n", "begins with an empty line, where DuckDB needs the header"),
+    }
+    for name, (text, reason) in texts.items():
         path = tmp_path / f"{name}.csv"
         path.write_text(text)
         asked = [read_table(path, ATTRIBUTES, engine=engine) for engine in ("auto", "pandas")]
         for table in asked:
             assert dict(table.counts.cells()) == {("31", "flu"): 1}
+        assert [table.left_to_pandas for table in asked] == [f"{name}.csv {reason}", ""]
         assert f"{name}.csv" in refusal(path, "duckdb")
 
 

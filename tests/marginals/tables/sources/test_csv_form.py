@@ -19,6 +19,7 @@ from marginals.commands.main import main
 from marginals.config.guessing.initial_config import initial_config
 from marginals.errors import InputError
 from marginals.tables.source import TableSource
+from marginals.tables.sources import choice
 from marginals.tables.sources.csv_form import CsvForm, likely_encoding
 from marginals.tables.sources.files import likely_form
 
@@ -91,7 +92,9 @@ def test_engines_that_read_utf_8_only_say_so(way: str, engine: str, tmp_path: Pa
         ("utf-8", ".csv.gz", ""),
     ],
 )
-def test_why_pandas_reads_files_though_duckdb_is_there(way: str, suffix: str, reason: str, tmp_path: Path) -> None:
+def test_why_pandas_reads_large_files_though_duckdb_is_there(
+    way: str, suffix: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("duckdb")
     encoding, content = ENCODED[way]
     path = tmp_path / f"people{suffix}"
@@ -102,13 +105,15 @@ def test_why_pandas_reads_files_though_duckdb_is_there(way: str, suffix: str, re
         separator=";",
         encoding=encoding,
     )
-    assert source.left_to_pandas() == reason
-    for engine in ("pandas", "duckdb"):
-        assert replace(source, engine=engine).left_to_pandas() == ""
+    assert source.table().left_to_pandas == "", "a small file is soonest read by pandas"
+    monkeypatch.setattr(choice, "LARGE", 0)
+    assert source.table().left_to_pandas == reason
+    assert replace(source, engine="pandas").table().left_to_pandas == ""
 
 
-def test_publish_says_so_in_one_line(tmp_path: Path) -> None:
+def test_publish_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("duckdb")
+    monkeypatch.setattr(choice, "LARGE", 0)
     rows = "31;Köln\n31;Köln\n44;Ulm\n44;Ulm\n" * 9
     (tmp_path / "people.csv").write_bytes(f"age;town\n{rows}".encode("cp1252"))
     (tmp_path / "release.toml").write_text(

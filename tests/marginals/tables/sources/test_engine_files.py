@@ -2,6 +2,7 @@
 
 import gc
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from marginals import unnamed_files
 from marginals.errors import TooLittleMemoryError
 from marginals.tables.source import read_table
-from marginals.tables.sources import narwhals_frame
+from marginals.tables.sources import choice, lookup_table, narwhals_frame
+from marginals.tables.sources.distinct_rows import text_of
 from marginals.tables.sources.engine_files import with_duckdb
 from marginals.tables.sources.files import files_of
+from marginals.tables.sources.narwhals_frame import LazyFrame
 
 pytest.importorskip("duckdb")
 
@@ -131,3 +134,49 @@ def test_values_come_back_whatever_is_in_them(tmp_path: Path, marks: str) -> Non
     pd.DataFrame({"text": texts * 2}).to_csv(tmp_path / "people.csv", index=False)
     table = read_table(tmp_path / "people.csv", {"text": "quasi-identifier"}, engine="duckdb")
     assert dict(table.counts.cells()) == {(text,): 2 for text in texts}
+
+
+@pytest.mark.parametrize("most", [(24, 1000), (0, 1000), (0, 0)], ids=["list", "type", "join"])
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_are_recoded_alike_however_duckdb_looks_values_up(
+    seed: int, most: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values of any type, null among them, some of which are to be left out: the counts of a plain count."""
+    import duckdb
+    import narwhals as nw
+    import pyarrow as pa
+
+    rng = np.random.default_rng(seed)
+    pools: dict[str, list[Any]] = {
+        "text": ["", "it's", "a,b", None],
+        "number": [-3, 0, 2**40, None],
+        "decimal": [0.5, 1e20, None],
+        "day": [*pd.to_datetime(["2020-01-01", "1999-12-31"]).date, None],
+        "flag": [True, False],
+        "nothing": [None],
+    }
+    drawn = {column: [pool[i] for i in rng.integers(0, len(pool), 200)] for column, pool in pools.items()}
+    types = {"nothing": pa.string()}
+    rows = pa.table({column: pa.array(values, types.get(column)) for column, values in drawn.items()})
+    monkeypatch.setattr(lookup_table, "_MOST_IN_LIST", most[0])
+    monkeypatch.setattr(lookup_table, "_MOST_IN_ENUM", most[1])
+    with duckdb.connect() as connection:
+        source = LazyFrame(nw.from_native(connection.from_arrow(rows)))
+        texts = {column: list(values) for column, (values, _) in source.values(list(pools)).items()}
+        recodings = {column: rng.integers(-1 if column != "nothing" else 0, 3, len(texts[column])) for column in pools}
+        codes, counts = source.count(recodings)
+    recoded = (
+        tuple(int(recodings[column][texts[column].index(text_of(value))]) for column, value in zip(pools, row))
+        for row in zip(*drawn.values())
+    )
+    expected = Counter(row for row in recoded if min(row) >= 0)
+    found = dict(zip(zip(*(codes[column].tolist() for column in pools)), counts.tolist()))
+    assert found == expected
+    assert found
+
+
+def test_automatically_a_small_file_is_left_to_pandas_unless_memory_is_short(tmp_path: Path) -> None:
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    files = files_of(tmp_path / "people.csv")
+    assert choice.file_source(files, ["age"], "auto", 1 << 30) is files
+    assert isinstance(choice.file_source(files, ["age"], "auto", 1 << 10), LazyFrame)
