@@ -45,8 +45,8 @@ class TableSource:
     attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed
     and files are large, else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the
     machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
-    or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into intervals, "."
-    or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
+    or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into
+    intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
     that take the levels of another release, in place of their own.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
@@ -292,12 +292,12 @@ def read_table(
     and files are large, else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make
     do with, half of the machine's if None. k: rows that every published class will have, with which fitted ladders begin;
     where the distinct rows do not fit, values that are rarer are generalized before they are counted. separator: between
-    the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the mark at the beginning
-    says), or named, such as "cp1252".
-    decimal: the sign before the fraction of numbers that are put into intervals, "." or ",".
-    person: the column that says whose row it is, where a person can have several; one_row: which of them counts, "first",
-    "last" or "random"; rows_per_person: instead, how many of them count at most; "any" says that claims count rows.
-    Raises InputError, naming the column and, where rows have an order, the number of the row (from 1), never the value.
+    the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the mark at the
+    beginning says), or named, such as "cp1252". decimal: the sign before the fraction of numbers that are put into
+    intervals, "." or ",". person: the column that says whose row it is, where a person can have several; one_row: which of
+    them counts, "first", "last" or "random"; rows_per_person: instead, how many of them count at most; "any" says that
+    claims count rows. Raises InputError, naming the column and, where rows have an order, the number of the row (from 1),
+    never the value.
 
     Its parameters are as many as the settings of the section [data] of a config, so that a notebook names those that it
     needs; `TableSource` holds them as one value.
