@@ -1,4 +1,7 @@
-"""What is loaded before anybody needs it: neither `import marginals` nor `marginals --help` waits for pandas."""
+"""What is loaded before anybody needs it: neither `import marginals` nor `marginals --help` waits for pandas.
+
+Nor does a query or the verification of a release, which need no frame, and neither solver nor graphs by networkx.
+"""
 
 import ast
 import json
@@ -24,6 +27,21 @@ def loaded_by(program: str) -> set[str]:
 @pytest.mark.parametrize("program", ["import marginals", HELP], ids=["import", "help"])
 def test_nothing_heavy_is_loaded_before_it_is_needed(program: str) -> None:
     assert not loaded_by(program) & (HEAVY | {"numpy"})
+
+
+@pytest.mark.slow
+def test_a_release_is_verified_and_asked_without_frames_solvers_and_drawn_graphs(tmp_path: Path) -> None:
+    from marginals.example import release
+
+    release.write(tmp_path / "release")
+    asked = (["verify", str(tmp_path / "release")], ["query", str(tmp_path / "release"), "sex=Female"])
+    main = "from marginals.commands.main import main\n"
+    runs = "".join(f"main({command!r}, standalone_mode=False)\n" for command in asked)
+    listing = "import sys; print(*(name for name in ('pandas', 'scipy.optimize', 'networkx') if name in sys.modules))"
+    command = [sys.executable, "-c", main + runs + listing]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "private" in printed or "holds" in printed, printed
+    assert printed.splitlines()[-1] == "", printed
 
 
 @pytest.mark.slow

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from math import e, log
 
 import numpy as np
-from scipy.optimize import nnls
 
 from checks.budget import FULL
 from checks.diversity.violations.cases import ROUNDING, ZERO_LOG, EntropyBound
@@ -188,6 +187,8 @@ def _nearest(outer: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArr
 
     No direction where the least squares do not end.
     """
+    from scipy.optimize import nnls
+
     size, outside = inner.shape[1], len(outer)
     points = np.concatenate((outer, -inner, np.eye(size)[[-2]])).T
     sums = np.zeros((2, points.shape[1]))

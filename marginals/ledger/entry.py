@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from checks.claims.maxent_diversity import MaxentDiversity
 from marginals.bundle.descriptor import digest
 from marginals.bundle.format import KNOWN
@@ -95,12 +93,16 @@ def _plain(stated: Any) -> bytes:
 
 def _cells(table: ContingencyTable) -> bytes:
     """Codes of base values, as `hierarchies.json` numbers them from 0, and counts."""
+    import pandas as pd
+
     columns = {str(place): codes for place, codes in enumerate(table.codes)}
     text = pd.DataFrame({**columns, "count": table.counts}).to_csv(index=False, lineterminator="\n")
     return text.encode()
 
 
 def _table(cells: bytes, domain: Domain) -> ContingencyTable:
+    import pandas as pd
+
     frame = pd.read_csv(io.BytesIO(cells), dtype="int64")
     codes = {name: frame[str(place)].to_numpy() for place, name in enumerate(domain.attributes)}
     margin = dict.fromkeys(domain.attributes, 0)

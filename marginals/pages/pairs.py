@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import networkx as nx
-
 from marginals.wording.level_names import shown_at
 from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
 from models.graphs.collection import Collection
@@ -63,6 +61,8 @@ class PairsShown:
 
 def pairs_shown(collection: Collection) -> PairsShown:
     """What each pair of attributes of the domain can be analysed by; it follows from the margins and their labels."""
+    import networkx as nx
+
     domain = collection.domain
     finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
     asked = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}

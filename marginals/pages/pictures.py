@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import networkx as nx
 import numpy as np
 
 from marginals.wording.level_names import margin_in_words, shown_at
@@ -19,6 +18,9 @@ from models.arrays import FloatArray
 from models.graphs.collection import Collection
 from models.tables.domain import Domain
 from models.tables.margin import Margin
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 WIDTH = 380.0
 
@@ -166,6 +168,8 @@ def interaction_picture(collection: Collection) -> InteractionPicture:
     join and of each other, as far as a turn can help. More than 60 attributes are placed by classical scaling
     (Torgerson 1952) and not turned: the other way takes minutes for hundreds, and helps nobody to read the picture.
     """
+    import networkx as nx
+
     levels = levels_shown(collection.margins)
     order = [attribute for attribute in collection.domain.attributes if attribute in levels]
     if not order:
@@ -207,6 +211,8 @@ def _capsule(attribute: str, name: str, colour: int, centre: Point, size: Point,
 
 def _placed(graph: "nx.Graph[str]") -> list[Point]:
     """A place for each node, in a plane without a scale."""
+    import networkx as nx
+
     if len(graph) < 2:
         return [(0.0, 0.0)] * len(graph)
     lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
@@ -303,6 +309,8 @@ def _crosses(one: Line, other: Line) -> bool:
 
 def tree_picture(collection: Collection) -> TreePicture:
     """The junction tree of a decomposable collection, from a centre of each connected part down."""
+    import networkx as nx
+
     tree = collection.junction_tree.graph()
     words = partial(margin_in_words, domain=collection.domain)
     boxes: list[Box] = []

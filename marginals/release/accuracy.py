@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite, log, nan
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 INDEPENDENT = "one-way tables, all else independent"
 """The yardstick of somebody who has the exact counts of each attribute, and takes attributes to be independent."""
@@ -172,7 +174,7 @@ class Comparison:
         """The release, and its yardsticks, by name."""
         return {"this release": self.release, **self.yardsticks}
 
-    def summary(self) -> pd.DataFrame:
+    def summary(self) -> "pd.DataFrame":
         """One row each for the release and its yardsticks; smaller is better.
 
         Columns: `one_way` and `two_way`, the mean total variation of the tables of one and of two attributes at base values;
@@ -186,6 +188,8 @@ class Comparison:
         one-way tables, all else independent      0.000    0.373
         a single table, refined step by step      0.280    0.675
         """
+        import pandas as pd
+
         rows = {
             name: {
                 "one_way": own.one_way.mean,
@@ -199,7 +203,7 @@ class Comparison:
         }
         return pd.DataFrame.from_dict(rows, orient="index")
 
-    def pairs(self) -> pd.DataFrame:
+    def pairs(self) -> "pd.DataFrame":
         """One row for each pair of attributes, those whose association is lost most first.
 
         Columns: `kind`; `total_variation` at base values, and `if_independent`, that of exact one-way tables;
@@ -215,6 +219,8 @@ class Comparison:
               diagnosis  published      0.584               0.400
         sex   diagnosis  published      0.538               0.538
         """
+        import pandas as pd
+
         independent = self.yardsticks[INDEPENDENT].two_way.by_table if INDEPENDENT in self.yardsticks else {}
         rows = [
             {

@@ -2,10 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from marginals.conditions.grammar import Where
 from marginals.errors import InputError
@@ -16,6 +15,9 @@ from marginals.release.log_linear import terms_of
 from marginals.wording.independences_in_words import assumed_independences
 from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class ModelAnalysis(ABC):
@@ -69,7 +71,7 @@ class ModelAnalysis(ABC):
         """
         return estimates.supported(self.model, attributes)
 
-    def counts(self, attributes: Attributes) -> pd.DataFrame:
+    def counts(self, attributes: Attributes) -> "pd.DataFrame":
         """A margin with how surely it is known: columns expected, lower, upper, exact; one row a cell that is possible.
 
         attributes: names, at their finest published levels, or a level for each. Where `exact`, the published marginals
@@ -113,7 +115,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.expected_count(self.model, where))
 
-    def crosstab(self, rows: Attributes, columns: Attributes, where: Where = ()) -> pd.DataFrame:
+    def crosstab(self, rows: Attributes, columns: Attributes, where: Where = ()) -> "pd.DataFrame":
         """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
 
         >>> from marginals.example import release
@@ -125,7 +127,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.crosstab(self.model, rows, columns, where))
 
-    def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> pd.DataFrame:
+    def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> "pd.DataFrame":
         """Probabilities of `attributes` (columns) given others (rows); nan where nothing is given.
 
         >>> from marginals.example import release
@@ -167,6 +169,8 @@ class ModelAnalysis(ABC):
         >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
+        import pandas as pd
+
         numbers, shares, basis = estimates.distribution(self.model, attribute, where, values)
         if isinstance(probabilities, float | int):
             raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
@@ -196,7 +200,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.association(self.model, first, second, given))
 
-    def u_terms(self, prior_rows: float = 0.0) -> pd.DataFrame:
+    def u_terms(self, prior_rows: float = 0.0) -> "pd.DataFrame":
         """The u-terms of the log-linear model, in closed form: columns `term`, a label for each attribute in it, and `u`.
 
         The sum of the terms of a cell is the logarithm of its expected count, and each term sums to 0 over the values of
@@ -228,7 +232,7 @@ class ModelAnalysis(ABC):
         """
         return assumed_independences(self.model.collection)
 
-    def cells(self, attributes: Attributes | None = None) -> pd.DataFrame:
+    def cells(self, attributes: Attributes | None = None) -> "pd.DataFrame":
         """Cells that are possible, as columns of labels, and their counts as `weight`, for weighted regressions.
 
         Of all published attributes by default. Raises TooManyCellsError where these are too many to be laid out.
@@ -243,7 +247,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.weighted_cells(self.model, attributes))
 
-    def sample(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
+    def sample(self, rows: int, seed: int | np.random.Generator = 0) -> "pd.DataFrame":
         """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
 
         Raises InputError for fewer than no rows, DomainMismatchError where the release counts no rows at all.
@@ -256,7 +260,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.drawn(self.model, rows, np.random.default_rng(seed)))
 
-    def sample_base_values(self, rows: int, seed: int | np.random.Generator = 0) -> pd.DataFrame:
+    def sample_base_values(self, rows: int, seed: int | np.random.Generator = 0) -> "pd.DataFrame":
         """As `sample`, all attributes at base values, drawn evenly among those under the published value.
 
         >>> from marginals.example import release

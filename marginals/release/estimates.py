@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from marginals.conditions.grammar import Where
 from marginals.conditions.labels import interval
@@ -23,6 +22,9 @@ from models.inference.sparse_margins import expected_marginal
 from models.inference.tree_margins import CELL_LIMIT
 from models.programs.cell_bounds import CountBounds
 from models.tables.margin import Margin
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LISTED = 1 << 20
 """Numbers that are laid out at most for the intervals that stand for them."""
@@ -124,8 +126,10 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
     return Cells(published, dict(zip(order, places)), dense[places])
 
 
-def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: Mapping[str, Any]) -> pd.DataFrame:
+def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: Mapping[str, Any]) -> "pd.DataFrame":
     """Values of cells by their labels, in the order of the hierarchies; an index level for each attribute in `order`."""
+    import pandas as pd
+
     named = [a for a in order if a in cells.codes]
     if not named:
         return pd.DataFrame(values)
@@ -145,7 +149,7 @@ def marginal(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Series[Any]
     return marked(labelled(model, cells, margin, {name: cells.counts})[name], basis)
 
 
-def weighted_cells(model: MarginalModel, attributes: Attributes | None) -> pd.DataFrame:
+def weighted_cells(model: MarginalModel, attributes: Attributes | None) -> "pd.DataFrame":
     """Cells as columns of labels, with their counts as `weight`; of all published attributes where none are named."""
     published = [a for a, level in model.finest_levels.items() if level < model.domain.hierarchy(a).height]
     margin = as_margin(model, published if attributes is None else attributes)
@@ -154,7 +158,7 @@ def weighted_cells(model: MarginalModel, attributes: Attributes | None) -> pd.Da
     return marked(frame, CERTAIN if cells.are_counted else _basis(model, margin))
 
 
-def counts(model: MarginalModel, attributes: Attributes) -> pd.DataFrame:
+def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
     """The cells of a margin with the columns expected, lower, upper, exact; `attrs["sharp"]` as in Estimate.
 
     Where all are exact, their kind is published, whatever table they follow from.
@@ -208,8 +212,10 @@ def _expected(model: MarginalModel, box: Box, bounds: CountBounds) -> float | No
         return None
 
 
-def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where: Where) -> pd.DataFrame:
+def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where: Where) -> "pd.DataFrame":
     """Expected counts of all combinations, empty ones included, of the rows that a condition means."""
+    import pandas as pd
+
     down, across = as_margin(model, rows), as_margin(model, columns)
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
@@ -220,6 +226,8 @@ def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where:
 
 
 def _axis(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Index[Any]":
+    import pandas as pd
+
     labels = [model.domain.hierarchy(a).labels[level] for a, level in margin.items()]
     if len(labels) == 1:
         return pd.Index(labels[0], name=next(iter(margin)))
@@ -355,8 +363,10 @@ def _range(box: Box) -> Range:
     return Range(bounds.lower, bounds.upper)
 
 
-def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> pd.DataFrame:
+def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
     """Rows of labels, as categories in the order of the hierarchies."""
+    import pandas as pd
+
     columns = {
         a: pd.Categorical.from_codes(codes[a], categories=pd.Index(model.domain.hierarchy(a).labels[levels[a]]))
         for a in model.domain.attributes
@@ -365,14 +375,14 @@ def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[
     return pd.DataFrame(columns, copy=False)
 
 
-def drawn(model: MarginalModel, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+def drawn(model: MarginalModel, rows: int, rng: np.random.Generator) -> "pd.DataFrame":
     """Independent synthetic rows of the published attributes at their finest levels."""
     codes = _codes(model, rows, rng)
     levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
     return marked(_rows_frame(model, levels, codes), _basis(model, levels))
 
 
-def drawn_base_values(model: MarginalModel, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+def drawn_base_values(model: MarginalModel, rows: int, rng: np.random.Generator) -> "pd.DataFrame":
     """The same of all attributes at base values, drawn evenly among those under the published value."""
     leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
     levels = dict.fromkeys(model.domain.attributes, 0)

@@ -5,16 +5,18 @@ under "kind", "assumed" and "shown"; analyses that rest on an assumption warn of
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from warnings import warn
 
 import numpy as np
-import pandas as pd
 
 from marginals.errors import AssumptionWarning
 from models.arrays import BoolArray
 from models.graphs.basis import NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
 from models.inference.marginal_model import MarginalModel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NAMED = 5
 """Groups of attributes that a warning names at most."""
@@ -137,6 +139,8 @@ def listed(names: Sequence[str], between: str = ", ") -> str:
 
 def told(answer: Answer) -> Answer:
     """The same answer; of one that rests on an assumption, the line is warned that asked the method which calls this."""
+    import pandas as pd
+
     assumed = answer.attrs["assumed"] if isinstance(answer, pd.DataFrame | pd.Series) else answer.basis.assumed
     if assumed:
         warn(f"{assumption(assumed)}: that is no finding about the data", AssumptionWarning, stacklevel=3)

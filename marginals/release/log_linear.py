@@ -1,14 +1,20 @@
 """The u-terms of a model as a table to read."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from models.inference.marginal_model import MarginalModel
 from models.inference.u_terms import u_terms
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def terms_of(model: MarginalModel, prior_rows: float = 0.0) -> pd.DataFrame:
+
+def terms_of(model: MarginalModel, prior_rows: float = 0.0) -> "pd.DataFrame":
     """One row a value of a term: its name, the labels of its attributes, "" for all others, and `u`. Raises as `u_terms`."""
+    import pandas as pd
+
     parts = []
     for attributes, terms in u_terms(model.closed_form, prior_rows).items():
         codes = np.indices(terms.shape).reshape(len(attributes), terms.size)

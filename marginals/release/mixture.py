@@ -11,10 +11,9 @@ together. Weights tell nothing beyond them as long as the table itself had no pa
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from checks.claims.claim import Claim
 from marginals.bundle.agreement import over_one_domain, union
@@ -30,6 +29,9 @@ from models.arrays import FloatArray, IndexArray
 from models.inference.marginal_model import MarginalModel
 from models.inference.mixture_weights import mixture_weights
 from models.tables.domain import Domain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class Mixture:
         meant = values_meant(self.domain, self.published.collection.finest_levels, where)
         return sum(w * model.expected_in(model.box(meant)) for w, model in zip(self.weights, self.models))
 
-    def crosstab(self, rows: estimates.Attributes, columns: estimates.Attributes) -> pd.DataFrame:
+    def crosstab(self, rows: estimates.Attributes, columns: estimates.Attributes) -> "pd.DataFrame":
         """Expected counts of all combinations.
 
         rows, columns: attributes at the finest levels that the releases show together, or a level for each.
@@ -108,7 +110,7 @@ class Mixture:
         ]
         return reduce(lambda one, other: one + other, parts)
 
-    def log_likelihood(self, rows: pd.DataFrame) -> float:
+    def log_likelihood(self, rows: "pd.DataFrame") -> float:
         """Mean logarithm of the probability of rows, nats; -inf where one is impossible.
 
         Values are judged at the finest levels that the releases show together, so that mixtures of the same releases can be
@@ -120,7 +122,7 @@ class Mixture:
             mixed = np.logaddexp.reduce(logs + np.log(self.weights)[:, None], axis=0)
         return float(mixed @ counts / counts.sum())
 
-    def fitted(self, rows: pd.DataFrame) -> "Mixture":
+    def fitted(self, rows: "pd.DataFrame") -> "Mixture":
         """The same releases with the weights under which rows are most likely, to a millionth of a nat a row.
 
         rows: such as are not in the table, one column an attribute. Weights that were fitted to the table itself tell of it
@@ -130,7 +132,7 @@ class Mixture:
         logs, counts = self._log_probabilities(rows)
         return Mixture(self.releases, tuple(mixture_weights(logs, counts).tolist()))
 
-    def _log_probabilities(self, rows: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+    def _log_probabilities(self, rows: "pd.DataFrame") -> tuple[FloatArray, FloatArray]:
         """Of the different cells of some rows under each release, at the finest levels of all, and how often each is."""
         finest = self.published.collection.finest_levels
         shown = [a for a in self.domain.attributes if finest[a] < self.domain.hierarchy(a).height]

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from checks.claims.claim import Claim
 from marginals.bundle.asked_claims import asked_claims
@@ -22,6 +21,9 @@ from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.domain import Domain, InducedAttribute
 from models.tables.margin import Margin
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 PageMaker = Callable[[BundleContent], bytes]
 """What makes the report of a release: a page of HTML."""

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file
@@ -21,6 +20,9 @@ from marginals.release.suggestion import Suggestion
 from marginals.release.wanted_table import WantedTable
 from models.search import SearchResult
 from models.tables.domain import Domain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 StewardPageMaker = Callable[["StewardReport"], bytes]
 """What makes the page of a steward's report: HTML."""
@@ -110,7 +112,7 @@ class StewardReport:
         by_best = self.kl_suppressed - self.kl_best_table
         return (self.kl_suppressed - self.kl_divergence) / by_best if by_best > 1e-9 else None
 
-    def trace(self) -> pd.DataFrame:
+    def trace(self) -> "pd.DataFrame":
         """The search step by step: `move`, KL divergence `before` and `after` it in nats, and `refused`, why better moves
         were passed over.
 
@@ -121,6 +123,8 @@ class StewardReport:
         1   2.849  2.790
         2   2.790  2.532
         """
+        import pandas as pd
+
         steps = [asdict(step) for step in self.search.steps]
         return pd.DataFrame(steps, columns=["move", "before", "after", "refused"])
 

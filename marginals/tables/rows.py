@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from marginals.tables.attribute import Role
 from marginals.tables.keys import RepeatingKey
 from models.arrays import CodeArray
 from models.tables.domain import Domain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Rows:
     domain: Domain
     roles: Mapping[str, Role]
     codes: Mapping[str, CodeArray]
-    frame: pd.DataFrame
+    frame: "pd.DataFrame"
     missing: int = 0
     no_value: frozenset[str] = frozenset({""})
     repeating: tuple[RepeatingKey, ...] = ()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-import pandas as pd
 
 from marginals.errors import InputError
 from marginals.tables.sources.arrow_table import counted, decoded, distinct_rows_of, rows_of, texts_of
@@ -22,6 +21,7 @@ from marginals.tables.sources.program_file import ProgramFile, is_program_file
 from marginals.tables.sources.refusal import require
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
@@ -79,7 +79,7 @@ def _paths(path: Path) -> list[Path]:
     )
 
 
-def read_frame(path: Path, form: CsvForm = COMMAS) -> pd.DataFrame:
+def read_frame(path: Path, form: CsvForm = COMMAS) -> "pd.DataFrame":
     """All rows of a table in memory: CSV, every value as text, or Parquet; one file, a folder or a glob of them.
 
     Raises InputError for anything else.
@@ -87,8 +87,10 @@ def read_frame(path: Path, form: CsvForm = COMMAS) -> pd.DataFrame:
     return frame_of(files_of(path, form))
 
 
-def frame_of(files: "Files") -> pd.DataFrame:
+def frame_of(files: "Files") -> "pd.DataFrame":
     """All rows of files in memory. Raises InputError for what cannot be read."""
+    import pandas as pd
+
     if isinstance(files, ProgramFile):
         return files.frame
     columns = list(files.columns)
@@ -100,7 +102,7 @@ def frame_of(files: "Files") -> pd.DataFrame:
     return pd.concat([part[columns] for part in parts], ignore_index=True)
 
 
-def _parquet_frame(path: Path) -> pd.DataFrame:
+def _parquet_frame(path: Path) -> "pd.DataFrame":
     """All columns; those that pandas wrote as an index are columns like others."""
     import pyarrow.parquet as pq
 
@@ -137,7 +139,7 @@ class CsvFiles:
             for column in columns:
                 _check_column(path, column, header, self.paths[0])
 
-    def first_rows(self, count: int) -> pd.DataFrame:
+    def first_rows(self, count: int) -> "pd.DataFrame":
         """Rows at the beginning of the first file, at most so many."""
         return next(_unchecked_chunks(self.paths[0], self.form, count)).head(count)
 
@@ -209,6 +211,8 @@ class ParquetFiles:
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value, and the file where there are several."""
+        import pandas as pd
+
         return _place(self.paths, text, lambda path: (pd.Series(_texts(b)) for b in _batches(path, [column])))
 
     def _parts(self, path: Path, columns: Sequence[str]) -> Iterator[DistinctRows]:
@@ -268,6 +272,8 @@ def likely_form(path: Path) -> CsvForm:
 
 def _other_separator(path: Path, form: CsvForm) -> str | None:
     """The separator by which the first line falls into several columns, and the second, if there is one, into as many."""
+    import pandas as pd
+
     for other in SEPARATORS:
         otherwise = replace(form, separator=other)
         if other != form.separator and (count := len(_line(path, otherwise, 0))) > 1:
@@ -279,6 +285,8 @@ def _other_separator(path: Path, form: CsvForm) -> str | None:
 
 
 def _line(path: Path, form: CsvForm, number: int) -> list[str]:
+    import pandas as pd
+
     with form.opened(path) as stream:
         line = pd.read_csv(
             stream,
@@ -293,7 +301,7 @@ def _line(path: Path, form: CsvForm, number: int) -> list[str]:
     return [str(field) for field in line.iloc[0]]
 
 
-def _chunks(path: Path, form: CsvForm) -> Iterator[pd.DataFrame]:
+def _chunks(path: Path, form: CsvForm) -> "Iterator[pd.DataFrame]":
     """The file in pieces. Raises InputError for rows that are shorter or longer than the header."""
     is_whole = False
     for chunk in _unchecked_chunks(path, form, _CHUNK):
@@ -305,8 +313,10 @@ def _chunks(path: Path, form: CsvForm) -> Iterator[pd.DataFrame]:
         yield chunk
 
 
-def _unchecked_chunks(path: Path, form: CsvForm, rows: int) -> Iterator[pd.DataFrame]:
+def _unchecked_chunks(path: Path, form: CsvForm, rows: int) -> "Iterator[pd.DataFrame]":
     """The file in pieces, short rows filled up. Raises InputError for rows that are longer than the header."""
+    import pandas as pd
+
     header = _header(path, form)
     with (
         _rows_refused(path, form),

@@ -3,21 +3,23 @@
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from marginals.errors import InputError
 from marginals.tables.sources.distinct_rows import DistinctRows, Values, calendar_refusals, text_of
 from models.arrays import CodeArray, IndexArray, smallest_code_dtype
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
 class PandasFrame:
     """A DataFrame; name: what messages call it."""
 
-    frame: pd.DataFrame
+    frame: "pd.DataFrame"
     name: str = "the table"
 
     @property
@@ -49,6 +51,8 @@ class PandasFrame:
         return f"row {rows[0] + 1}" if len(rows) else None
 
     def _coded(self, column: str) -> tuple[CodeArray, Values]:
+        import pandas as pd
+
         try:
             codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
         except TypeError:

@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from marginals.errors import InputError
 from marginals.tables.sources.compressed import MOST_COLUMNS, reading
 from marginals.tables.sources.distinct_rows import DistinctRows, text_of
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import require
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
 """Files of SPSS, Stata and SAS."""
@@ -77,7 +79,7 @@ class ProgramFile:
         return self.path.suffix.lower() in SPREADSHEETS
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> "pd.DataFrame":
         """All rows. Raises InputError where they cannot be read, or what reads them is not installed."""
         suffix = self.path.suffix.lower()
         if suffix in _OTHER_SPREADSHEETS:
@@ -98,8 +100,10 @@ class ProgramFile:
             if column not in names:
                 raise InputError(f"{self.name} has no column {column!r}")
 
-    def first_rows(self, count: int) -> pd.DataFrame:
+    def first_rows(self, count: int) -> "pd.DataFrame":
         """Rows at the beginning, at most so many, as texts."""
+        import pandas as pd
+
         first = self.frame.head(count)
         texts = [[text_of(value) or "" for value in first.iloc[:, number]] for number in range(first.shape[1])]
         return pd.DataFrame(dict(enumerate(texts))).set_axis(list(self.columns), axis=1)
@@ -119,7 +123,7 @@ class ProgramFile:
         return PandasFrame(self.frame, self.name).place(column, text)
 
 
-def _read_statistics(path: Path, **settings: Any) -> tuple[pd.DataFrame, Any]:
+def _read_statistics(path: Path, **settings: Any) -> "tuple[pd.DataFrame, Any]":
     """The rows of a file of a statistics program, and what it says of them."""
     require("pyreadstat", "statistics", f"{path.name} is a file of a statistics program; reading it")
     import pyreadstat
@@ -133,7 +137,7 @@ def _read_statistics(path: Path, **settings: Any) -> tuple[pd.DataFrame, Any]:
     return frame, about
 
 
-def _statistics(path: Path) -> pd.DataFrame:
+def _statistics(path: Path) -> "pd.DataFrame":
     frame, about = _read_statistics(path)
     narrow = [name for name, kind in about.readstat_variable_types.items() if kind == "float"]
     # Stata's numbers of four bytes, which have their own shortest text: 0.1, not 0.10000000149011612.
@@ -151,8 +155,10 @@ def _one_line(text: object) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in str(text or "")).split())
 
 
-def _sheet(path: Path) -> pd.DataFrame:
+def _sheet(path: Path) -> "pd.DataFrame":
     """The one sheet of a workbook that has rows."""
+    import pandas as pd
+
     require("openpyxl", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
     with reading(path):
         sheets = pd.read_excel(
