@@ -38,7 +38,9 @@ if TYPE_CHECKING:
         NothingPublishableError,
         TooLittleMemoryError,
     )
+    from marginals.pages.policies_plot import plot_frontier
     from marginals.publishing.assessing import assess
+    from marginals.publishing.frontier import frontier
     from marginals.publishing.opening import open_release
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import anonymize, publish
@@ -117,12 +119,14 @@ __all__ = [
     "disclose",
     "disclosure_risk",
     "fit_model",
+    "frontier",
     "generalize",
     "hide",
     "hilbert",
     "interchange",
     "mixture",
     "open_release",
+    "plot_frontier",
     "publish",
     "read_config",
     "read_hierarchy",
@@ -184,7 +188,9 @@ _HOMES = {
     "generalize": "marginals.disclosure.rules",
     "hide": "marginals.disclosure.rules",
     "hilbert": "marginals.anonymizers.hilbert_mapping",
+    "frontier": "marginals.publishing.frontier",
     "mixture": "marginals.release.mixture",
+    "plot_frontier": "marginals.pages.policies_plot",
     "open_release": "marginals.publishing.opening",
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",

@@ -1,0 +1,156 @@
+"""Privacy against utility: the best release of one table under each policy of a grid."""
+
+import multiprocessing
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from marginals.errors import InputError, NothingPublishableError
+from marginals.publishing.policy import Policy
+from marginals.publishing.searching import no_progress, searched
+from marginals.tables.table import Table
+from models.deadline import NEVER
+
+Diversity = str | Mapping[str, str | Sequence[str]] | None
+"""As a policy has it."""
+
+COLUMNS = (
+    "k",
+    "diversity",
+    "strategy",
+    "kl_divergence",
+    "gap",
+    "optimal",
+    "margins",
+    "base",
+    "least",
+    "seconds",
+    "reason",
+)
+
+
+def frontier(
+    table: Table,
+    policy: Policy,
+    k: Sequence[int] | None = None,
+    diversity: Sequence[Diversity] | None = None,
+    strategies: Sequence[str] | None = None,
+    jobs: int = 2,
+) -> pd.DataFrame:
+    """How near to the data a release can come under each policy of a grid, a row each, by increasing k.
+
+    k, diversity, strategies: what takes the place of the policy's own; those of the policy where nothing is given. k is
+    that of k_link, and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the
+    system can fork; counts of the table are shared among the policies of each.
+
+    Columns: `kl_divergence` of the data from the release, nats; `gap`, by how many nats at most another release is better,
+    and `optimal`, whether none is; `margins`, how many; `base`, whether it contains the best single table; `least`, the
+    smallest divergence of the frame with at least this k and the same diversity, which this policy allows too: where it is
+    smaller than `kl_divergence`, the search missed it; `seconds` of the search; `reason`, why nothing can be published.
+    These numbers come of the table and are not for publication; a release is verified when `publish` makes it. Raises
+    InputError for values that make no sense.
+
+    >>> from marginals.example import table
+    >>> grid = frontier(table, Policy(), k=[2, 4, 100], diversity=["distinct:2"], strategies=["exact"], jobs=1)
+    >>> grid[["k", "kl_divergence", "optimal", "margins"]].round(3)
+         k  kl_divergence  optimal  margins
+    0    2          0.398     True        2
+    1    4          2.532     True        2
+    2  100            NaN    False        0
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
+    rows = _grid(table, policy, k, diversity, strategies)
+    parts = [rows[first::jobs] for first in range(min(jobs, len(rows)))]
+    if len(parts) > 1 and "fork" in multiprocessing.get_all_start_methods():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
+            context = multiprocessing.get_context("fork")
+            with ProcessPoolExecutor(len(parts), context, _take, (table,)) as pool:
+                found = list(pool.map(_of_the_table, parts))
+        of_rows = {number: row for part in found for number, row in part}
+    else:
+        of_rows = dict(_searched(table, rows))
+    frame = pd.DataFrame([of_rows[number] for number in range(len(rows))])
+    frame["least"] = [
+        np.fmin.reduce(frame.kl_divergence[(frame.k >= own.k) & (frame.diversity == own.diversity)].to_numpy())
+        for own in frame.itertuples()
+    ]
+    return frame[list(COLUMNS)]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A policy by its place in the grid. diversity: as a text."""
+
+    number: int
+    k: int
+    diversity: str
+    policy: Policy
+
+
+def _grid(
+    table: Table,
+    policy: Policy,
+    k: Sequence[int] | None,
+    diversity: Sequence[Diversity] | None,
+    strategies: Sequence[str] | None,
+) -> list[_Row]:
+    """The policies of the grid, all of which make sense for the table."""
+    for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
+        if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
+            raise InputError(f"{name} must be a list with at least one value, got {values!r}")
+    each_k = sorted(set(k)) if k else [policy.k_link or 1]
+    each_diversity, each_strategy = diversity or [policy.diversity], strategies or [policy.strategy]
+    rows = []
+    for number, (least, demanded, strategy) in enumerate(product(each_k, each_diversity, each_strategy)):
+        together = None if policy.k_combinatorial is None else least
+        own = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
+        _ = own.requirements(table.sensitive, table.most_rows_of_a_person)
+        rows.append(_Row(number, least, "none" if demanded is None else str(demanded), own))
+    return rows
+
+
+def _searched(table: Table, rows: Sequence[_Row]) -> list[tuple[int, dict[str, Any]]]:
+    """What is found for some rows of the grid."""
+    return [(row.number, _found(table, row)) for row in rows]
+
+
+def _found(table: Table, row: _Row) -> dict[str, Any]:
+    own = {"k": row.k, "diversity": row.diversity, "strategy": row.policy.strategy}
+    requirements = row.policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    begun = time.perf_counter()
+    try:
+        _, search = searched(table, row.policy, requirements, NEVER, no_progress)
+    except NothingPublishableError as error:
+        nothing = {"kl_divergence": np.nan, "gap": np.nan, "optimal": False, "margins": 0, "base": False}
+        return own | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
+    result = search.result
+    return own | {
+        "kl_divergence": result.kl_divergence,
+        "gap": np.nan if result.gap is None else result.gap,
+        "optimal": result.optimal,
+        "margins": len(result.cliques),
+        "base": search.base is not None and all(any(not m & ~c for c in result.cliques) for m in search.base.masks),
+        "seconds": time.perf_counter() - begun,
+        "reason": "",
+    }
+
+
+_taken: list[Table] = []
+"""The table of a process that searches."""
+
+
+def _take(table: Table) -> None:
+    _taken[:] = [table]
+
+
+def _of_the_table(rows: Sequence[_Row]) -> list[tuple[int, dict[str, Any]]]:
+    return _searched(_taken[0], rows)
