@@ -22,6 +22,9 @@ _MOST_VALUES = 200
 """Different values of a column beyond which it is taken for a key, or a measurement."""
 
 
+_NAMES_OF_COUNTS = ("freq", "count", "counts")
+
+
 @dataclass(frozen=True, eq=False)
 class Counted:
     """Counts of the combinations of values.
@@ -104,6 +107,11 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
     frame = frame.set_axis(columns, axis=1)
     if counts is not None and counts not in columns:
         raise InputError(f"the frame has no column {counts!r} with counts")
+    likely = next((column for column in columns if counts is None and column.lower() in _NAMES_OF_COUNTS), None)
+    if likely is not None and pd.api.types.is_numeric_dtype(frame[likely]):
+        raise InputError(
+            f"the column {likely!r} looks like counts of rows: say counts={likely!r}; if it is an attribute, rename it"
+        )
     attributes = [column for column in columns if column != counts]
     if not attributes:
         raise InputError("the frame has no column to select a model of")

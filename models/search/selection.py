@@ -5,7 +5,7 @@ The same search as for a release, with no privacy constraint and every attribute
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from heapq import heappop, heappush
 from itertools import combinations
 from math import exp, log
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from scipy.special import chdtrc
 
 from models.deadline import NEVER, Deadline
-from models.errors import NotDecomposableError, SelectionError
+from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.graphs.moves import AddEdge, RemoveEdge, allowed_moves
@@ -300,20 +300,31 @@ def from_both_ends(problem: Problem, stop: Stop, soon: Stop | None = None) -> Se
     largest. Then exact search from the better one, until `soon`, by default `stop`. Where it does not end, the search in
     both directions with restarts goes on from the best.
     """
-    best = stepwise(problem, stop)
     small = lattice_size(problem) <= LARGEST_LATTICE
-    if small:
-        largest = backward(problem, stop)
-        if problem.is_kept(largest.cliques):
-            best = _better(problem, best, stepwise(replace(problem, start=largest.cliques), stop))
-    priced = isinstance(problem.objective, PenalizedDivergence)
-    if priced and small:
-        best = exact(problem, soon or stop, best)
+    ends = [stepwise, _from_the_largest] if small else [stepwise]
+    found = [result for end in ends if (result := _where_allowed(end, problem, stop)) is not None]
+    if isinstance(problem.objective, PenalizedDivergence) and small:
+        best = exact(problem, soon or stop, min(found, key=lambda result: result.value or 0.0) if found else None)
         if best.optimal:
             return best
+    else:
+        best = reduce(partial(_better, problem), found) if found else stepwise(problem, stop)
     bound = best.bound
     best = _better(problem, best, both(replace(problem, start=best.cliques), stop))
     return with_bound(best if bound is None else replace(best, bound=bound), problem, stop)
+
+
+def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:
+    """Stepwise from the largest collection that is allowed."""
+    return stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
+
+
+def _where_allowed(search: Strategy, problem: Problem, stop: Stop) -> SearchResult | None:
+    """What a search finds; None where it finds nothing that is allowed."""
+    try:
+        return search(problem, stop)
+    except NothingAllowedError:
+        return None
 
 
 def _better(problem: Problem, one: SearchResult, other: SearchResult) -> SearchResult:

@@ -15,6 +15,74 @@ from marginals.selection.formats import r_cliques
 
 TABLES = ["HairEyeColor", "Titanic", "UCBAdmissions"]
 
+AUTOWORKERS = [
+    44,
+    40,
+    112,
+    67,
+    129,
+    145,
+    12,
+    23,
+    35,
+    12,
+    80,
+    33,
+    109,
+    67,
+    7,
+    9,
+    23,
+    32,
+    70,
+    66,
+    50,
+    80,
+    7,
+    13,
+    24,
+    25,
+    73,
+    57,
+    51,
+    63,
+    7,
+    16,
+    5,
+    7,
+    21,
+    9,
+    9,
+    17,
+    1,
+    4,
+    4,
+    3,
+    11,
+    8,
+    14,
+    17,
+    5,
+    2,
+    7,
+    3,
+    14,
+    14,
+    9,
+    16,
+    2,
+    3,
+    4,
+    0,
+    13,
+    11,
+    5,
+    14,
+    4,
+    4,
+]
+"""Edwards and Havranek 1985, A fastest; `reinis` of gRbase is the same table."""
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed"),
@@ -100,3 +168,24 @@ def test_what_tests_of_significance_select_is_fixed_under_the_tests_of_r(classic
 
 def _edges(cliques):
     return frozenset(frozenset(pair) for own in cliques for pair in combinations(own, 2))
+
+
+@pytest.mark.parametrize(
+    ("criterion", "parameters"),
+    [("bic", "nominal"), ("aic", "nominal"), ("likelihood-ratio", "nominal"), ("bic", "adjusted")],
+)
+def test_models_of_the_czech_autoworkers_have_the_figures_of_loglin(criterion, parameters):
+    """No cell of a clique of these is empty, so that adjusted parameters are the nominal ones. gRim is not asked."""
+    names = list("ABCDEF")
+    index = pd.MultiIndex.from_product([["0", "1"]] * 6, names=names[::-1])
+    workers = pd.Series(AUTOWORKERS, index, name="Freq").reset_index()
+    selected = marginals.select(workers[[*names, "Freq"]], criterion, counts="Freq", parameters=parameters)
+    table = f"x <- array(c({', '.join(map(str, AUTOWORKERS))}), rep(2, 6), setNames(rep(list(0:1), 6), LETTERS[1:6]))"
+    fit = f"f <- loglin(x, {selected.to_r()}, print = F, fit = T, eps = 1e-9, iter = 99)"
+    figures = "cat(sprintf('%.9f', c(f$lrt, f$df, pchisq(f$lrt, f$df, lower.tail = F), sum(x * log(f$fit / sum(x))))))"
+    deviance, degrees, p, log_likelihood = map(float, in_r("\n".join([table, fit, figures])).split())
+    assert (selected.deviance, selected.p_value) == pytest.approx((deviance, p), abs=1e-6)
+    assert selected.degrees_of_freedom == selected.adjusted_degrees_of_freedom == degrees
+    assert selected.log_likelihood == pytest.approx(log_likelihood, abs=1e-5)
+    if criterion == "bic":
+        assert (round(selected.bic, 1), round(p, 3), selected.gap) == (13453.6, 0.099, 0)

@@ -57,6 +57,7 @@ def test_counts_that_are_no_whole_numbers_are_refused_in_a_sentence_without_them
         (pd.DataFrame({"a": [None, None]}), "no value"),
         (pd.DataFrame([["x", "y"]], columns=["a", "a"]), "same name"),
         (pd.DataFrame(), "no column"),
+        (pd.DataFrame({"a": ["x", "y"], "Freq": [2, 3]}), "say counts='Freq'"),
         (7, "not for a int"),
     ],
 )
@@ -134,6 +135,10 @@ def test_limits_of_a_person_are_kept_by_every_strategy():
             frame, strategy=strategy, constraint=lambda cliques: len(cliques) >= 4 or "fewer margins"
         )
         assert len(few.cliques) == 4
+    joined = marginals.select(frame, constraint=lambda cliques: len(cliques) <= 2)  # refuses where searches begin
+    assert (len(joined.cliques), joined.gap) == (2, 0)
+    with pytest.raises(SelectionError, match="allows"):
+        marginals.select(frame, constraint=lambda cliques: not cliques)
     with pytest.raises(InputError, match="required"):
         marginals.select(frame, required=[("age", "weight")])
     with pytest.raises(SelectionError, match="True, False"):
