@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from marginals.wording.level_names import shown_at
+from marginals.names.level_names import shown_at
 from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
 from models.graphs.collection import Collection
 from models.tables.domain import Domain

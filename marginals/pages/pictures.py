@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from marginals.wording.level_names import margin_in_words, shown_at
+from marginals.names.level_names import margin_in_words, shown_at
 from models.arrays import FloatArray
 from models.graphs.collection import Collection
 from models.tables.domain import Domain

@@ -13,14 +13,14 @@ import numpy as np
 from marginals.attacks.disclosure_measures import disclosure_measures
 from marginals.bundle.content import BundleContent
 from marginals.installing import installing
+from marginals.names.independences_in_words import assumed_independences
+from marginals.names.level_names import beside_name, level_name
 from marginals.pages.page import page
 from marginals.pages.pairs import SIGNS, pairs_shown
 from marginals.pages.pictures import TreePicture, colours, interaction_picture, levels_shown, tree_picture
 from marginals.tables.attribute import Role
 from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
 from marginals.wording.claims_in_words import ClaimInWords, in_words
-from marginals.wording.independences_in_words import assumed_independences
-from marginals.wording.level_names import beside_name, level_name
 from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.units_in_words import unit_in_words
 from models.errors import NotDecomposableError

@@ -12,13 +12,13 @@ from checks.risk.disclosure import Disclosure
 from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
 from checks.risk.sensitivity import Multiplicative
 from marginals.disclosure.rules import selected
+from marginals.names.level_names import level_name, name_or_star
 from marginals.pages.page import page
 from marginals.pages.risk_pictures import frontier_picture, loss_histogram, releases_picture
 from marginals.pages.risk_report import RiskReport
 from marginals.risk.assessment import RiskAssessment
 from marginals.risk.bundle_risk import are_comparable
 from marginals.risk.table_risk import TableRisk, finite_or_none
-from marginals.wording.level_names import level_name, name_or_star
 from models.arrays import CountArray
 
 _FITTING = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 19), (20, 99), (100, None))

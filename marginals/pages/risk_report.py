@@ -10,9 +10,9 @@ from checks.risk.choosing.means import MeanOptimum
 from checks.risk.frontier import Frontier
 from checks.risk.objective import LeastRisk, MostUtility
 from checks.risk.optimal_disclosure import Optimum
+from marginals.names.level_names import name_or_star
 from marginals.risk.bundle_risk import BundleRisk, are_comparable
 from marginals.risk.table_risk import TableRisk, finite_or_none
-from marginals.wording.level_names import name_or_star
 
 _PRINTED = 11
 """Points of a frontier that are printed."""

@@ -9,6 +9,7 @@ from itertools import islice
 from math import isinf, isnan, log
 from statistics import fmean
 
+from marginals.names.level_names import margin_in_words, with_level_names
 from marginals.pages.page import page
 from marginals.release.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
 from marginals.release.steward import StewardReport
@@ -16,7 +17,6 @@ from marginals.release.steward_file import MARK
 from marginals.release.suggestion import Suggestion
 from marginals.wording.dropped_rows import dropped_warning
 from marginals.wording.ledger_lines import waiting_lines
-from marginals.wording.level_names import margin_in_words, with_level_names
 from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.terminal import wanted_line
 from marginals.wording.units_in_words import unit_in_words

@@ -17,8 +17,8 @@ from checks.claims.requirements import Requirements
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.finding import Finding
 from marginals.errors import NothingPublishableError
+from marginals.names.level_names import level_name, margin_in_words
 from marginals.tables.table import Table
-from marginals.wording.level_names import level_name, margin_in_words
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
 from models.search import Constraint

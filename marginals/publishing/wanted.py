@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import inf
 
 from marginals.errors import InputError
+from marginals.names.level_names import margin_in_words
 from marginals.publishing.obstacles import as_written
 from marginals.release.wanted_table import WantedTable
-from marginals.wording.level_names import margin_in_words
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
 from models.search import Constraint, WantedAnalyses, WantedMargin

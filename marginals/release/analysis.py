@@ -8,11 +8,11 @@ import numpy as np
 
 from marginals.conditions.grammar import Where
 from marginals.errors import InputError
+from marginals.names.independences_in_words import assumed_independences
 from marginals.release import estimates
 from marginals.release.estimates import Attributes, Estimate, OddsRatio
 from marginals.release.kinds import Quantity, marked, told
 from marginals.release.log_linear import terms_of
-from marginals.wording.independences_in_words import assumed_independences
 from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from marginals.errors import InputError
 from marginals.interchange.pgmpy_network import to_pgmpy
+from marginals.names.independences_in_words import independences_in_words
 from marginals.publishing.policy import Policy
 from marginals.release.release import Release
 from marginals.selection.comparing import ModelComparison, compared
@@ -22,7 +23,6 @@ from marginals.selection.formats import r_cliques, write_graph
 from marginals.selection.predicting import predicted
 from marginals.selection.releasing import released
 from marginals.timing import Seconds, within
-from marginals.wording.independences_in_words import independences_in_words
 from models.inference.marginal_model import MarginalModel
 from models.search.result import SearchResult
 from models.search.selection import SelectedModel, window

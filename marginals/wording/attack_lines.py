@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from marginals.names.level_names import shown_at
 from marginals.wording.attacks_in_words import certain_in_words, refusal_in_words, step_in_words, worst_in_words
-from marginals.wording.level_names import shown_at
 from marginals.wording.units_in_words import claimed_of
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from marginals.names.level_names import margin_in_words
 from marginals.release.kinds import assumption, listed
-from marginals.wording.level_names import margin_in_words
 from models.graphs.basis import Basis, Kind
 from models.tables.domain import Domain
 

@@ -6,7 +6,7 @@ from checks.finding import Finding
 from marginals.ledger.continuing import Waiting
 from marginals.ledger.entry import Entry
 from marginals.ledger.telling import Pair
-from marginals.wording.level_names import margin_in_words
+from marginals.names.level_names import margin_in_words
 from models.tables.domain import Domain
 
 

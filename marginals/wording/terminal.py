@@ -6,10 +6,10 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
+from marginals.names.level_names import margin_in_words
 from marginals.tables.unit import RowsPerPerson
 from marginals.wording.claims_in_words import odds_in_words
 from marginals.wording.kinds_in_words import basis_line
-from marginals.wording.level_names import margin_in_words
 from marginals.wording.units_in_words import claimed_of, rows_in_words, unit_in_words
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from html_pages import Page, assert_self_contained
 from marginals import InputError, Policy, StewardReport
 from marginals.commands.main import main
 from marginals.example import frame, release, table
+from marginals.names.level_names import with_level_names
 from marginals.release.accuracy import TableErrors
 from marginals.release.steward_file import MARK, StewardFile, beside
 from marginals.wording.dropped_rows import dropped_lines
-from marginals.wording.level_names import with_level_names
 from small_release import contents, write_config
 
 

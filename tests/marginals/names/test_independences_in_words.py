@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from marginals.wording.independences_in_words import assumed_independences, independences_in_words
+from marginals.names.independences_in_words import assumed_independences, independences_in_words
 from models.graphs.collection import Collection
 from models.graphs.independences import independences
 from models.graphs.junction_tree import JunctionTree

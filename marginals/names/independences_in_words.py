@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from marginals.wording.level_names import shown_at
+from marginals.names.level_names import shown_at
 from models.graphs.collection import Collection
 from models.graphs.independences import Independence, independences
 from models.graphs.junction_tree import JunctionTree

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals.wording.level_names import level_name, margin_in_words, shown_at, with_level_names
+from marginals.names.level_names import level_name, margin_in_words, shown_at, with_level_names
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 from strategies import domains

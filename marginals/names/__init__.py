@@ -1,0 +1,1 @@
+"""Levels, margins and what a model assumes, named for people from their labels alone."""
