@@ -5,6 +5,7 @@ from pathlib import Path
 
 import papers_page
 import pytest
+from statements import STATEMENTS
 
 import forked
 from project import ROOT
@@ -27,9 +28,16 @@ def run(script: str, data: Path, *arguments: object) -> str:
     return done.stdout
 
 
-def assert_on_the_page(script: str, folder: Path, *names: str) -> None:
-    """The page of the papers shows what the script wrote."""
+def assert_on_the_page(script: str, folder: Path, *names: str, whole: bool = True) -> None:
+    """The page of the papers shows what the script wrote, and how each statement that goes by it alone is judged.
+
+    whole: whether the script was run as for the page, so that statements come out as there.
+    """
     stated = papers_page.PAGE.read_text(encoding="utf-8")
+    written = {path.stem for path in folder.glob("*.csv")}
+    for statement in (one for paper in STATEMENTS.values() for one in paper if whole and one.script == script):
+        if written.issuperset(statement.tables) and not statement.timed:
+            assert statement.line(folder) in stated.splitlines()
     for name in names:
         header, rule, *rows = papers_page.shown(folder / f"{name}.csv").splitlines()
         begin = stated.index(f"`{script}`, {name}:")
@@ -69,6 +77,23 @@ def test_homogeneous_classes_are_those_of_the_paper(shared_data: Path, tmp_path:
     assert_on_the_page("l_diversity_mkgv07", tmp_path, "fig9", "fig9_true", "fig11", "text")
 
 
+def test_every_figure_of_a_statement_is_on_the_page_with_a_verdict() -> None:
+    """Also of those that take times, or scripts that no test runs."""
+    stated = papers_page.PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
+    assert [part.splitlines()[0] for part in stated] == list(STATEMENTS) == [p.name for p in papers_page.PAPERS]
+    for part, (name, statements) in zip(stated, STATEMENTS.items()):
+        judged = [line for line in part.splitlines() if line.endswith(("| yes |", "| no |")) and line.count("|") == 5]
+        assert [line.split(" | ")[:2] for line in judged] == [[f"| {s.figure}", s.says] for s in statements], name
+
+
+def test_a_statement_is_judged_by_the_numbers(tmp_path: Path) -> None:
+    """The same sentence on other numbers."""
+    statement = next(one for one in STATEMENTS["TZ09"] if "SWEEP exceeds least" in one.says)
+    for numbers, judged in (("0.1,0.4,0.2", "1 of 1"), ("0.3,0.4,0.2", "0 of 1")):
+        (tmp_path / "fig5_nursery.csv").write_text(f"requirement,sweep,1dld,cld\nx,{numbers}\ny,0.5,,\n")
+        assert statement.judged(tmp_path) == (f"{judged} requirements", judged == "1 of 1")
+
+
 @pytest.mark.slow
 def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path) -> None:
     """MKGV07 Figs. 10 and 12: few minimal tables, some of them affected; more classes at 95 percent than at all."""
@@ -77,6 +102,14 @@ def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path
     assert any(float(row["classes"]) > 0 for row in wholly)
     assert all(float(one["classes"]) <= float(other["classes"]) for one, other in zip(wholly, nearly))
     assert_on_the_page("lands_end_mkgv07", tmp_path, "fig10", "fig12")
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", [15, 19, 20])
+def test_what_diverse_tables_cost_is_judged_as_on_the_page(shared_data: Path, tmp_path: Path, figure: int) -> None:
+    run("l_diversity_mkgv07", shared_data, "--figure", figure, "--csv", tmp_path)
+    assert_on_the_page("l_diversity_mkgv07", tmp_path, *sorted(path.stem for path in tmp_path.iterdir()))
 
 
 @pytest.mark.data
@@ -90,7 +123,9 @@ def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, t
     (protection,) = read(tmp_path / "fig5_nursery.csv")
     assert float(protection["sweep"]) == min(float(protection[method]) for method in utility)
     assert {path.stem for path in tmp_path.iterdir()} >= {"fig8_nursery", "queries1_nursery", "queries3_nursery"}
-    assert_on_the_page("sweep_tz09", tmp_path, "fig5_nursery", "fig6_nursery", "fig6_nursery_flat", "queries1_nursery")
+    assert_on_the_page(
+        "sweep_tz09", tmp_path, "fig5_nursery", "fig6_nursery", "fig6_nursery_flat", "queries1_nursery", whole=False
+    )
 
 
 def heights(path: Path) -> dict[str, float]:
