@@ -86,6 +86,11 @@ PAPERS = (
                 ("fig7_incognito", "fig8_incognito", "fig9_incognito"),
             ),
             Entry(
+                "Section 7, injection",
+                '`table = "published.csv"` under `[base]` injects into a table that others published. One that suppresses '
+                "some rows only is refused: KG06 keeps to generalizations, of which every fact is true of the data.",
+            ),
+            Entry(
                 "Section 10",
                 "One sentence names sets of models as future work, without a method. `marginals.mixture` is ours: the "
                 "weighted mean of releases, which are judged by all their marginals together.",

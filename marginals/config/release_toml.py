@@ -21,6 +21,7 @@ from marginals.named_rules.rule import COUNTS, rules_of
 from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.publishing.population import Population
+from marginals.publishing.published_base import is_file
 from marginals.regular_file import bounded_content
 from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.ladders.population import read_population
@@ -197,7 +198,9 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     search = _section(content, "search", _SEARCH)
     table = base.get("table", "auto")
     if not isinstance(table, str | dict):
-        raise InputError('the key base.table must be "auto", "best", "none" or a table of levels')
+        raise InputError('the key base.table must be "auto", "best", "none", a CSV file or a table of levels')
+    if isinstance(table, str) and is_file(table):
+        table = str(path.parent / table)
     sections = content.get("attributes", {})
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")

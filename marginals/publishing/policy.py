@@ -15,8 +15,12 @@ from checks.errors import CriterionError
 from marginals.bundle.format import KNOWN
 from marginals.errors import InputError
 from marginals.named_rules.rule import COUNTS, Demand, NamedRule, rules_of
+from marginals.publishing.published_base import is_file
 from marginals.publishing.wanted import Wanted
 from models.search import STRATEGIES
+
+BASES = ("auto", "best", "none")
+"""What a base can be called that is neither a file nor levels."""
 
 _LEAST = {
     "k_link": 1,
@@ -39,8 +43,9 @@ class Policy:
     attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
     each level of the attribute from 0, "none" for a level of which nothing is demanded. base: the anonymized table
     that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute; of
-    several sensitive attributes each has such a table. "auto" looks for a release with the best one and for one without, and
-    takes the better. start: where a stepwise search begins besides that table, with
+    several sensitive attributes each has such a table. Or a CSV file, "published.csv", of a table of the same rows that is
+    published already, generalized to levels of the hierarchies. "auto" looks for a release with the best one and for one
+    without, and takes the better. start: where a stepwise search begins besides that table, with
     "independence" (every attribute by itself)
     or "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
@@ -84,8 +89,10 @@ class Policy:
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
-        if isinstance(self.base, str) and self.base not in ("auto", "best", "none"):
-            raise InputError(f'base is "auto", "best", "none" or a level for each attribute, not {self.base!r}')
+        if isinstance(self.base, str) and self.base not in BASES and not is_file(self.base):
+            raise InputError(
+                f'base is "auto", "best", "none", a CSV file or a level for each attribute, not {self.base!r}'
+            )
         if self.start not in ("independence", "nothing"):
             raise InputError(f'start is "independence" or "nothing", not {self.start!r}')
         if self.turnover not in (KNOWN, "unknown"):

@@ -10,6 +10,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.base_tables import BaseTables, best_base, chosen_base, require_any_base, too_many
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import Policy
+from marginals.publishing.published_base import is_file, published_base
 from marginals.publishing.wanted import weighed
 from marginals.release.base_choice import BaseChoice
 from marginals.tables.table import Table
@@ -17,6 +18,7 @@ from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
     Constraint,
@@ -184,6 +186,9 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
         return None
     if not isinstance(policy.base, str):
         return chosen_base(table, policy.base, requirements)
+    if is_file(policy.base):
+        masks = (published_base(table, policy.base),)
+        return BaseTables(masks, MaximumEntropy(Collection.of(table.cube, masks)).kl_divergence)
     return best_base(table, requirements, lambda done, nodes: progress("minimal tables", done, nodes))
 
 
