@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from marginals.anonymizers.published_base import is_file
 from marginals.bundle.content import TITLE
 from marginals.bundle.together.released_ladders import read_ladders
 from marginals.config.hierarchy_file import read_hierarchy
@@ -21,7 +22,6 @@ from marginals.named_rules.rule import COUNTS, rules_of
 from marginals.printable import LONGEST_WORDS, is_words
 from marginals.publishing.policy import Policy
 from marginals.publishing.population import Population
-from marginals.publishing.published_base import is_file
 from marginals.regular_file import bounded_content
 from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.ladders.population import read_population

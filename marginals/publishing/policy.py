@@ -12,10 +12,10 @@ from checks.claims.requirements import Requirements
 from checks.diversity.odds.at_odds import AtOdds
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
+from marginals.anonymizers.published_base import is_file
 from marginals.bundle.format import KNOWN
 from marginals.errors import InputError
 from marginals.named_rules.rule import COUNTS, Demand, NamedRule, rules_of
-from marginals.publishing.published_base import is_file
 from marginals.publishing.wanted import Wanted
 from models.search import STRATEGIES
 

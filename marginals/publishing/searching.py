@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from checks.claims.requirements import PrivacyConstraint, Requirements
+from marginals.anonymizers.published_base import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.base_tables import BaseTables, best_base, chosen_base, require_any_base, too_many
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import Policy
-from marginals.publishing.published_base import is_file, published_base
 from marginals.publishing.wanted import weighed
 from marginals.release.base_choice import BaseChoice
 from marginals.tables.table import Table

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals import InputError, NothingPublishableError, Policy
+from marginals.anonymizers.published_base import published_base
 from marginals.example import frame, table
-from marginals.publishing.published_base import published_base
 
 LEVELS = {"age": range(4), "sex": range(2), "diagnosis": range(2)}
 
