@@ -129,6 +129,7 @@ def steward_html(report: StewardReport) -> bytes:
         gain=report.gain,
         search=search,
         base=report.base,
+        binding=report.binding,
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
         refusals=refusals.most_common(),

@@ -4,6 +4,7 @@ None of it follows from the published marginals, so it is no part of a bundle. A
 all its digits can tell which of the tables that fit the marginals is the real one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -127,6 +128,18 @@ class StewardReport:
 
         steps = [asdict(step) for step in self.search.steps]
         return pd.DataFrame(steps, columns=["move", "before", "after", "refused"])
+
+    @property
+    def binding(self) -> Mapping[str, int]:
+        """What binds where a greedy search ends: why moves are refused that would gain after the last step.
+
+        The number of such moves by reason. Moves that were refused for good before stand in the trace.
+
+        >>> from marginals.example import release
+        >>> release.steward.binding
+        {'a margin of more than 2 attributes': 1}
+        """
+        return dict(Counter(refused.split(": ", 1)[-1] for refused in self.search.binding).most_common())
 
     def write(self, path: str | Path) -> None:
         """Write it as one HTML page, which is not for publication and which its owner alone may read.

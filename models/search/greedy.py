@@ -98,6 +98,8 @@ class Climb:
         self.steps: list[Step] = []
         self.evaluated = 0
         self.gained = 0.0
+        self.binding: tuple[str, ...] = ()
+        """What was refused after the last addition, when no other gained."""
         self._refused: list[str] = []
 
     def gain(self, move: Move, change: Change) -> float:
@@ -211,6 +213,7 @@ class Climb:
                 for candidate in waiting:
                     heappush(queue, candidate)
                 waiting = []
+        self.binding = tuple(dict.fromkeys(self._refused))
         self._refused = []
 
 
@@ -280,7 +283,8 @@ def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResu
     """Add to the initial collection while some allowed move gains."""
     climb = Climb(problem, problem.position(problem.initial), stop)
     climb.add_all(weight)
-    return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
+    result = result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
+    return replace(result, binding=climb.binding)
 
 
 def stepwise(problem: Problem, stop: Stop) -> SearchResult:

@@ -25,6 +25,8 @@ class SearchResult:
     constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
     nats; no allowed collection has a smaller objective (None: not known). value: the objective of the collection (None
     where the objective is a stopping rule only). wanted: for each wanted margin its divergence from the data in nats.
+    binding: of greedy search, the moves that would gain after
+    the last step and why each is refused.
     """
 
     strategy: str
@@ -36,6 +38,7 @@ class SearchResult:
     value: float | None = None
     bound: float | None = None
     wanted: tuple[float, ...] = ()
+    binding: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float | None:

@@ -200,6 +200,24 @@ def test_what_was_passed_over_for_a_step_is_told_with_its_reason(drawn):
 
 
 @given(limited_starts())
+def test_what_binds_at_the_end_is_told_with_its_reason(drawn):
+    """Every move that gains is refused where it stands, here or, for good, in an earlier step."""
+    cube, start, limits = drawn
+    result = greedy(cube, start, limits, never)
+    graph = replayed(cube, start, result)[-1]
+    names = {describe(move, graph): move for move in adding_moves(graph)}
+    told = dict(line.split(": ") for line in result.binding)
+    for name, reason in told.items():
+        assert limits.judge(names[name].apply(graph).chordal_cliques()).reason == reason
+    for name, move in names.items():
+        after = move.apply(graph).chordal_cliques()
+        if divergence(cube, after) < result.kl_divergence - 1e-9:
+            refusal = limits.judge(after)
+            assert refusal is not None
+            assert name in told or refusal.scope is RefusalScope.FINER
+
+
+@given(limited_starts())
 def test_told_to_stop_it_gives_back_the_start_at_once(drawn):
     cube, start, limits = drawn
     result = greedy(cube, start, limits, lambda: True)
