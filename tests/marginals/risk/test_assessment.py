@@ -471,6 +471,7 @@ def test_rows_may_count_more_than_once(tmp_path: Path) -> None:
         if one["frontier"] is not None:
             assert one["frontier"] == [pytest.approx(point) for point in many["frontier"]]  # type: ignore[attr-defined]
     assert "mean utility" in run("risk", weighted, "--report", tmp_path / "risk.html").stdout
+    assert "as often as its <code>often</code> says" in (tmp_path / "risk.html").read_text()
 
 
 @pytest.mark.parametrize(
