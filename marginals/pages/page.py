@@ -1,9 +1,10 @@
 """Pages for people: HTML that stands alone, needs no network, runs no script, and escapes whatever is put into it."""
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
+if TYPE_CHECKING:
+    import jinja2
 
 
 def page(name: str, **content: Any) -> bytes:
@@ -13,7 +14,9 @@ def page(name: str, **content: Any) -> bytes:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment() -> "jinja2.Environment":
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.PackageLoader("marginals.pages", "templates"),
         autoescape=True,

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import content_of
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.writing import WrittenBundle
-from marginals.pages.release_page import report_html
 from marginals.release.release import Release
 from marginals.timing import Seconds, within
 
@@ -27,4 +27,11 @@ def open_release(path: str | Path, seconds: Seconds = None) -> Release:
     deadline = within(seconds)
     snapshot = Snapshot.of(folder)
     written = WrittenBundle(folder, snapshot.descriptor.identity)
-    return Release(content_of(snapshot, deadline), report_html, written)
+    return Release(content_of(snapshot, deadline), _report, written)
+
+
+def _report(published: BundleContent) -> bytes:
+    """The report, whose templates and pictures most who open a release do not ask for."""
+    from marginals.pages.release_page import report_html
+
+    return report_html(published)
