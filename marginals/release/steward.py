@@ -117,6 +117,9 @@ class StewardReport:
         """The search step by step: `move`, KL divergence `before` and `after` it in nats, and `refused`, why better moves
         were passed over.
 
+        With them the likelihood-ratio test of each move: `deviance`, by how much the move lowers it, 2 N times the
+        divergence; `degrees_of_freedom`, how many parameters more; `p_value` (NaN where a step is of many moves).
+
         >>> from marginals.example import release
         >>> release.steward.trace()[["before", "after"]].round(3)
            before  after
@@ -125,9 +128,15 @@ class StewardReport:
         2   2.790  2.532
         """
         import pandas as pd
+        from scipy.special import chdtrc
 
-        steps = [asdict(step) for step in self.search.steps]
-        return pd.DataFrame(steps, columns=["move", "before", "after", "refused"])
+        steps = pd.DataFrame(
+            [asdict(step) for step in self.search.steps], columns=["move", "before", "after", "refused", "parameters"]
+        )
+        steps["deviance"] = 2 * self.published.collection.cube.total * (steps["before"] - steps["after"])
+        steps["degrees_of_freedom"] = steps.pop("parameters").astype(float)
+        steps["p_value"] = chdtrc(steps["degrees_of_freedom"].abs(), steps["deviance"].abs())
+        return steps
 
     @property
     def binding(self) -> Mapping[str, int]:

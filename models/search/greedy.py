@@ -123,7 +123,8 @@ class Climb:
         before = self.position
         self.position = before.after(move, change)
         described = describe(move, before.graph)
-        self.steps.append(Step(described, before.divergence, self.position.divergence, tuple(self._refused)))
+        refused = tuple(self._refused)
+        self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
         self._refused = []
 
     def is_allowed(self) -> bool:

@@ -9,12 +9,16 @@ from models.tables.domain import Mask
 
 @dataclass(frozen=True)
 class Step:
-    """One accepted move. before, after: KL divergence in nats. refused: why better candidates were passed over."""
+    """One accepted move. before, after: KL divergence in nats. refused: why better candidates were passed over.
+
+    parameters: how many more free parameters the model has by it; None where that is not noted.
+    """
 
     move: str
     before: float
     after: float
     refused: tuple[str, ...] = ()
+    parameters: int | None = None
 
 
 @dataclass(frozen=True)

@@ -209,10 +209,13 @@ def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table
     report = marginals.publish(table, Policy(**PRIVACY)).steward
     assert report is not None
     trace = report.trace()
-    assert list(trace.columns) == ["move", "before", "after", "refused"]
+    shown = ["move", "before", "after", "refused"]
+    assert list(trace.columns) == [*shown, "deviance", "degrees_of_freedom", "p_value"]
     assert trace["after"].iloc[:-1].tolist() == pytest.approx(trace["before"].iloc[1:].tolist())
     assert trace["after"].iloc[-1] == pytest.approx(report.kl_divergence)
     assert (trace["after"] < trace["before"]).all()
+    assert trace["deviance"].tolist() == pytest.approx((2 * table.rows * (trace["before"] - trace["after"])).tolist())
+    assert trace["p_value"].between(0, 1).all()
     assert any("rows" in reason for refused in trace["refused"] for reason in refused)
 
 
