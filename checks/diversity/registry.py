@@ -113,15 +113,15 @@ def parse_diversity(text: str) -> Diversity:
     plain, odds = split_odds(text)
     name, _, parameters = plain.partition(":")
     criterion = _criterion(name.strip())
-    own = ""
-    if criterion is None and _NAME.fullmatch(name.strip()):
-        own = (
-            f"there is no diversity {name.strip()!r}; if it is a criterion of somebody's own, register its class first, "
-            "with marginals.register_diversity: "
-        )
     parsed = None if criterion is None else criterion.parsed(parameters)
     if parsed is None:
-        raise CriterionError(f"{own}the diversity {text!r} is not of the form {', '.join(spellings())}")
+        refusal = f"the diversity {text!r} is not of the form {', '.join(spellings())}"
+        if criterion is None and _NAME.fullmatch(name.strip()):
+            refusal += (
+                f"; if {name.strip()!r} is a criterion of somebody's own, register its class first, with "
+                "marginals.register_diversity"
+            )
+        raise CriterionError(refusal)
     return parsed if odds is None else AtOdds(parsed, odds)
 
 

@@ -133,7 +133,8 @@ class StewardReport:
         steps = pd.DataFrame(
             [asdict(step) for step in self.search.steps], columns=["move", "before", "after", "refused", "parameters"]
         )
-        steps["deviance"] = 2 * self.published.collection.cube.total * (steps["before"] - steps["after"])
+        gains = (steps["before"] - steps["after"]).astype(float)  # of no steps, too
+        steps["deviance"] = 2 * self.published.collection.cube.total * gains
         steps["degrees_of_freedom"] = steps.pop("parameters").astype(float)
         steps["p_value"] = chdtrc(steps["degrees_of_freedom"].abs(), steps["deviance"].abs())
         return steps

@@ -270,7 +270,7 @@ def test_a_key_that_makes_no_sense_exits_2_and_is_named(
         ("must_publish = [{ age = 1, sex = 0 }]\nmust_not_publish = [{ sex = 0 }]", "to be withheld"),
         ("must_publish = [{ age = 1, sex = 0 }]\nmax_attributes = 1", "more than 1 attributes"),
         ("max_cells = 1", "more than 1 cells"),
-        ("max_sensitive_margins = 0", "more than 0 margins"),
+        ('max_sensitive_margins = 0\n[base]\ntable = "best"', "more than 0 margins"),
     ],
 )
 def test_what_must_be_published_but_may_not_exits_1_with_the_reason(
