@@ -6,7 +6,7 @@ all its digits can tell which of the tables that fit the marginals is the real o
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from marginals.files.atomic_file import PRIVATE, replace_file
 from marginals.ledger.continuing import Waiting
 from marginals.release.accuracy import Comparison, TableErrors
 from marginals.release.base_choice import BaseChoice
+from marginals.release.search_trace import search_trace
 from marginals.release.suggestion import Suggestion
 from marginals.release.wanted_table import WantedTable
 from models.search import SearchResult
@@ -113,12 +114,11 @@ class StewardReport:
         by_best = self.kl_suppressed - self.kl_best_table
         return (self.kl_suppressed - self.kl_divergence) / by_best if by_best > 1e-9 else None
 
-    def trace(self) -> "pd.DataFrame":
-        """The search step by step: `move`, KL divergence `before` and `after` it in nats, and `refused`, why better moves
-        were passed over.
+    def trace(self, every: int = 1) -> "pd.DataFrame":
+        """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
 
-        With them the likelihood-ratio test of each move: `deviance`, by how much the move lowers it, 2 N times the
-        divergence; `degrees_of_freedom`, how many parameters more; `p_value` (NaN where a step is of many moves).
+        every: only each so-many-th step, and always the best and the last one, for the long walks of `anneal`. Raises
+        InputError where it is below 1.
 
         >>> from marginals.example import release
         >>> release.steward.trace()[["before", "after"]].round(3)
@@ -127,17 +127,7 @@ class StewardReport:
         1   2.849  2.790
         2   2.790  2.532
         """
-        import pandas as pd
-        from scipy.special import chdtrc
-
-        steps = pd.DataFrame(
-            [asdict(step) for step in self.search.steps], columns=["move", "before", "after", "refused", "parameters"]
-        )
-        gains = (steps["before"] - steps["after"]).astype(float)  # of no steps, too
-        steps["deviance"] = 2 * self.published.collection.cube.total * gains
-        steps["degrees_of_freedom"] = steps.pop("parameters").astype(float)
-        steps["p_value"] = chdtrc(steps["degrees_of_freedom"].abs(), steps["deviance"].abs())
-        return steps
+        return search_trace(self.search, self.published.collection.cube.total, every=every)
 
     @property
     def binding(self) -> Mapping[str, int]:

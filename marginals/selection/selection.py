@@ -15,6 +15,7 @@ from marginals.interchange.pgmpy_network import to_pgmpy
 from marginals.names.independences_in_words import independences_in_words
 from marginals.publishing.policy import Policy
 from marginals.release.release import Release
+from marginals.release.search_trace import search_trace
 from marginals.selection.comparing import ModelComparison, compared
 from marginals.selection.counted import Counted
 from marginals.selection.drawing import drawn_graph
@@ -150,22 +151,14 @@ class Selection:
         """
         return self.found.gap
 
-    def trace(self) -> pd.DataFrame:
-        """The accepted moves in their order: what was done, the deviance after it, and how many moves were refused first."""
-        rows = 2 * self.model.total
-        saturated = self.search.kl_divergence
-        lines = [
-            {
-                "move": _plain(step.move),
-                "deviance": rows * step.after,
-                "change": rows * (step.after - step.before),
-                "refused": len(step.refused),
-            }
-            for step in self.search.steps
-        ]
-        frame = pd.DataFrame(lines, columns=["move", "deviance", "change", "refused"])
-        frame.attrs["deviance"] = rows * saturated
-        return frame
+    def trace(self, every: int = 1) -> pd.DataFrame:
+        """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
+
+        `gain` and `criterion` are of what was searched by, in nats a row: AIC and BIC divided by twice the number of rows.
+        every: only each so-many-th step, and always the best and the last one. Raises InputError where it is below 1.
+        """
+        frame = search_trace(self.search, self.model.total, self.found.problem.objective, every)
+        return frame.assign(move=[_plain(move) for move in frame["move"]])
 
     def tests(self, ordered: Iterable[str] | None = None) -> pd.DataFrame:
         """A test of each edge: what the model loses without it.

@@ -74,7 +74,8 @@ class _Walk:
                 self._dropped.add(change.clique)
             return
         before, self.position = self.position, self.position.after(move, change)
-        self.steps.append(Step(describe(move, before.graph), before.divergence, self.position.divergence))
+        made = describe(move, before.graph)
+        self.steps.append(Step(made, before.divergence, self.position.divergence, parameters=change.parameters))
         self.level += gain
         if self.level > self.best_level:
             self.best, self.best_level = self.position, self.level

@@ -147,8 +147,31 @@ def test_limits_of_a_person_are_kept_by_every_strategy():
 
 def test_the_trace_ends_at_the_deviance_of_the_search(selected):
     trace = marginals.select(survey(), strategy="greedy").trace()
-    assert trace["deviance"].iloc[-1] == pytest.approx(selected.deviance)
+    assert trace["residual_deviance"].iloc[-1] == pytest.approx(selected.deviance)
     assert trace["move"].tolist() == ["show smokes with coughs", "show age with smokes"]
+
+
+def test_the_trace_tells_what_each_step_gains_by_the_criterion():
+    for criterion in ("bic", "aic", "kl"):
+        found = marginals.select(survey(), criterion=criterion, strategy="greedy")
+        trace, rows = found.trace(), found.model.total
+        price = {"bic": np.log(rows) / (2 * rows), "aic": 1 / rows, "kl": 0.0}[criterion]
+        saved = trace["before"] - trace["after"]
+        assert trace["gain"].to_numpy() == pytest.approx((saved - price * trace["degrees_of_freedom"]).to_numpy())
+        assert (-trace["criterion"].diff()[1:]).to_numpy() == pytest.approx(trace["gain"][1:].to_numpy())
+        assert trace["criterion"].iloc[-1] == pytest.approx(found.search.value)
+
+
+def test_a_long_trace_can_be_thinned_and_keeps_its_best_and_last_step():
+    found = marginals.select(survey(), criterion="aic", strategy="anneal")
+    whole, thin = found.trace(), found.trace(every=50)
+    assert len(thin) <= len(whole) / 50 + 12
+    assert list(thin.columns) == list(whole.columns)
+    assert thin.index[-1] == whole.index[-1]
+    assert thin["criterion"].min() == whole["criterion"].min()
+    assert thin.equals(whole.loc[thin.index])
+    with pytest.raises(InputError, match="every"):
+        found.trace(every=0)
 
 
 def test_a_release_of_the_model_shows_its_cliques_alone_and_keeps_the_policy(selected):
