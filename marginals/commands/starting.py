@@ -125,7 +125,8 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     for token, why in config.missing.why.items():
         click.echo(f"{token} is taken for a missing value: {why}.")
     for name, guess in config.guesses.items():
-        click.echo(f"{guess.role.value:>16}  {name}: {guess.why}")
+        shown = name or '""'  # as the config writes the name of a column whose header is empty
+        click.echo(f"{guess.role.value:>16}  {shown}: {guess.why}")
     if config.person is not None:
         click.echo(f"{config.person}. The first row of each counts; see person and one_row in the config.")
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):

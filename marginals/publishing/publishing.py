@@ -70,19 +70,8 @@ def publish(
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
-    if not requirements.claims:
-        raise InputError(
-            "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
-            "min_cell, diversity or rules (in a config under [privacy]). k_link = 1 publishes without any"
-        )
-    for claim in requirements.diversity_claims:
-        require_readable(claim.diversity)
+    _require_publishable(policy, requirements, ledger)
     turnover_known = policy.turnover == KNOWN
-    if turnover_known and ledger is None:
-        raise InputError(
-            f'turnover = "{KNOWN}" is about the releases of a ledger, and there is none; publish with --ledger DIR, '
-            "or leave turnover out"
-        )
     deadline = within(seconds)
     series = None
     if ledger is not None:
@@ -109,6 +98,22 @@ def publish(
     steward = replace(steward, waiting=series.after(cliques))
     entering = series.entering(cliques, datetime.now(UTC).date().isoformat())
     return Release(published, report_html, steward=steward, entering=entering)
+
+
+def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
+    """Refuse what no search can mend: no privacy, a criterion that no reader has, turnover without a ledger."""
+    if not requirements.claims:
+        raise InputError(
+            "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
+            "min_cell, diversity or rules (in a config under [privacy]). k_link = 1 publishes without any"
+        )
+    for claim in requirements.diversity_claims:
+        require_readable(claim.diversity)
+    if policy.turnover == KNOWN and ledger is None:
+        raise InputError(
+            f'turnover = "{KNOWN}" is about the releases of a ledger, and there is none; publish with --ledger DIR, '
+            "or leave turnover out"
+        )
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:

@@ -77,6 +77,14 @@ def test_two_columns_of_one_value_are_not_named(tmp_path: Path) -> None:
     assert "Secret" not in result.output
 
 
+def test_init_lists_a_column_without_a_name_as_the_config_writes_it(tmp_path: Path) -> None:
+    patients().rename(columns={"age": ""}).to_csv(tmp_path / "patients.csv", index=False)
+    result = CliRunner().invoke(main, ["init", str(tmp_path / "patients.csv"), "--out", str(tmp_path / "release.toml")])
+    assert result.exit_code == 0, result.output
+    assert 'quasi-identifier  "": ' in result.output
+    assert '[attributes.""]' in (tmp_path / "release.toml").read_text()
+
+
 @pytest.mark.parametrize(
     "text",
     [
