@@ -61,6 +61,15 @@ def words_of(name: str) -> frozenset[str]:
     >>> sorted(words_of("personId"))
     ['id', 'person']
     """
+    return frozenset(words_in_order(name))
+
+
+def words_in_order(name: str) -> list[str]:
+    """The words of the name of a column as they follow each other, without accents.
+
+    >>> words_in_order("num_openAccounts")
+    ['num', 'open', 'accounts']
+    """
     split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("ß", "ss")
     plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
-    return frozenset(re.findall(r"[a-z]+", plain.lower()))
+    return re.findall(r"[a-z]+", plain.lower())

@@ -21,6 +21,7 @@ from marginals.config.guessing.vocabulary import (
     PLACES,
     SENSITIVE,
     TIMES,
+    says_how_many,
     sensitive_name,
     sensitive_values,
 )
@@ -35,6 +36,8 @@ _LONG_TEXT = 40
 _MANY_MISSING = 0.05
 _ALMOST_UNIQUE = 0.9
 _FEWEST_KEYS = 30
+_ROWS_OF_A_NUMBER = 20
+"""Rows of each value on average, at least, of a column that says how many there are of something; a key has fewer."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ def _identifies(column: Column) -> str:
         return "its values are addresses of mail"
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
-    if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES:
+    are_numbers_of = says_how_many(column.name) and rows >= _ROWS_OF_A_NUMBER * distinct
+    if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
         each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
         return f"its name says {' '.join(sorted(by_name))}: {each}"
     if column.counts.min() == column.counts.max() and not column.words & (AGES | TIMES):

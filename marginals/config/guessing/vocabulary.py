@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from marginals.tables.column import Column
+from marginals.tables.column import Column, words_in_order
 
 
 def _list(words: str) -> tuple[str, ...]:
@@ -28,6 +28,9 @@ NUMBERING = _set("""
     versichertennummer kundennummer personnummer patient person subject participant respondent proband client customer member
     """)
 """Names of columns that number somebody, once or several times."""
+
+_HOW_MANY = _set("nr no num number")
+"""Words that number somebody, or say how many of something there are: `patient_no`, `num_children`."""
 
 PLACES = _set("longitude latitude lon lng lat gps coordinates easting northing laengengrad breitengrad")
 """Names of columns that say exactly where somebody is."""
@@ -89,6 +92,16 @@ _WHOLE = {"illnesses and causes of death": {"flu", "hiv", "aids", "heart", "lung
 """Whole words of the same kinds."""
 
 _RATINGS = {"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"}
+
+
+def says_how_many(name: str) -> bool:
+    """Whether the name of a column says how many there are of what is not somebody.
+
+    >>> says_how_many("num_open_accounts"), says_how_many("num_client"), says_how_many("account_num")
+    (True, False, False)
+    """
+    first, *others = words_in_order(name) or [""]
+    return first in _HOW_MANY and bool(others) and not NUMBERING & set(others)
 
 
 def sensitive_name(words: Collection[str]) -> tuple[int, str] | None:

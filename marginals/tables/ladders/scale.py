@@ -9,7 +9,7 @@ import numpy as np
 from marginals.tables.values.order import in_natural_order
 from models.arrays import IndexArray
 
-_WHOLE = re.compile(r"(?:0|-?[1-9][0-9]*)")
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
 _BAND = re.compile(r"(-?[0-9]+)-(-?[0-9]+)")
 _DECIMAL_BAND = re.compile(r"(-?[0-9.]+)-<(-?[0-9.]+)")
 
@@ -63,17 +63,25 @@ class Scale:
 
 
 def whole_numbers(labels: Sequence[str]) -> Scale | None:
-    """The scale of whole numbers or bands of them (`37`, `20-24`); None where some label is neither.
+    """The scale of whole numbers or bands of them (`37`, `37.0`, `20-24`); None where some label is neither.
+
+    Programs that keep a missing value among whole numbers write them as `37.0`; stretches of them are called as of others.
 
     >>> whole_numbers(["20-24", "25-29", "30-34"]).stretch(1, 2), whole_numbers(["20", "x"])
     ('25 and over', None)
+    >>> whole_numbers(["18.0", "20.0", "35.0", "36.0"]).stretch(1, 2), whole_numbers(["20", "20.0"])
+    ('20-35', None)
     """
     ends = []
     for label in labels:
-        match = _BAND.fullmatch(label)
-        if match is None and not _WHOLE.fullmatch(label):
+        if band := _BAND.fullmatch(label):
+            ends.append((band[1], band[2]))
+        elif number := _WHOLE.fullmatch(label):
+            ends.append((number[1], number[1]))
+        else:
             return None
-        ends.append((match[1], match[2]) if match else (label, label))
+    if len(set(ends)) < len(ends):
+        return None  # one number under two labels
     order = np.array(sorted(range(len(ends)), key=lambda value: int(ends[value][0])), dtype=np.intp)
     return Scale(order, [ends[value] for value in order.tolist()], WHOLE_NUMBERS)
 

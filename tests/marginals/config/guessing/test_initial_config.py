@@ -60,6 +60,21 @@ def test_each_kind_of_column_is_guessed() -> None:
         assert guess(column(name, values)).role is Role.IGNORED, name
 
 
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("num_open_accounts", Role.QUASI_IDENTIFIER),  # of openintro's loans_full_schema
+        ("numberOfChildren", Role.QUASI_IDENTIFIER),
+        ("num_client", Role.IDENTIFIER),
+        ("patient_no", Role.IDENTIFIER),
+        ("number", Role.IDENTIFIER),
+    ],
+)
+def test_how_many_there_are_of_something_is_no_number_of_somebody(name: str, role: Role) -> None:
+    numbers = np.random.default_rng(1).poisson(20, 5_000).astype(str)
+    assert guess(column(name, numbers.tolist())).role is role
+
+
 def test_rare_categories_go_together_in_a_fitted_ladder() -> None:
     values = ["a"] * 50 + ["b"] * 12 + ["c"] * 3 + ["d"] * 2
     found = guess(column("kind", values))

@@ -219,3 +219,22 @@ def test_a_config_asks_for_a_ladder(tmp_path):
         read_config(config)
     with pytest.raises(marginals.InputError, match="ladder is 'given' or 'fitted', not 'bent'"):
         Attribute("quasi-identifier", ladder="bent")
+
+
+def test_whole_numbers_beside_missing_values_are_named_and_asked_for_as_whole_numbers() -> None:
+    """Stevedata's gss_wages: pandas writes a column of whole numbers as 18.0, 19.0, ... when one of them is missing."""
+    ages = np.random.default_rng(2).integers(18, 60, 3_000).astype(str)
+    whole = pd.DataFrame({"age": ages, "sex": np.where(np.arange(3_000) % 2, "f", "m")})
+    roles: dict[str, Attribute | str] = {
+        "age": Attribute("quasi-identifier", ladder="fitted"),
+        "sex": "quasi-identifier",
+    }
+    names, answers = [], []
+    for frame in (whole, whole.assign(age=ages.astype(object) + ".0")):
+        release = marginals.publish(marginals.read_table(frame, roles), marginals.Policy(k_link=100))
+        age = release.domain.hierarchy("age")
+        names.append([set(level) for level in age.labels[1:]])
+        answers.append(release.count({"age": age.labels[1][1]}).expected)
+        answers.append(release.count("age in 21-27").expected)
+    assert names[0] == names[1]
+    assert answers[0:2] == pytest.approx(answers[2:4])
