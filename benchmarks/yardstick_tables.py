@@ -11,17 +11,37 @@ _COLUMNS = ("way", "two-way", "three-way", "two-way, records", "three-way, recor
 
 
 def tables(kept: Path) -> str:
-    """One table for each public table, in the order of the file. Raises OSError where there is no such file."""
+    """One table for each public table, in the order of the file, and before them with which settings peers ran.
+
+    Raises OSError where there is no such file.
+    """
     lines = [json.loads(line) for line in kept.read_text().splitlines()]
-    return "\n\n".join(_table(line, lines) for line in lines if "records" in line)
+    settings = [_settings(line["settings"]) for line in lines if "settings" in line]
+    return "\n\n".join([*settings, *(_table(line, lines) for line in lines if "records" in line)])
+
+
+def _settings(used: Mapping[str, Any]) -> str:
+    return (
+        f"MST and AIM are those of private-pgm {used['private_pgm']}. AIM's models have at most {used['megabytes']:g} MB, "
+        f"each of its fits {used['iterations']} iterations (its own settings are 80 MB and 1,000). A run of more than "
+        f"{used['seconds']:g} seconds was stopped."
+    )
 
 
 def _table(described: Mapping[str, Any], lines: list[dict[str, Any]]) -> str:
     measured = [line for line in lines if line.get("table") == described["table"] and "way" in line]
     values = ", ".join(f"{name} {size}" for name, size in described["sizes"].items())
     heading = f"**{described['table']}**, {described['records']:,} records; values of each column: {values}"
+    kinds = list(dict.fromkeys(_kind(line)[0] for line in measured))
+    measured.sort(key=lambda line: (kinds.index(_kind(line)[0]), _kind(line)[1]))
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *map(tuple, map(_row, measured))]
     return heading + "\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _kind(line: Mapping[str, Any]) -> tuple[str, float]:
+    """A way without its epsilon, and that; 0 for one that has none."""
+    kind, _, epsilon = line["way"].partition(", epsilon ")
+    return kind, float(epsilon or 0)
 
 
 def _row(line: Mapping[str, Any]) -> Iterator[str]:

