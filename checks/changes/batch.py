@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.arrays import CountArray, IndexArray
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Mask
@@ -48,11 +49,25 @@ def largest_batch(changes: ContingencyTable, margins: Sequence[Mask], least: int
     Linear in cells times margins for each round of leaving out; rounds are few where little hangs together.
     """
     domain = changes.domain
-    places = []
-    for mask in margins:
-        columns, sizes = changes.columns(domain.margin(mask))
-        places.append(group(*pack(columns, sizes, len(changes)))[1])
-    kept, rows = np.arange(len(changes)), changes.counts.astype(np.float64)
+    places = [cells_of(changes, mask) for mask in margins]
+    kept = settled_rows(changes.counts, places, least)
+    codes = {name: column[kept] for name, column in zip(changes.attributes, changes.codes)}
+    return ContingencyTable.from_cells(domain, changes.margin, codes, changes.counts[kept])
+
+
+def cells_of(table: ContingencyTable, mask: Mask) -> IndexArray:
+    """The cell of a margin that each cell of a table is in: shape (cells,)."""
+    columns, sizes = table.columns(table.domain.margin(mask))
+    return group(*pack(columns, sizes, len(table)))[1]
+
+
+def settled_rows(counts: CountArray, places: Sequence[IndexArray], least: int) -> IndexArray:
+    """The cells that remain when all are left out that lie in a cell of a margin with fewer rows than that; ascending.
+
+    places: for each margin the cell of it that each cell is in, shape (cells,), as `cells_of` says.
+    """
+    kept, rows = np.arange(len(counts)), counts.astype(np.float64)
+    places = list(places)
     totals = [np.bincount(place, rows) for place in places]
     while len(kept):
         out = np.zeros(len(kept), dtype=bool)
@@ -63,5 +78,4 @@ def largest_batch(changes: ContingencyTable, margins: Sequence[Mask], least: int
         for place, total in zip(places, totals):
             total -= np.bincount(place[out], rows[out], minlength=len(total))
         kept, rows, places = kept[~out], rows[~out], [place[~out] for place in places]
-    codes = {name: column[kept] for name, column in zip(changes.attributes, changes.codes)}
-    return ContingencyTable.from_cells(domain, changes.margin, codes, changes.counts[kept])
+    return kept

@@ -237,13 +237,11 @@ class _Rule:
                 if people.any():
                     for claim in (self.envelope.least, *self.envelope.diversities):
                         if (found := self._failing(claim, people)) is not None:
-                            yield _Offence(
-                                of_leavers, *self._around(found.worst, batch.left if of_leavers else batch.came)
-                            )
+                            yield _Offence(of_leavers, *self._around(found.worst, batch))
                             return
         for own in self.claims:
             if (found := self._failing(own, batch.shown)) is not None:
-                yield _Offence(True, *self._around(found.worst, batch.left if batch.left.any() else batch.came))
+                yield _Offence(True, *self._around(found.worst, batch))
                 return
 
     def _failing(self, claim: Claim, counts: CountArray) -> Finding | None:
@@ -253,23 +251,31 @@ class _Rule:
             return claim.undecided(str(over))
         return None if found.holds else found
 
-    def _around(self, worst: object, people: CountArray) -> tuple[IndexArray, BoolArray]:
-        """The base cells that share with a class what some margin shows of it, of the margin with the fewest people there.
+    def _around(self, worst: object, batch: _Batch) -> tuple[IndexArray, BoolArray]:
+        """The base cells that share with a class what some margin shows of it, of the margin with the fewest changes there.
 
-        All cells where nothing is known of the class.
+        Without those who came and left there the class is empty, or as it was. All cells where nothing is known of it.
         """
-        everything = np.zeros(len(people), dtype=np.intp), np.ones(1, dtype=bool)
+        changed = batch.came + batch.left
         cell = worst.cell if isinstance(worst, WorstClass) else None
-        domain = self.cells.first.domain
         best: tuple[int, IndexArray] | None = None
         for mask in self.envelope.masks if cell else ():
-            inside = np.ones(len(people), dtype=bool)
-            for name, level in domain.margin(mask).items():
-                label = (cell or {}).get(name)
-                labels = domain.hierarchy(name).labels[level]
-                if label in labels and name not in self.sensitive:
-                    inside &= self.cells.coded.column(name, level) == labels.index(str(label))
-            rows = int(people[inside].sum())
+            inside = np.ones(len(changed), dtype=bool)
+            for name, level in self.cells.first.domain.margin(mask).items():
+                if name not in self.sensitive and name in (cell or {}):
+                    inside &= self._has(name, level, (cell or {})[name])
+            rows = int(changed[inside].sum())
             if rows and not inside.all() and (best is None or rows < best[0]):
                 best = rows, inside.astype(np.intp)
-        return everything if best is None else (best[1], np.array([False, True]))
+        if best is None:
+            return np.zeros(len(changed), dtype=np.intp), np.ones(1, dtype=bool)
+        return best[1], np.array([False, True])
+
+    def _has(self, name: str, level: int, label: str) -> BoolArray:
+        """The base cells that have at a level the value that a label is part of; all where it is finer than they know."""
+        hierarchy = self.cells.first.domain.hierarchy(name)
+        finer = next((finer for finer in range(level + 1) if label in hierarchy.labels[finer]), None)
+        if finer is None:
+            return np.ones(len(self.cells.codes[0]), dtype=bool)
+        code = hierarchy.lift(finer, level)[hierarchy.labels[finer].index(label)]
+        return np.asarray(self.cells.coded.column(name, level) == code)

@@ -82,6 +82,7 @@ _SEARCH = (
     "max_sensitive_margins",
     "max_cells",
     "max_attributes",
+    "max_waiting",
     "must_publish",
     "must_not_publish",
     "wanted",

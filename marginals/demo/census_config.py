@@ -99,6 +99,8 @@ max_sensitive_margins = 3    # at most so many published tables hold the sensiti
 time_limit = 60.0            # seconds; then the best release found so far is taken
 # max_cells = 500            # no published table has more cells, empty ones included
 # max_attributes = 3         # ... or more columns
+# max_waiting = 0.1          # in the first release of a ledger: tables so coarse that at most this share of the people is
+                             # foreseen to wait for a later release, until enough others come or leave with them
 # must_publish = [{ age = 2, sex = 0 }]       # something published shows at least this
 # must_not_publish = [{ postcode = 0 }]       # nothing published shows this
 

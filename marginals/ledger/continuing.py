@@ -12,12 +12,15 @@ import numpy as np
 from checks.changes.batch import Change
 from checks.changes.series import Envelope
 from checks.changes.settling import settled
+from checks.claims.min_cell import MinCell
 from checks.claims.requirements import Requirements
 from marginals.bundle.writing import Entering
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.entry import Entry
+from marginals.ledger.few_waiting import FewWaiting, SampledChanges
 from marginals.ledger.ledger import Ledger
 from marginals.tables.table import Table
+from models.search.constraint import Constraint
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Mask
 from models.tables.hierarchy import Hierarchy
@@ -37,11 +40,13 @@ class Waiting:
     unknown: int
     releases: int
     coarsened: tuple[Mapping[str, int], ...] = ()
+    foreseen: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
-        return {"releases": self.releases, "waiting": rows, "coarsened": [dict(margin) for margin in self.coarsened]}
+        told = {"releases": self.releases, "waiting": rows, "coarsened": [dict(margin) for margin in self.coarsened]}
+        return told if self.foreseen is None else told | {"foreseen": self.foreseen}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +108,20 @@ class Continuation:
         """The margins that may be shown, as finely as that; None for any."""
         return None if self.envelope is None else self.envelope.masks
 
+    def few_waiting(self, then: Constraint, most: float, seed: int) -> Constraint:
+        """The constraint of a search with that of the first release of a ledger: margins for which few people will wait.
+
+        most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
+        """
+        if self.ledger.entries or most >= 1:
+            return then
+        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, then)
+
+    @property
+    def least(self) -> int:
+        """Rows of those who came, and of those who left, in each published cell, where there are any."""
+        return MinCell(self.k, rows_per_person=self.requirements.rows_per_person).least_count
+
     def require_safe(self, cliques: Sequence[Mask]) -> None:
         """Raise NothingPublishableError unless these margins are proven to be safe beside every release of the ledger."""
         if self.envelope is None:
@@ -119,9 +138,12 @@ class Continuation:
                         "they differ; demand no more, and assume no less, than the earlier releases do"
                     )
 
-    def after(self, cliques: Sequence[Mask]) -> Waiting:
-        """Who waits, and what is coarsened where these margins are published."""
+    def after(self, cliques: Sequence[Mask], seed: int) -> Waiting:
+        """Who waits, and what is coarsened, or who will wait, where these margins are published."""
         domain = self.table.domain
+        if self.masks is None:
+            foreseen = SampledChanges(self.table.base_counts, self.least, seed).waiting(cliques)
+            return replace(self.waiting, foreseen=foreseen)
         lost = [mask for mask in self.masks or () if not any(not mask & ~clique for clique in cliques)]
         return replace(self.waiting, coarsened=tuple(domain.margin(mask) for mask in lost))
 

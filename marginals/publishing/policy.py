@@ -55,7 +55,8 @@ class Policy:
     much likelier one sensitive value may be beside another, by other knowledge of a person than the release, while the
     diversity still holds. turnover: "known" where readers can be taken to know that people come and go, for the releases of
     a ledger: their counts may then differ by fewer than k rows where at least k came and at least k left. "unknown": they
-    may take every difference for people.
+    may take every difference for people. max_waiting: of the first release of a ledger, the share of the people who are
+    foreseen to wait for a later one at most, since too few like them came or left; 1 for any.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -80,6 +81,7 @@ class Policy:
     rules: str | NamedRule | Sequence[str | NamedRule] = ()
     odds: float | Fraction | None = None
     turnover: str = "unknown"
+    max_waiting: float = 0.1
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -89,6 +91,9 @@ class Policy:
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
+        waiting = self.max_waiting
+        if isinstance(waiting, bool) or not isinstance(waiting, int | float) or not 0 < waiting <= 1:
+            raise InputError(f"max_waiting must be a share above 0 and up to 1, got {waiting!r}")
         if isinstance(self.base, str) and self.base not in BASES and not is_file(self.base):
             raise InputError(
                 f'base is "auto", "best", "none", a CSV file or a level for each attribute, not {self.base!r}'

@@ -76,11 +76,10 @@ def publish(
     series = None
     if ledger is not None:
         series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
-    envelope = None
     if series is not None:
         progress("settling", 0, 0)
-        table, envelope = series.table, series.masks
-    obstacles, search = searched(table, policy, requirements, deadline, progress, envelope)
+        table = series.table
+    obstacles, search = searched(table, policy, requirements, deadline, progress, series)
     published = _content(table, policy, requirements, search.result.cliques, title)
     published = replace(published, deadline=deadline, turnover_known=turnover_known)
     progress("verifying", 0, 0)
@@ -95,7 +94,7 @@ def publish(
         return Release(published, report_html, steward=steward)
     cliques = search.result.cliques
     series.require_safe(cliques)
-    steward = replace(steward, waiting=series.after(cliques))
+    steward = replace(steward, waiting=series.after(cliques, policy.seed))
     entering = series.entering(cliques, datetime.now(UTC).date().isoformat())
     return Release(published, report_html, steward=steward, entering=entering)
 

@@ -8,6 +8,7 @@ from math import inf
 from checks.claims.requirements import PrivacyConstraint, Requirements
 from marginals.anonymizers.published_base import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
+from marginals.ledger.continuing import Continuation
 from marginals.publishing.base_tables import BaseTables, best_base, chosen_base, require_any_base, too_many
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import Policy
@@ -77,18 +78,19 @@ def searched(
     requirements: Requirements,
     deadline: Deadline,
     progress: Progress,
-    envelope: tuple[Mask, ...] | None = None,
+    series: Continuation | None = None,
 ) -> tuple[Obstacles, Search]:
     """The search that a policy asks for, and what stands in the way of the table's margins.
 
     deadline: when everything ends; half of what the base table leaves is for the search, or half of all for it and the
-    base table where that is found only as part of the search. envelope: margins beyond which nothing may be shown, and all
-    of which are where the policy allows that; then no base table is looked for. Raises NothingPublishableError where nothing
-    satisfies the policy, InputError where it does not fit the table.
+    base table where that is found only as part of the search. series: that it goes on, beyond whose margins nothing may be
+    shown, and all of which are where the policy allows that; then no base table is looked for. Raises
+    NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
     """
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
     searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)
-    wish = _Wish(table, policy, requirements, _constraint(table, policy, requirements, envelope), envelope)
+    envelope = None if series is None else series.masks
+    wish = _Wish(table, policy, requirements, _constraint(table, policy, requirements, series), envelope)
     if policy.base == "auto" and not envelope:
         search = _better_of_both(wish, deadline.share(2) if deadline.at < inf else searching, progress)
     else:
@@ -192,16 +194,17 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
     return best_base(table, requirements, lambda done, nodes: progress("minimal tables", done, nodes))
 
 
-def _constraint(
-    table: Table, policy: Policy, requirements: Requirements, envelope: tuple[Mask, ...] | None
-) -> MarginLimits:
+def _constraint(table: Table, policy: Policy, requirements: Requirements, series: Continuation | None) -> MarginLimits:
+    allowed: Constraint = PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins)
+    if series is not None:
+        allowed = series.few_waiting(allowed, policy.max_waiting, policy.seed)
     return MarginLimits(
         table.domain,
         policy.max_cells,
         policy.max_attributes,
         tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
-        PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins),
-        envelope,
+        allowed,
+        None if series is None else series.masks,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from checks.finding import Finding
 from marginals.ledger.continuing import Waiting
 from marginals.ledger.entry import Entry
+from marginals.ledger.few_waiting import CHANGED
 from marginals.ledger.telling import Pair
 from marginals.names.level_names import margin_in_words
 from models.tables.domain import Domain
@@ -19,6 +20,12 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
     """
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
+        if waiting.foreseen is not None:
+            yield (
+                f"If {100 * CHANGED:g} percent of the people change between two releases, about "
+                f"{100 * waiting.foreseen:.0f} percent of all will wait; a smaller max_waiting gives coarser margins, "
+                "beside which fewer do."
+            )
         return
     beside = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
     if waiting.came or waiting.left:

@@ -37,7 +37,7 @@ ATTRIBUTES = {
     "sex": "quasi-identifier",
     "ill": "sensitive",
 }
-POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none")
+POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
 
 
 def table(number: int) -> marginals.Table:
