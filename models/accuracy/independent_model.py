@@ -1,16 +1,18 @@
 """Models whose tables are compared with data: what they have in common, and the simplest, independence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Protocol
 
 import numpy as np
 
-from models.arrays import FloatArray
+from models.arrays import CodeArray, FloatArray
 from models.errors import DomainMismatchError
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
+
+_COARSE = "independence is compared at base values"
 
 
 class TableModel(Protocol):
@@ -33,6 +35,10 @@ class TableModel(Protocol):
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given."""
+        ...
+
+    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
+        """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
         ...
 
 
@@ -60,9 +66,16 @@ class IndependentModel:
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin at base values. Raises DomainMismatchError for coarser ones."""
         if any(margin.values()):
-            raise DomainMismatchError("independence is compared at base values")
+            raise DomainMismatchError(_COARSE)
         product = reduce(np.multiply.outer, map(self._shares, margin), np.ones(()))
         return np.asarray(product * self.total)
+
+    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
+        """Expected counts of some cells of a margin, of which no table is laid out. Raises as `expected` does."""
+        if any(margin.values()):
+            raise DomainMismatchError(_COARSE)
+        shares = [self._shares(attribute)[own] for attribute, own in zip(margin, codes, strict=True)]
+        return np.asarray(reduce(np.multiply, shares) * self.total)
 
     def _shares(self, attribute: str) -> FloatArray:
         table = self.cube.table(self.domain.mask({attribute: 0}))

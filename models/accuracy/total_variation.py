@@ -20,7 +20,7 @@ def total_variation(data: ContingencyTable, model: TableModel) -> float:
     fine = [data.margin[attribute] for attribute in data.attributes]
     coarse = [max(level, model.finest_levels[a]) for level, a in zip(fine, data.attributes)]
     above = tuple(h.lift(f, c)[codes] for h, f, c, codes in zip(hierarchies, fine, coarse, data.codes))
-    q = model.expected(dict(zip(data.attributes, coarse)))[above] / model.total
+    q = model.expected_of(dict(zip(data.attributes, coarse)), above) / model.total
     for h, f, c, codes, parents in zip(hierarchies, fine, coarse, data.codes, above):
         q = q * (h.leaf_counts(f)[codes] / h.leaf_counts(c)[parents])
     return float(np.maximum(data.counts / data.total - q, 0.0).sum())

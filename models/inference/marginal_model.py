@@ -1,6 +1,6 @@
 """The model of a collection: its maximum-entropy distribution, decomposable or not, and what is certain beside it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, prod
@@ -8,7 +8,7 @@ from math import log, prod
 import numpy as np
 from scipy.special import xlogy
 
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray, CodeArray, FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import NotFittedError
 from models.graphs.collection import Collection
@@ -118,6 +118,10 @@ class MarginalModel:
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only."""
         return expected_counts(self.margins, margin)
+
+    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
+        """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
+        return self.expected(margin)[tuple(codes)]
 
     def box(self, inside: Mapping[str, BoolArray]) -> Box:
         """The rows whose base values lie in given sets."""

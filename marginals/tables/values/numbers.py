@@ -7,6 +7,7 @@ _DIGITS = 15
 """Significant digits that a floating-point number of eight bytes surely keeps, of any decimal number (DBL_DIG of C)."""
 
 _ROUNDED = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN)
+_EXACT = Context(prec=200)
 _NUMBER = {
     sign: re.compile(rf"[-+]?(?:[0-9]{{1,60}}(?:{sign}[0-9]{{0,60}})?|{sign}[0-9]{{1,60}})(?:[eE][-+]?[0-9]{{1,2}})?")
     for sign in (r"\.", ",")
@@ -29,7 +30,7 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
     number = Decimal(text.replace(",", "."))
     if number != number.to_integral_value():
         number = _ROUNDED.plus(number)
-    return number.normalize(Context(prec=200)) if number else Decimal(0)
+    return number.normalize(_EXACT) if number else Decimal(0)
 
 
 def number_text(number: Decimal) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
+from itertools import takewhile
 from typing import TypeAlias
 
 from marginals.tables.values.numbers import number_in
@@ -69,10 +70,10 @@ _PLAIN_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,9}")
 
 def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
     for sign in (".", ","):
-        numbers = [number_in(text, sign) for text in texts]
-        places = [(number,) for number in numbers if number is not None]
+        numbers = takewhile(lambda number: number is not None, (number_in(text, sign) for text in texts))
+        places: list[Place] = [(number,) for number in numbers if number is not None]
         if len(places) == len(texts):
-            return list(places)
+            return places
     return None
 
 
