@@ -16,9 +16,10 @@ from measurement import Measurement, options, say
 
 from checks.audits.certain_facts import Asked, FactKind, certain_facts
 from models.intervals.classification import Classification
-from models.intervals.interval_table import UNBOUNDED, Interval, IntervalTable
+from models.intervals.interval_table import Interval, IntervalTable
 from models.intervals.linked_tables import LinkedTables, linked_tables
 from models.intervals.proven_bounds import ProvenBounds, Reach, proven_bounds
+from models.programs.equations import UNBOUNDED
 
 SMALL = 4
 PEOPLE = (("sex", 2), ("age", 6), ("ethnicity", 4), ("household", 4))

@@ -18,7 +18,6 @@ from models.errors import ContradictionError, TooManyCellsError
 from models.inference.frechet_bounds import FrechetBounds
 from models.programs.cell_bounds import CountBounds, extreme_count
 from models.programs.possible_cells import PossibleCells, possible_cells
-from models.programs.propagated_bounds import propagated_bounds
 from models.tables.domain import Domain
 
 TABLES = 64
@@ -176,7 +175,7 @@ class ProgramKnowledge:
 
     @cached_property
     def _propagated(self) -> tuple[CountArray, CountArray]:
-        return (np.zeros(0, np.int64),) * 2 if self.cells is None else propagated_bounds(self.cells)
+        return (np.zeros(0, np.int64),) * 2 if self.cells is None else self.cells.propagated()
 
     def tables(self) -> Iterator[Rows]:
         """Those that programs have found so far, at least one if there is time for it."""

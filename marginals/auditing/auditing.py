@@ -18,10 +18,10 @@ from models.errors import ContradictionError
 from models.intervals.contradictions import disagreements
 from models.intervals.estimates import estimated_counts
 from models.intervals.explanations import explained
-from models.intervals.interval_table import UNBOUNDED
 from models.intervals.joint_contradictions import joint_contradiction
 from models.intervals.linked_tables import linked_tables
 from models.intervals.proven_bounds import Reach, proven_bounds
+from models.programs.equations import UNBOUNDED
 
 _EXPLAINED = 50
 """Facts of each kind, at most, that are explained."""

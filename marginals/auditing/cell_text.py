@@ -7,7 +7,8 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, floor
 
-from models.intervals.interval_table import UNBOUNDED, Interval
+from models.intervals.interval_table import Interval
+from models.programs.equations import UNBOUNDED
 
 UNKNOWN: Interval = (0, UNBOUNDED)
 """Of a cell that says nothing."""

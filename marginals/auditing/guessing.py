@@ -15,7 +15,8 @@ from marginals.auditing.published_tables import is_total, labelled_cells
 from marginals.auditing.spec import AttributeSpec, AuditSpec, TableSpec
 from marginals.conditions.labels import Range, interval
 from marginals.errors import InputError
-from models.intervals.interval_table import UNBOUNDED, Interval
+from models.intervals.interval_table import Interval
+from models.programs.equations import UNBOUNDED
 
 _COUNTS = re.compile(
     r"(?i)counts?|n|numbers?|values?|obs_value|people|persons|population|freq|frequency|cases|deaths|births"

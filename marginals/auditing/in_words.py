@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from marginals.auditing.audited import AuditedTables
 from models.intervals.explanations import Explanation, Term
-from models.intervals.interval_table import UNBOUNDED
 from models.intervals.linked_tables import LinkedTables
+from models.programs.equations import UNBOUNDED
 
 _TERMS = 12
 """Counts that an explanation lists."""

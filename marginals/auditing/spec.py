@@ -10,7 +10,8 @@ from marginals.auditing.cell_text import UNKNOWN, Rounding
 from marginals.errors import InputError
 from marginals.regular_file import bounded_content
 from marginals.suggestions import suggested
-from models.intervals.interval_table import UNBOUNDED, Interval
+from models.intervals.interval_table import Interval
+from models.programs.equations import UNBOUNDED
 
 SPEC_KEYS = ("small", "protection", "sensitive", "markers", "attributes", "tables")
 TABLE_KEYS = ("attributes", "count", "across", "ignore", "scope", "rounding", "percent_of", "absent", "people")

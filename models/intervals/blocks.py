@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import BoolArray, CountArray, IndexArray
-from models.intervals.equations import Equations
+from models.programs.equations import Equations
 
 
 @dataclass(frozen=True, eq=False)

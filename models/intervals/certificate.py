@@ -8,8 +8,7 @@ finds the best y; that they are rounded here costs tightness, never truth.
 import numpy as np
 
 from models.arrays import CountArray, FloatArray
-from models.intervals.equations import Equations
-from models.intervals.interval_table import UNBOUNDED
+from models.programs.equations import UNBOUNDED, Equations
 
 MULTIPLE = 5040
 """Multipliers are rounded to fractions of this denominator."""

@@ -7,10 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from models.arrays import BoolArray, CountArray, IndexArray
-from models.intervals.equations import Equations
-from models.intervals.interval_table import UNBOUNDED
 from models.intervals.linked_tables import LinkedTables
-from models.intervals.propagation import propagated
+from models.programs.equations import UNBOUNDED, Equations
+from models.programs.propagation import propagated
 
 
 @dataclass(frozen=True)

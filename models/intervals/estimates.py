@@ -8,8 +8,8 @@ import numpy as np
 
 from models.arrays import CountArray, FloatArray
 from models.deadline import NEVER, Deadline
-from models.intervals.interval_table import UNBOUNDED
 from models.intervals.linked_tables import LinkedTables, Sums
+from models.programs.equations import UNBOUNDED
 
 _SWEEPS = 200
 """Through all sums of a table."""

@@ -9,10 +9,9 @@ import numpy as np
 
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.intervals.certificate import MULTIPLE, proven_sum, reduced_objective
-from models.intervals.equations import Equations
-from models.intervals.interval_table import UNBOUNDED
 from models.intervals.linked_tables import LinkedTables
 from models.intervals.proven_bounds import ProvenBounds
+from models.programs.equations import UNBOUNDED, Equations
 
 _NEAR = 3_000
 """Cells around one that its explanation is looked for among."""

@@ -1,6 +1,6 @@
 """Families of cells: all combinations of some disjoint values of each attribute, within which or of which counts add up."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -170,15 +170,21 @@ def shared_family(one: TableFamilies, other: TableFamilies, classifications: Seq
     return Family(tuple(values))
 
 
-def joint_families(
-    tables: Sequence[TableFamilies], classifications: Sequence[Classification], attributes: Sequence[str]
-) -> TableFamilies:
-    """The cells of some attributes together, as fine as the tables show each."""
+def finest_values(
+    tables: Sequence[TableFamilies], classifications: Sequence[Classification]
+) -> tuple[tuple[Members, ...], ...]:
+    """For each attribute its values as finely as the tables show them together, others among them."""
     values: list[tuple[Members, ...]] = []
     for number, classification in enumerate(classifications):
-        if classification.name in attributes:
-            shown = [part for t in tables if classification.name in t.attributes for part in t.finest.values[number]]
-            values.append(parts([*shown, classification.everything]))
-        else:
-            values.append((classification.everything,))
-    return TableFamilies(tuple(c.name for c in classifications if c.name in attributes), (Family(tuple(values)),))
+        shown = [part for t in tables if classification.name in t.attributes for part in t.finest.values[number]]
+        values.append(parts([*shown, classification.everything]))
+    return tuple(values)
+
+
+def joint_families(
+    values: Sequence[tuple[Members, ...]], classifications: Sequence[Classification], attributes: Collection[str]
+) -> TableFamilies:
+    """The cells of some attributes together. values: the finest of each attribute."""
+    names = tuple(c.name for c in classifications if c.name in attributes)
+    shown = tuple(finest if c.name in names else (c.everything,) for c, finest in zip(classifications, values))
+    return TableFamilies(names, (Family(shown),))

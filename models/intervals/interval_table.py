@@ -9,9 +9,7 @@ import numpy as np
 from models.arrays import CountArray, IndexArray, read_only_copy
 from models.errors import DomainMismatchError
 from models.intervals.classification import Members
-
-UNBOUNDED = 2**60
-"""The upper end where nothing is known."""
+from models.programs.equations import UNBOUNDED
 
 _MOST = 2**40
 """Counts are less, so that sums and multiples of them are exact."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from models.arrays import CountArray
 from models.deadline import NEVER, Deadline
-from models.intervals.interval_table import UNBOUNDED
 from models.intervals.linked_tables import LinkedTables
+from models.programs.equations import UNBOUNDED
 
 _TOLERANCE = 1e-6
 """Rows below which a program's correction is taken for none."""

@@ -1,7 +1,7 @@
 """Linked tables: the counts of several published tables as unknowns, each with its range, and the equations between them.
 
-A count that two tables show, or that both add up to, is one unknown. Joint tables of up to three attributes are tables too,
-of which nothing is published: their cells are what the tables tell together.
+A count that two tables show, or that both add up to, is one unknown. Joint tables are tables too, of which nothing is
+published: their cells are what the tables tell together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,21 +15,15 @@ import numpy as np
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.intervals.classification import Classification, Members
-from models.intervals.equations import Equations
 from models.intervals.families import (
     Family,
     TableFamilies,
-    joint_families,
     published_families,
     shared_family,
 )
-from models.intervals.interval_table import UNBOUNDED, IntervalTable
-
-JOINT_ATTRIBUTES = 3
-"""Attributes that a joint table has at most, besides those that all tables have."""
-
-CELL_LIMIT = 2_000_000
-"""Cells that all tables together may have."""
+from models.intervals.interval_table import IntervalTable
+from models.intervals.joint_tables import JOINT_LIMITS, JointLimits, JointTables, joint_tables
+from models.programs.equations import UNBOUNDED, Equations
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +49,9 @@ class LinkedTables:
 
     keys: the set of base values of each cell for each attribute, as a place in `sets`; shape (cells, attributes). names: of
     the tables, the `table_count` published ones first. finest: for each table its finest cells, in C order, and
-    shapes the numbers of values of each attribute that they are laid out by; sums: its totals. left_out: joint tables that
-    have too many cells.
+    shapes the numbers of values of each attribute that they are laid out by; sums: its totals. covered: whether each cell
+    has, in some population, whatever count it has in whole numbers that fit all ranges and equations; shape (cells,).
+    left_out: joint tables that have too many cells.
     """
 
     classifications: tuple[Classification, ...]
@@ -69,6 +64,7 @@ class LinkedTables:
     shapes: tuple[tuple[int, ...], ...]
     sums: tuple[tuple[Sums, ...], ...]
     equations: Equations
+    covered: BoolArray
     left_out: tuple[tuple[str, ...], ...] = ()
 
     def __len__(self) -> int:
@@ -106,15 +102,12 @@ class LinkedTables:
 
 
 def linked_tables(
-    tables: Sequence[IntervalTable],
-    classifications: Sequence[Classification],
-    joint: int = JOINT_ATTRIBUTES,
-    limit: int = CELL_LIMIT,
+    tables: Sequence[IntervalTable], classifications: Sequence[Classification], limits: JointLimits = JOINT_LIMITS
 ) -> LinkedTables:
-    """The unknowns of some tables and of their joint tables of up to `joint` attributes, where there are several tables.
+    """The unknowns of some tables and, where there are several, of their joint tables.
 
-    Raises DomainMismatchError for an attribute without classification, TooManyCellsError for more than `limit` cells; joint
-    tables that would lead beyond it are left out.
+    Raises DomainMismatchError for an attribute without classification, TooManyCellsError for more than `limits.cells` cells;
+    joint tables that would lead beyond it are left out.
     """
     known = {c.name for c in classifications}
     for table in tables:
@@ -122,31 +115,12 @@ def linked_tables(
             raise DomainMismatchError(f"{table.name}: the attribute {unknown[0]!r} has no classification")
     published = [published_families(table, classifications) for table in tables]
     size = sum(family.size for each in published for family in each.families)
-    if size > limit:
-        raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {limit:,}")
-    joints, left_out = [], []
-    for attributes in _joint_attributes(published, joint):
-        own = joint_families(published, classifications, attributes)
-        if any(own.finest == table.finest for table in published):
-            continue
-        if size + 2 * own.finest.size > limit:
-            left_out.append(own.attributes)
-            continue
-        size += 2 * own.finest.size
-        joints.append(own)
-    linked = _with_shared(published, joints, classifications)
-    names = (*(table.name for table in tables), *(" by ".join(each.attributes) for each in joints))
-    return _unknowns(_Registry(classifications), tables, linked, names, tuple(left_out))
-
-
-def _joint_attributes(tables: Sequence[TableFamilies], most: int) -> Iterator[tuple[str, ...]]:
-    """The attributes of joint tables: those that all tables have, such as a geography, and as many others as may be."""
-    names = sorted({name for table in tables for name in table.attributes})
-    common = [name for name in names if all(name in table.attributes or not table.attributes for table in tables)]
-    others = [name for name in names if name not in common]
-    if most and names and len(tables) > 1:
-        for chosen in combinations(others, min(most, len(others))):
-            yield (*common, *chosen)
+    if size > limits.cells:
+        raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {limits.cells:,}")
+    joints = joint_tables(published, classifications, limits)
+    linked = _with_shared(published, joints.tables, classifications)
+    names = (*(table.name for table in tables), *(" by ".join(each.attributes) for each in joints.tables))
+    return _unknowns(_Registry(classifications), tables, linked, names, joints)
 
 
 def _with_shared(
@@ -202,7 +176,7 @@ def _unknowns(
     tables: Sequence[IntervalTable],
     linked: Sequence[TableFamilies],
     names: tuple[str, ...],
-    left_out: tuple[tuple[str, ...], ...],
+    joints: JointTables,
 ) -> LinkedTables:
     for each in linked:
         for family in each.families:
@@ -218,6 +192,10 @@ def _unknowns(
         np.concatenate([table.lower for table in tables]),
         np.concatenate([table.upper for table in tables]),
     )
+    covered: BoolArray = np.zeros(len(unique), dtype=np.bool_)
+    for each, is_covered in zip(linked, joints.covered):
+        for family in each.families if is_covered else ():
+            covered[np.searchsorted(unique, registry.family_codes(family))] = True
     keys = np.stack(np.unravel_index(unique, [len(known) for known in registry.places]), axis=1)
     return LinkedTables(
         registry.classifications,
@@ -230,7 +208,8 @@ def _unknowns(
         tuple(tuple(map(len, each.finest.values)) for each in linked),
         tuple(tuple(_sums(registry, each, unique)) for each in linked),
         _equations(registry, linked, unique),
-        left_out,
+        covered,
+        joints.left_out,
     )
 
 

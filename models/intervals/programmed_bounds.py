@@ -12,8 +12,8 @@ from models.deadline import Deadline
 from models.errors import ContradictionError
 from models.intervals.blocks import Block
 from models.intervals.certificate import MULTIPLE, proven_sum, reduced_objective
-from models.intervals.interval_table import UNBOUNDED
 from models.programs.consistent_tables import WholeNumbers, least_within
+from models.programs.equations import UNBOUNDED
 
 _WHOLE = 1e-6
 """Distance within which a program's number is taken for a whole one; whether it fits is then checked in whole numbers."""
@@ -55,6 +55,11 @@ class BlockBounds:
     def sharp(self) -> BoolArray:
         """Whether both ends are counts of tables that fit: shape (cells,)."""
         return np.asarray((self.seen_low == self.lower) & (self.seen_high == self.upper))
+
+    @property
+    def exact(self) -> BoolArray:
+        """Whether only one count is possible: shape (cells,)."""
+        return np.asarray(self.lower == self.upper)
 
     def settled(self, small: int | None) -> BoolArray:
         """Whether each bound need not be known better: shape (2, cells), lower and upper.

@@ -16,7 +16,7 @@ from models.errors import ContradictionError
 from models.intervals.blocks import Block, blocks
 from models.intervals.linked_tables import LinkedTables
 from models.intervals.programmed_bounds import BlockBounds, tightened
-from models.intervals.propagation import propagated
+from models.programs.propagation import propagated
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,13 @@ EVERYTHING = Reach()
 
 @dataclass(frozen=True, eq=False)
 class ProvenBounds:
-    """Bounds of all counts: lower <= count <= upper for certain. shape (cells,) each.
+    """Bounds of all counts: lower <= count <= upper in every population that the tables fit, for certain. shape (cells,).
 
-    sharp: whether both ends are counts of some table of whole numbers that fits. decided: whether all that was asked is.
+    sharp: whether both ends are surely attained, each in some population that fits everything published. False means that
+    the bounds hold and may not be attained: time was over, or the count is one of a joint table of which it is not known
+    that whatever fits the linked tables has a population, since no junction tree of joint tables covers it (`coverage`).
+    decided: whether nothing more can follow of what was asked, which is all where programs asked for everything. A count
+    that is not decided may be determined by the tables all the same.
     """
 
     lower: CountArray
@@ -69,8 +73,9 @@ def proven_bounds(linked: LinkedTables, reach: Reach = EVERYTHING, deadline: Dea
         )
         for block, bounds in zip(some, found):
             lower[block.cells], upper[block.cells] = bounds.lower, bounds.upper
-            sharp[block.cells] = bounds.sharp
-            decided[block.cells] = bounds.settled(reach.small).all(axis=0)
+            certain = linked.covered[block.cells] | bounds.exact
+            sharp[block.cells] = bounds.sharp & certain
+            decided[block.cells] = bounds.settled(reach.small).all(axis=0) & certain
     return ProvenBounds(lower, upper, sharp, decided)
 
 

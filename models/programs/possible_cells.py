@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.arrays import CodeArray, FloatArray
+from models.arrays import CodeArray, CountArray, FloatArray
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
+from models.programs.equations import Equations
+from models.programs.propagation import propagated
 from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
@@ -39,6 +41,23 @@ class PossibleCells:
     def __len__(self) -> int:
         """Number of cells."""
         return self.constraints.shape[1]
+
+    def propagated(self) -> tuple[CountArray, CountArray]:
+        """Bounds on the count of each cell that follow equation by equation: lower and upper, shape (cells,) each."""
+        size, counted = len(self), self.constraints.shape[0]
+        whole = np.arange(counted)
+        matrix = self.constraints
+        # Of each equation its count first, as an unknown of which both ends are known, then its cells.
+        rows = np.concatenate([whole, np.repeat(whole, np.diff(matrix.indptr))])
+        cells = np.concatenate([size + whole, matrix.indices])
+        signs = np.where(cells >= size, 1, -1)
+        order = np.argsort(rows, kind="stable")
+        equations = Equations(rows[order], cells[order], signs[order], np.zeros(counted, dtype=np.intp))
+        counts = self.counts.astype(np.int64)
+        known = np.concatenate([np.zeros(size, dtype=np.int64), counts])
+        most = np.concatenate([np.full(size, self.total, dtype=np.int64), counts])
+        lower, upper = propagated(equations, known, most)
+        return lower[:size], upper[:size]
 
     @property
     def coded_cells(self) -> CodedCells:

@@ -9,7 +9,8 @@ import numpy as np
 
 from models.arrays import CountArray
 from models.intervals.classification import Classification, Members
-from models.intervals.interval_table import UNBOUNDED, Interval, IntervalTable
+from models.intervals.interval_table import Interval, IntervalTable
+from models.programs.equations import UNBOUNDED
 
 MOST_PEOPLE = 6
 

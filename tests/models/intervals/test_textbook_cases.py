@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from models.intervals.classification import Classification
-from models.intervals.interval_table import UNBOUNDED, Interval, IntervalTable
+from models.intervals.interval_table import Interval, IntervalTable
 from models.intervals.linked_tables import linked_tables
 from models.intervals.proven_bounds import proven_bounds
+from models.programs.equations import UNBOUNDED
 
 Cell = Mapping[str, str]
 SUPPRESSED: Interval = (0, UNBOUNDED)

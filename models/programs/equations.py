@@ -11,6 +11,9 @@ from models.arrays import BoolArray, CountArray, IndexArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+UNBOUNDED = 2**60
+"""The upper end of a count of which nothing is known."""
+
 
 @dataclass(frozen=True, eq=False)
 class Equations:
