@@ -14,7 +14,6 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from scipy.special import hyp2f1
 
 from checks.errors import CriterionError
 from models.arrays import BoolArray, CountArray, FloatArray
@@ -117,6 +116,8 @@ def estimated_risks(sizes: CountArray, fraction: float) -> FloatArray:
     """
     if not 0 < fraction <= 1:
         raise CriterionError(f"a sampling fraction is above 0 and at most 1, got {fraction:g}")
+    from scipy.special import hyp2f1  # slow to import, and few need it
+
     return np.asarray(fraction / sizes * hyp2f1(1, 1, sizes + 1, 1 - fraction), dtype=np.float64)
 
 

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from checks.diversity.criterion import Diversity
 from checks.diversity.exact_entropy import entropy_is_at_least
 from checks.diversity.spelling import check_l, spelled
 from checks.errors import CriterionError
 from models.arrays import FloatArray
+from models.x_log_x import x_log_x
 
 
 def log_entropic_mean(counts: ArrayLike) -> float:
@@ -33,7 +33,7 @@ def log_entropic_mean(counts: ArrayLike) -> float:
     weights = _row(counts)
     if not weights.sum() > 0:
         raise CriterionError("a log-entropic mean needs a positive count")
-    return float(xlogy(weights, weights).sum() / weights.sum())
+    return float(x_log_x(weights).sum() / weights.sum())
 
 
 def adjusted_entropy(dont_care_counts: ArrayLike, sensitive_counts: ArrayLike) -> float:
@@ -114,7 +114,7 @@ def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> Float
     """Exp of the adjusted entropy of each class. Without sensitive rows it is the number of don't-care values."""
     limits = np.sort(np.asarray(dont_care, dtype=np.float64), axis=1)
     mass = _running(sensitive.sum(axis=1), limits)
-    log_mean = _running(xlogy(sensitive, sensitive).sum(axis=1), xlogy(limits, limits))
+    log_mean = _running(x_log_x(sensitive).sum(axis=1), x_log_x(limits))
     np.divide(log_mean, mass, out=log_mean, where=mass > 0)
     with np.errstate(divide="ignore"):
         fixed = np.count_nonzero(np.log(limits) < log_mean[:, :-1], axis=1)

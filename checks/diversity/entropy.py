@@ -7,7 +7,6 @@ from math import ceil
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import xlogy
 
 from checks.diversity.criterion import Diversity, Vectors
 from checks.diversity.exact_entropy import entropy_is_at_least
@@ -16,6 +15,7 @@ from checks.diversity.spelling import check_l, numbers, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.entropy_cases import EntropyCases
 from models.arrays import FloatArray
+from models.x_log_x import x_log_x
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Entropy(Diversity):
     def reached(self, vectors: Vectors) -> FloatArray:
         """Effective number of equally likely values."""
         shares = vectors / vectors.sum(axis=1, keepdims=True)
-        return np.asarray(np.exp(-xlogy(shares, shares).sum(axis=1)), dtype=np.float64)
+        return np.asarray(np.exp(-x_log_x(shares).sum(axis=1)), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""

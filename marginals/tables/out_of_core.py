@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from scipy.special import xlogy
 
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
@@ -19,6 +18,7 @@ from models.arrays import CountArray
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.margin import Margin
+from models.x_log_x import x_log_x
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class OutOfCoreCounts:
         """Entropy in nats of the empirical marginal; no cell of it leaves the engine."""
         sizes, cells = self.engine.counts_of_counts(self._recoded(margin))
         order = np.argsort(sizes)
-        return log(self.total) - float((xlogy(sizes, sizes) * cells)[order].sum()) / self.total
+        return log(self.total) - float((x_log_x(sizes) * cells)[order].sum()) / self.total
 
     def _cells(self, margin: Mapping[str, int]) -> int:
         """At most, or where that is not few enough about, how many cells that are not empty a margin has."""

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from models.arrays import FloatArray
+from models.x_log_x import x_log_x
 
 
 def mutual_information(counts: FloatArray) -> float:
@@ -19,7 +19,7 @@ def mutual_information(counts: FloatArray) -> float:
         return 0.0
     shares = counts / total
     margins = (shares.sum(axis=1), shares.sum(axis=0), shares, shares.sum(axis=(0, 1)))
-    information = sum(sign * float(xlogy(p, p).sum()) for sign, p in zip((-1, -1, 1, 1), margins))
+    information = sum(sign * float(x_log_x(p).sum()) for sign, p in zip((-1, -1, 1, 1), margins))
     return max(information, 0.0)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from models.arrays import FloatArray, IndexArray
 from models.tables.mixed_radix import group, pack
@@ -62,6 +61,8 @@ class Independent:
         cells = len(beyond)
         if size * cells <= _BLOCK:
             return np.asarray(np.bincount(keys * cells + places, counts, size * cells).reshape(size, cells) @ beyond)
+        from scipy.sparse import csr_array  # slow to import, and few need it
+
         return np.asarray(csr_array((counts, (keys, places)), shape=(size, cells)) @ beyond)
 
 
@@ -118,6 +119,8 @@ def _merged(
 
 
 def _by_key(join: _Join, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
+    from scipy.sparse import csr_array  # slow to import, and few need it
+
     width = int(np.prod([m.counts.shape[1] for m in messages], dtype=np.int64))
     sums_by_key = np.zeros((size, width))
     step = max(_BLOCK // max(width, 1), 1)

@@ -6,7 +6,6 @@ from functools import cached_property
 from math import log, prod
 
 import numpy as np
-from scipy.special import xlogy
 
 from models.arrays import BoolArray, CodeArray, FloatArray
 from models.deadline import NEVER, Deadline
@@ -20,6 +19,7 @@ from models.inference.sampling import Sampler
 from models.inference.tree_expectation import expectation
 from models.inference.tree_margins import TreeMargins, expected_counts, proportional
 from models.tables.domain import Domain
+from models.x_log_x import x_log_x
 
 MISFIT = 1e-6
 """Largest share of a published count by which a fitted distribution may miss it."""
@@ -159,4 +159,4 @@ class MarginalModel:
 def _entropy(expected: FloatArray) -> float:
     """Entropy in nats of the distribution in proportion to expected counts; 0 for no rows at all."""
     total = float(expected.sum())
-    return log(total) - float(xlogy(expected, expected).sum()) / total if total > 0 else 0.0
+    return log(total) - float(x_log_x(expected).sum()) / total if total > 0 else 0.0

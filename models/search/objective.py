@@ -9,8 +9,6 @@ from functools import lru_cache
 from math import log
 from typing import Protocol
 
-from scipy.special import chdtri
-
 
 class Objective(Protocol):
     """Whether, and by how much, a change of the model is for the better."""
@@ -67,4 +65,6 @@ class LikelihoodRatio:
 
 @lru_cache(maxsize=4096)
 def _quantile(degrees_of_freedom: int, alpha: float) -> float:
+    from scipy.special import chdtri  # slow to import, and few need it
+
     return float(chdtri(degrees_of_freedom, alpha)) if degrees_of_freedom else 0.0

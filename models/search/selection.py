@@ -11,8 +11,6 @@ from itertools import combinations
 from math import exp, log
 from typing import TYPE_CHECKING, TypeVar
 
-from scipy.special import chdtrc
-
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
 from models.graphs.collection import Collection
@@ -166,6 +164,8 @@ def p_value(deviance: float, degrees_of_freedom: int) -> float:
     >>> round(p_value(3.841459, 1), 4)
     0.05
     """
+    from scipy.special import chdtrc  # slow to import, and few need it
+
     return float(chdtrc(degrees_of_freedom, deviance)) if degrees_of_freedom > 0 else 1.0
 
 

@@ -8,9 +8,9 @@ is remembered by that part, and asked again for no collection that has it too.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.collapse import collapsed
@@ -21,6 +21,9 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.sparse_margins import expected_marginal
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _KEPT = 1 << 23
 """Numbers in all matrices that are kept; they are cleared when there are more."""
@@ -72,11 +75,13 @@ class PathMargins:
         rows, columns = table.positions_in(self._cube.table(second)), table.positions_in(origin)
         return float(-(table.counts @ np.log(q[rows, columns])) / max(self._cube.total, 1))
 
-    def _step(self, given: Mask, shown: Mask) -> csr_array:
+    def _step(self, given: Mask, shown: Mask) -> "csr_array":
         """p(y | x) of the cells y of one margin given those x of another: shape (cells of `shown`, cells of `given`)."""
         if (given, shown) not in self._steps:
             together, x, y = (self._cube.table(mask) for mask in (given | shown, given, shown))
             columns, rows = together.positions_in(x), together.positions_in(y)
+            from scipy.sparse import csr_array  # slow to import, and few need it
+
             step = csr_array((together.counts / x.counts[columns], (rows, columns)), shape=(len(y), len(x)))
             self._size += step.nnz
             if self._size > _KEPT:

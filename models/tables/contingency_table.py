@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import xlogy
 
 from models.arrays import CodeArray, CountArray, IndexArray, read_only, read_only_copy, smallest_code_dtype
 from models.checked_arrays import value_codes, whole_counts
@@ -15,6 +14,7 @@ from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain, Mask
 from models.tables.margin import Margin
 from models.tables.mixed_radix import pack, tally
+from models.x_log_x import x_log_x
 
 
 def entropy(counts: CountArray) -> float:
@@ -22,7 +22,7 @@ def entropy(counts: CountArray) -> float:
     total = int(counts.sum())
     if total == 0:
         return 0.0
-    return float(np.log(total) - xlogy(counts, counts).sum() / total)
+    return float(np.log(total) - x_log_x(counts).sum() / total)
 
 
 @dataclass(frozen=True, eq=False)

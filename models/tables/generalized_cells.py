@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import xlogy
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only_copy
 from models.checked_arrays import whole_counts
@@ -20,6 +19,7 @@ from models.tables.domain import Domain
 from models.tables.information import information
 from models.tables.mixed_radix import pack, tally
 from models.tables.taxonomy import Taxonomy, taxonomy_nodes
+from models.x_log_x import x_log_x
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class GeneralizedCells:
         shares = base.counts / max(base.total, 1)
         estimated = self.probability(dict(zip(base.attributes, base.codes)))
         with np.errstate(divide="ignore"):
-            divergence = float(xlogy(shares, shares).sum() - shares @ np.log(estimated))
+            divergence = float(x_log_x(shares).sum() - shares @ np.log(estimated))
         return max(divergence, 0.0)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import xlogy
 
 from models.arrays import CodeArray, FloatArray
+from models.x_log_x import x_log_x
 
 _WORD = 64
 
@@ -23,7 +23,7 @@ def pair_entropies(columns: Sequence[CodeArray], sizes: Sequence[int], length: i
     for i, rows in enumerate(values):
         together[i, i:] = np.bitwise_count(rows & values[i:]).sum(axis=1, dtype=np.uint32)
     together += np.triu(together, 1).T
-    sums = np.add.reduceat(np.add.reduceat(xlogy(together, together), starts[:-1], axis=0), starts[:-1], axis=1)
+    sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts[:-1], axis=0), starts[:-1], axis=1)
     return np.asarray(np.log(max(length, 1)) - sums / max(length, 1))
 
 

@@ -17,7 +17,6 @@ from fractions import Fraction
 from math import log
 
 import numpy as np
-from scipy.special import xlogy
 
 from checks.diversity.criterion import Diversity, Vectors
 from checks.diversity.exact_entropy import entropy_is_at_least
@@ -25,6 +24,7 @@ from checks.diversity.spelling import AT_ODDS, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.entropy_cases import EntropyCases
 from models.arrays import BoolArray, FloatArray
+from models.x_log_x import x_log_x
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class EntropyAtOdds(Diversity):
         more = float(self.odds) - 1
         shares = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1) / vectors.sum(axis=1, keepdims=True)
         raised = np.cumsum(shares, axis=1)
-        of_raised = np.cumsum(xlogy(shares, shares), axis=1)
+        of_raised = np.cumsum(x_log_x(shares), axis=1)
         total = raised[:, -1:] + more * raised
-        weighed = of_raised[:, -1:] + more * of_raised + xlogy(1 + more, 1 + more) * raised
+        weighed = of_raised[:, -1:] + more * of_raised + x_log_x(1 + more) * raised
         # Raising all values is the same as raising none.
         return np.asarray(np.exp(np.log(total) - weighed / total).min(axis=1), dtype=np.float64)
 

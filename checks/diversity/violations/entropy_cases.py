@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from scipy.special import xlogy
 
 from checks.diversity.violations.cases import ZERO_LOG, Cases, shares
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.x_log_x import x_log_x
 
 _GRID, _REFINEMENTS = 7, 5
 """Multipliers tried at a time for the dual, and how often around the best; any multiplier is valid."""
@@ -71,7 +71,7 @@ class EntropyCases(Cases):
             return shares(x, self.support) ** (0.75 if attempt % 3 == 1 else 0.5)
         p = np.exp(x - x.max(axis=0))
         p /= p.sum(axis=0)
-        slope = -xlogy(p, p) - p * (-xlogy(p, p)).sum(axis=0)
+        slope = -x_log_x(p) - p * (-x_log_x(p)).sum(axis=0)
         return np.asarray(np.maximum(slope, 0) * self.support, dtype=np.float64)
 
     @property

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import xlogy
 
 from checks.diversity.violations.cases import ZERO_LOG, Cases, shares
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.x_log_x import x_log_x
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class GroupCases(Cases):
 
     def bound(self, weights: FloatArray) -> FloatArray:
         """Arithmetic-geometric mean of the tail, against what the group can be."""
-        mean = (xlogy(weights, weights) - xlogy(weights, np.where(self.tail > 0, self.tail, 1))).sum(axis=0)
+        mean = (x_log_x(weights) - weights * np.log(np.where(self.tail > 0, self.tail, 1))).sum(axis=0)
         return np.asarray(np.where(self.support.any(axis=0), self.log_group + mean, np.inf), dtype=np.float64)
 
     def form(self, weights: FloatArray) -> FloatArray:

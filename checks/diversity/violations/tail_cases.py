@@ -8,10 +8,10 @@ from itertools import combinations
 from math import log
 
 import numpy as np
-from scipy.special import xlogy
 
 from checks.diversity.violations.cases import Cases, RatioBounds, shares
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.x_log_x import x_log_x
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class TailCases(Cases):
 
     def bound(self, weights: FloatArray) -> FloatArray:
         """Arithmetic-geometric mean."""
-        return np.asarray(np.log(self.theta) + xlogy(weights, weights).sum(axis=0), dtype=np.float64)
+        return np.asarray(np.log(self.theta) + x_log_x(weights).sum(axis=0), dtype=np.float64)
 
     def kept(self, which: BoolArray) -> "TailCases":
         """Some of the cases."""
@@ -57,8 +57,8 @@ class TrimmedCases(Cases):
         best = _largest(relief, self.spared)
         least = 1 - _largest(weights, self.spared)
         share = np.maximum(least, np.exp(-1))
-        spread = np.where(least < 1, -xlogy(share, share), 0.0)
-        return np.asarray(log(self.theta) + xlogy(weights, weights).sum(axis=0) + best + spread, dtype=np.float64)
+        spread = np.where(least < 1, -x_log_x(share), 0.0)
+        return np.asarray(log(self.theta) + x_log_x(weights).sum(axis=0) + best + spread, dtype=np.float64)
 
     def kept(self, which: BoolArray) -> "TrimmedCases":
         """Some of the cases."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 from math import log
 
 import numpy as np
-from scipy.special import xlogy
 
 from marginals.config.guessing.column_guess import Guess
 from marginals.tables.attribute import Role
 from models.arrays import IndexArray
+from models.x_log_x import x_log_x
 
 Codes = Mapping[str, IndexArray]
 """For each column the codes of some rows' values, as coarse as they are likely to be published: shape (rows,)."""
@@ -62,4 +62,4 @@ def _reason(told: float, beside: str) -> str:
 def _entropy(codes: IndexArray) -> float:
     """In nats."""
     counts = np.unique(codes, return_counts=True)[1]
-    return log(len(codes)) - float(xlogy(counts, counts).sum()) / len(codes)
+    return log(len(codes)) - float(x_log_x(counts).sum()) / len(codes)
