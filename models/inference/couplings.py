@@ -119,17 +119,14 @@ def _merged(
 
 
 def _by_key(join: _Join, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
-    from scipy.sparse import csr_array  # slow to import, and few need it
-
     width = int(np.prod([m.counts.shape[1] for m in messages], dtype=np.int64))
     sums_by_key = np.zeros((size, width))
     step = max(_BLOCK // max(width, 1), 1)
     for start in range(0, len(counts), step):
         block = slice(start, start + step)
         joined = join(counts[block], [m._replace(positions=m.positions[block]) for m in messages])
-        length = len(joined)
-        sums = csr_array((np.ones(length), (keys[block], np.arange(length))), shape=(size, length))
-        sums_by_key += np.asarray(sums @ joined)
+        places = keys[block, None] * width + np.arange(width)
+        sums_by_key += np.bincount(places.ravel(), joined.ravel(), size * width).reshape(size, width)
     return sums_by_key
 
 
