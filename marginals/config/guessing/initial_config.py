@@ -180,13 +180,14 @@ def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection
 
 
 def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey | None) -> pd.DataFrame:
-    """The rows, without those that repeat a value of a person, so that what is counted is people."""
+    """A column, without the rows that repeat a value of a person, so that what is counted is people."""
     if person is None or name == person.column:
-        return frame
+        return frame[[name]]
+    both = frame[[person.column, name]]
     try:
-        return frame[~frame.duplicated([person.column, name])]
+        return both.loc[~both.duplicated(), [name]]
     except TypeError:  # lists and the like
-        return frame
+        return frame[[name]]
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:

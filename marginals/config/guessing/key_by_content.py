@@ -54,7 +54,7 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
         some = _rows_of_first(codes[column.name])
         own = codes[column.name][some]
         for other in columns:
-            if other.name in codes and other is not column and _numbers_rows(own, other, frame[other.name].iloc[some]):
+            if other.name in codes and other is not column and _numbers_rows(own, other, frame[other.name], some):
                 found[column.name] = (column, f"{other.name} numbers the rows of each")
                 numbering.add(other.name)
                 break
@@ -94,12 +94,14 @@ def _rows_of_first(codes: IndexArray) -> IndexArray:
     return np.flatnonzero((codes >= 0) & (codes < most))
 
 
-def _numbers_rows(own: IndexArray, other: Column, texts: pd.Series) -> bool:
-    """Whether another column counts the rows of each value of this one: 1, 2, ... to their number, in whatever order."""
-    most = int(np.bincount(own).max())
-    if not {"1", "2"} <= set(other.values) or len(other.values) > most:
+def _numbers_rows(own: IndexArray, other: Column, texts: pd.Series, some: IndexArray) -> bool:
+    """Whether another column counts the rows of each value of this one: 1, 2, ... to their number, in whatever order.
+
+    own: the values of some rows. texts: of the other column, in all rows.
+    """
+    if not {"1", "2"} <= set(other.values) or len(other.values) > int(np.bincount(own).max()):
         return False
-    numbers = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = pd.to_numeric(texts.iloc[some], errors="coerce").to_numpy(dtype=np.float64)
     if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
         return False
     order = np.lexsort((numbers, own))
