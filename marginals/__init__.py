@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         InputError,
         NothingPublishableError,
         TooLittleMemoryError,
+        WorkerLostError,
     )
     from marginals.pages.policies_plot import plot_frontier
     from marginals.publishing.assessing import assess
@@ -111,6 +112,7 @@ __all__ = [
     "TimeOverError",
     "TooLittleMemoryError",
     "TooManyCellsError",
+    "WorkerLostError",
     "anonymize",
     "assess",
     "attack",
@@ -177,6 +179,7 @@ _HOMES = {
     "TimeOverError": "models.errors",
     "TooLittleMemoryError": "marginals.errors",
     "TooManyCellsError": "models.errors",
+    "WorkerLostError": "marginals.errors",
     "anonymize": "marginals.publishing.publishing",
     "assess": "marginals.publishing.assessing",
     "attack": "marginals.attacks.attacking",

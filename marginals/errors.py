@@ -43,6 +43,20 @@ class TooLittleMemoryError(InputError):
         )
 
 
+class WorkerLostError(MarginalsError):
+    """A process that did a part of the work was killed from outside.
+
+    >>> print(str(WorkerLostError()).partition(";")[0])
+    a process that did a part of the work was killed, most likely for want of memory
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a process that did a part of the work was killed, most likely for want of memory; use jobs = 1 (--jobs 1), "
+            "or a larger machine"
+        )
+
+
 class NothingPublishableError(MarginalsError):
     """No collection satisfies the policy. The command line answers with exit status 1.
 

@@ -40,3 +40,8 @@ class AuditedTables:
     def undecided(self) -> int:
         """Cells of which more may follow than was found."""
         return 0 if self.bounds is None else int((~self.bounds.decided).sum())
+
+    @property
+    def uncovered(self) -> int:
+        """Cells among these of which no time would show that nothing more follows: their joint tables are too large."""
+        return 0 if self.bounds is None else int((~self.bounds.decided & ~self.linked.covered).sum())

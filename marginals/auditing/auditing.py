@@ -12,6 +12,7 @@ from marginals.auditing.in_words import because, cell_name
 from marginals.auditing.published_tables import PublishedTables, read_tables
 from marginals.auditing.spec import AuditSpec, read_spec
 from marginals.errors import InputError
+from marginals.jobs import Jobs
 from marginals.timing import Seconds, within
 from models.deadline import Deadline
 from models.errors import ContradictionError
@@ -20,7 +21,7 @@ from models.intervals.estimates import estimated_counts
 from models.intervals.explanations import explained
 from models.intervals.joint_contradictions import joint_contradiction
 from models.intervals.linked_tables import linked_tables
-from models.intervals.proven_bounds import Reach, proven_bounds
+from models.intervals.proven_bounds import Reach, Run, proven_bounds
 from models.programs.equations import UNBOUNDED
 
 _EXPLAINED = 50
@@ -106,13 +107,15 @@ def audit(
     small: int | None = None,
     protection: int | None = None,
     sensitive: Sequence[str] = (),
+    jobs: int = 2,
 ) -> Audit:
     r"""What follows for certain from published tables: suppressed counts that can be computed, small ones, people who exist.
 
     tables: CSV files, or spreadsheets; those of the spec where none is named. spec: `audit.toml`, which says how they are
     read; without it that is guessed. small: counts from 1 to this one are small. protection: the least range that must be
     left of a suppressed count. sensitive: attributes of which a value may be certain for a group; these three override the
-    spec. What needs longer than `seconds` is undecided. Raises InputError naming file and column, key or label.
+    spec. What needs longer than `seconds` is undecided. jobs: processes that work at once on tables that fall into blocks,
+    such as a geography. Raises InputError naming file and column, key or label, and WorkerLostError.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -124,7 +127,7 @@ def audit(
     [('recovered', (2, 2))]
     """
     paths = [Path(table) for table in tables]
-    deadline = within(seconds)
+    deadline, run = within(seconds), Jobs(jobs)
     if spec is None:
         if not paths:
             raise InputError("name the tables to audit, or a spec that does")
@@ -142,7 +145,7 @@ def audit(
     if used.small < 1 or used.protection < 0:
         raise InputError("small must be at least 1, and protection at least 0")
     found = read_tables(used)
-    return Audit(used, tuple(_audited(each, used, deadline.share(len(found) - n)) for n, each in enumerate(found)))
+    return Audit(used, tuple(_audited(each, used, deadline.share(len(found) - n), run) for n, each in enumerate(found)))
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
@@ -158,10 +161,10 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
     return replace(spec, tables={path: table for path, table in spec.tables.items() if path in wanted})
 
 
-def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline) -> AuditedTables:
+def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline, run: Run) -> AuditedTables:
     linked = linked_tables(found.tables, found.classifications)
     try:
-        bounds = proven_bounds(linked, Reach(spec.small), deadline.share(2))
+        bounds = proven_bounds(linked, Reach(spec.small), deadline.share(2), run)
     except ContradictionError:
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)

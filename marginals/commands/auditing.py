@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from marginals.commands.options import FILE, JSON, Target, ends_within, output
+from marginals.commands.options import FILE, JOBS, JSON, Target, ends_within, output
 from marginals.commands.printing import print_json, print_lines
 from marginals.commands.verifying import FAILED
 from marginals.errors import InputError
@@ -29,6 +29,7 @@ from models.deadline import Deadline
 )
 @click.option("--sensitive", metavar="NAME,NAME", help="Attributes of which a value may be certain for a whole group.")
 @ends_within(60.0, "Seconds for all work; what is not proven by then is called not decided.")
+@JOBS
 @JSON
 def audit(
     tables: tuple[Path, ...],
@@ -40,6 +41,7 @@ def audit(
     protection: int | None,
     sensitive: str | None,
     deadline: Deadline,
+    jobs: int,
     as_json: bool,
 ) -> None:
     """Say what tables that others published give away together.
@@ -67,7 +69,9 @@ def audit(
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
-    found = audited(*tables, spec=spec, seconds=deadline, small=small, protection=protection, sensitive=names)
+    found = audited(
+        *tables, spec=spec, seconds=deadline, small=small, protection=protection, sensitive=names, jobs=jobs
+    )
     if file is not None:
         from marginals.pages.audit_page import audit_html
 

@@ -64,6 +64,7 @@ def _seconds(default: float | None, help_text: str) -> Callable[[Callable[..., A
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+JOBS = click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes that work at once.")
 LEVELS_METAVAR = "NAME=LEVEL,..."
 
 

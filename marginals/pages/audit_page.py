@@ -6,7 +6,7 @@ from marginals.auditing.audited import AuditedTables
 from marginals.auditing.auditing import Audit
 from marginals.auditing.in_words import because, cell_name, ends_in_words
 from marginals.pages.page import page
-from marginals.wording.audit_lines import KINDS, contradiction_lines
+from marginals.wording.audit_lines import KINDS, contradiction_lines, undecided_lines
 
 _ROWS = 500
 """Facts of a kind that the page lists."""
@@ -39,7 +39,7 @@ class PartSection:
     people: str
     tables: tuple[str, ...]
     cells: int
-    undecided: int
+    open_lines: tuple[str, ...]
     contradictions: tuple[str, ...]
     left_out: tuple[str, ...]
     sections: tuple[FactSection, ...]
@@ -74,7 +74,7 @@ def _part(part: AuditedTables) -> PartSection:
         part.people,
         part.linked.names[: part.linked.table_count],
         len(part.linked),
-        part.undecided,
+        tuple(undecided_lines(part)),
         tuple(contradiction_lines(part)) if part.bounds is None else (),
         tuple(", ".join(names) for names in part.linked.left_out),
         tuple(sections),

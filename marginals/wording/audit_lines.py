@@ -19,6 +19,9 @@ KINDS = {
 _LISTED = 10
 """Facts of each kind that are listed."""
 
+_EXISTING = 3
+"""Combinations that certainly have people of which so many are listed: there are many, and most tell little."""
+
 
 def audit_lines(audit: Audit) -> Iterator[str]:
     """Contradictions or facts of all tables, and what is not decided."""
@@ -31,12 +34,22 @@ def audit_lines(audit: Audit) -> Iterator[str]:
             yield from contradiction_lines(part)
             continue
         yield from _facts(part)
-        if part.undecided:
-            yield f"Not decided in time: {part.undecided:,} counts; more may follow from the tables. Give --seconds more."
+        yield from undecided_lines(part)
         for names in linked.left_out:
             yield f"Not looked at, for too many cells: the joint table of {', '.join(names)}"
     if audit.ok:
         yield "No suppressed or small count and no sensitive value is certain."
+
+
+def undecided_lines(part: AuditedTables) -> Iterator[str]:
+    """How many counts are not decided, and why."""
+    if late := part.undecided - part.uncovered:
+        yield f"Not decided in time: {late:,} counts; more may follow from the tables. Give --seconds more."
+    if part.uncovered:
+        yield (
+            f"Not decided: {part.uncovered:,} counts of attributes that are linked by more of them than joint tables have; "
+            "what is said of them is true, and more may follow. Audit fewer tables at once."
+        )
 
 
 def contradiction_lines(part: AuditedTables) -> Iterator[str]:
@@ -64,12 +77,13 @@ def _facts(part: AuditedTables) -> Iterator[str]:
         if not numbers:
             continue
         yield f"{len(numbers):,} {words}:"
-        for number in numbers[:_LISTED]:
+        listed = _EXISTING if kind is FactKind.EXISTS else _LISTED
+        for number in numbers[:listed]:
             yield fact_line(part, number)
             for reason in because(part, number):
                 yield f"      {reason}"
-        if len(numbers) > _LISTED:
-            yield f"  and {len(numbers) - _LISTED:,} more (--json and --report list all)"
+        if len(numbers) > listed:
+            yield f"  and {len(numbers) - listed:,} more (--json and --report list all)"
 
 
 def fact_line(part: AuditedTables, number: int) -> str:

@@ -5,8 +5,10 @@ multipliers, those of integer programs as the solver tells. Tables of whole numb
 counts are possible, and so which bounds are sharp; with them most programs need not be solved.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -56,26 +58,46 @@ class ProvenBounds:
         return np.asarray(self.lower == self.upper)
 
 
-def proven_bounds(linked: LinkedTables, reach: Reach = EVERYTHING, deadline: Deadline = NEVER) -> ProvenBounds:
-    """Bounds of all counts of some linked tables. Raises ContradictionError when no table fits."""
+Part = TypeVar("Part")
+Answer = TypeVar("Answer")
+
+
+class Run(Protocol):
+    """How parts of the work that do not depend on each other are done: what the work gives for each, in their order."""
+
+    def __call__(self, work: Callable[[Part], Answer], parts: Sequence[Part]) -> Sequence[Answer]:
+        """Apply the work to each part."""
+
+
+def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> Sequence[Answer]:
+    """In this process."""
+    return [work(part) for part in parts]
+
+
+def proven_bounds(
+    linked: LinkedTables, reach: Reach = EVERYTHING, deadline: Deadline = NEVER, run: Run = one_by_one
+) -> ProvenBounds:
+    """Bounds of all counts of some linked tables. run: how the blocks are worked on, such as several at once.
+
+    Raises ContradictionError when no table fits.
+    """
     lower, upper = propagated(linked.equations, linked.lower, linked.upper)
     if (lower > upper).any():
         raise ContradictionError("the tables contradict each other")
     sharp: BoolArray = lower == upper
     decided = sharp.copy()
-    waiting = blocks(linked.equations, lower, upper)
     asked = np.ones(len(linked), dtype=np.bool_) if reach.small is None else linked.is_published
-    for some in _together(waiting):
-        found = tightened(
-            [BlockBounds(block, lower[block.cells], upper[block.cells], asked[block.cells]) for block in some],
-            reach.small,
-            deadline,
-        )
-        for block, bounds in zip(some, found):
-            lower[block.cells], upper[block.cells] = bounds.lower, bounds.upper
-            certain = linked.covered[block.cells] | bounds.exact
-            sharp[block.cells] = bounds.sharp & certain
-            decided[block.cells] = bounds.settled(reach.small).all(axis=0) & certain
+    waiting = [
+        [BlockBounds(block, lower[block.cells], upper[block.cells], asked[block.cells]) for block in some]
+        for some in _together(blocks(linked.equations, lower, upper))
+    ]
+    for some in run(partial(tightened, small=reach.small, deadline=deadline), waiting):
+        for bounds in some:
+            cells = bounds.block.cells
+            lower[cells], upper[cells] = bounds.lower, bounds.upper
+            certain = linked.covered[cells] | bounds.exact
+            sharp[cells] = bounds.sharp & certain
+            decided[cells] = bounds.settled(reach.small).all(axis=0) & certain
     return ProvenBounds(lower, upper, sharp, decided)
 
 

@@ -1,9 +1,12 @@
 """`marginals audit` says what is certain, and which tables contradict each other; exit status 1 for both."""
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -88,3 +91,44 @@ def test_out_and_init_go_together(tables: list[str]) -> None:
     assert run(*tables, "--out", "x.toml").exit_code == 2
     assert run("--init").exit_code == 2
     assert run().exit_code == 2
+
+
+def blocks(folder: Path, number: int) -> list[Path]:
+    """Two tables of a random census of some areas, with small counts suppressed."""
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(1.5, size=(number, 3, 4, 3))
+    lines = {"age.csv": ["area,sex,age,count"], "home.csv": ["area,age,home,count"]}
+    for area in range(number):
+        for (file, names), margin in zip(
+            (("age.csv", "st"), ("home.csv", "th")), (counts[area].sum(axis=2), counts[area].sum(axis=0))
+        ):
+            for key, count in np.ndenumerate(margin):
+                labels = ",".join(f"{name}{value}" for name, value in zip(names, key))
+                lines[file].append(f"a{area},{labels},{'<5' if 1 <= count <= 4 else count}")
+            lines[file].append(f"a{area},Total,Total,{(margin).sum()}")
+    for file, rows in lines.items():
+        (folder / file).write_text("\n".join([*rows, ""]))
+    return [folder / file for file in lines]
+
+
+@pytest.mark.slow
+def test_two_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.intervals.proven_bounds._AT_ONCE", 100)  # several parts of few blocks
+    files = blocks(tmp_path, 8)
+    one, two = (run(*files, "--jobs", jobs, "--seconds", 600, "--json") for jobs in (1, 2))
+    assert one.output == two.output
+    assert json.loads(one.output)["audited"][0]["facts"]
+    assert run(*files, "--jobs", 0).exit_code == 2
+
+
+def test_a_killed_process_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.intervals.proven_bounds._AT_ONCE", 100)
+    monkeypatch.setattr("models.intervals.proven_bounds.tightened", killed)
+    result = run(*blocks(tmp_path, 8), "--jobs", 2)
+    assert result.exit_code == 2
+    assert "a process that did a part of the work was killed" in result.output
+    assert "Traceback" not in result.output
+
+
+def killed(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
