@@ -1,18 +1,21 @@
-"""Audits of published tables: a census of 300 blocks against integer programming, growth with blocks, and one large table.
+"""Audits of published tables: a census of 300 blocks against integer programming, growth with blocks, and large tables.
 
 The census is simulated: people of a block by sex, age group, ethnicity and household. Published of each block are the tables
 of sex by age, of ethnicity by household and of sex by ethnicity, with counts from 1 to 4 suppressed. For some blocks every
 claim is compared with integer programming (HiGHS), two programs for each count.
 
-    python benchmarks/published_tables.py [--blocks 75 150 300] [--programs 6]
+    python benchmarks/published_tables.py [--blocks 75 150 300] [--programs 8] [--seeds 101 102 103] [--keep FILE]
 """
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from measurement import Measurement, options, say
+from measurement import Measurement, circumstances, options
 
 from checks.audits.certain_facts import Asked, FactKind, certain_facts
 from models.intervals.classification import Classification
@@ -124,65 +127,170 @@ def compared(counts: np.ndarray, linked: LinkedTables, bounds: ProvenBounds, blo
     return cells, wrong, time.process_time() - begin
 
 
-def large_table(seed: int = 0) -> tuple[list[IntervalTable], list[Classification]]:
-    """2,107 cells with subtotals: 42 rows by 36 columns in 6 groups each, 15 percent of the cells suppressed."""
+SIZES, GROUPS = (42, 36), (6, 6)
+"""Rows and columns of the large table, and groups of each: 49 by 43 = 2,107 cells with all subtotals."""
+
+SHARE = 0.15
+"""Of its cells that are suppressed."""
+
+
+def large_counts(seed: int = 0) -> tuple[np.ndarray, list[Classification], list[list[int]]]:
+    """Counts by row and column, and for each of the two all its values, groups and total as bits."""
     rng = np.random.default_rng(seed)
-    sizes, groups = (42, 36), (6, 6)
-    counts = rng.poisson(rng.gamma(0.7, 12, size=sizes))
+    counts = rng.poisson(rng.gamma(0.7, 12, size=SIZES))
     classifications, values = [], []
-    for name, size, number in zip(("row", "column"), sizes, groups):
+    for name, size, number in zip(("row", "column"), SIZES, GROUPS):
         base = tuple(f"{name}{value}" for value in range(size))
         by_group = {
             f"{name}s {g}": frozenset(base[g * size // number : (g + 1) * size // number]) for g in range(number)
         }
         classifications.append(Classification(name, base, by_group))
-        values.append(
-            [classifications[-1].members(label) for label in (*base, *by_group)] + [classifications[-1].everything]
-        )
-    cells: dict[tuple[int, ...], Interval] = {}
-    for key in product(*values):
-        inside = [[members >> place & 1 for place in range(size)] for members, size in zip(key, sizes)]
-        count = int(np.array(inside[0]) @ counts @ np.array(inside[1]))
-        cells[key] = (count, count)
-    small = sorted((key for key in cells if 1 <= cells[key][0] <= SMALL), key=lambda _: rng.random())
-    others = sorted((key for key in cells if key not in set(small)), key=lambda key: cells[key][0] + 30 * rng.random())
-    for number, key in enumerate([*small, *others][: round(0.15 * len(cells))]):
-        cells[key] = (1, SMALL) if number < len(small) else (0, UNBOUNDED)
-    return [IntervalTable.of("large", ["row", "column"], cells)], classifications
+        labels = (*base, *by_group)
+        values.append([*(classifications[-1].members(label) for label in labels), classifications[-1].everything])
+    return counts, classifications, values
+
+
+def cells_of(counts: np.ndarray, values: Sequence[Sequence[int]]) -> dict[tuple[int, ...], int]:
+    """The count of each cell, subtotals and totals among them."""
+    inside = [
+        np.array([[members >> place & 1 for place in range(size)] for members in each])
+        for each, size in zip(values, SIZES)
+    ]
+    table = inside[0] @ counts @ inside[1].T
+    return {key: int(count) for key, count in zip(product(*values), table.ravel())}
+
+
+def carelessly(cells: dict[tuple[int, ...], int], seed: int = 0) -> dict[tuple[int, ...], Interval]:
+    """Small counts suppressed, marked as such, and small ones beside them until the share is reached; many can be undone."""
+    rng = np.random.default_rng(seed)
+    small = sorted((key for key in cells if 1 <= cells[key] <= SMALL), key=lambda _: rng.random())
+    others = sorted((key for key in cells if key not in set(small)), key=lambda key: cells[key] + 30 * rng.random())
+    ranges = {key: (count, count) for key, count in cells.items()}
+    for number, key in enumerate([*small, *others][: round(SHARE * len(cells))]):
+        ranges[key] = (1, SMALL) if number < len(small) else (0, UNBOUNDED)
+    return ranges
+
+
+def carefully(cells: dict[tuple[int, ...], int], counts: np.ndarray) -> dict[tuple[int, ...], Interval]:
+    """Each suppressed small count is a corner of a rectangle of suppressed counts within its groups, none of them 0.
+
+    The cheapest rectangle is taken (hypercube method: Repsilber 1994), one after the other until the share is reached; all
+    suppressed counts look alike. Subtotals are shown.
+    """
+    hidden = np.zeros(counts.shape, dtype=bool)
+    for row, column in zip(*np.nonzero((counts >= 1) & (counts <= SMALL))):
+        if hidden.sum() >= round(SHARE * len(cells)) - 2:
+            break
+        sides = [
+            range(own * number // size * size // number, (own * number // size + 1) * size // number)
+            for own, size, number in zip((row, column), SIZES, GROUPS)
+        ]
+        corners = [(r, c) for r in sides[0] for c in sides[1] if r != row and c != column]
+        costs = {}
+        for r, c in corners:
+            three = [(r, c), (row, c), (r, column)]
+            if all(counts[at] for at in three):
+                costs[r, c] = sum(int(counts[at]) for at in three if not hidden[at])
+        if costs:
+            r, c = min(costs, key=lambda corner: costs[corner])
+            hidden[[row, r, row, r], [column, c, c, column]] = True
+    ranges: dict[tuple[int, ...], Interval] = {key: (count, count) for key, count in cells.items()}
+    for row, column in zip(*np.nonzero(hidden)):
+        ranges[1 << int(row), 1 << int(column)] = (0, UNBOUNDED)
+    return ranges
+
+
+def large_table(seed: int = 0, *, careful: bool = False) -> tuple[list[IntervalTable], list[Classification]]:
+    """2,107 cells with subtotals, 15 percent of the cells suppressed."""
+    counts, classifications, values = large_counts(seed)
+    cells = cells_of(counts, values)
+    ranges = carefully(cells, counts) if careful else carelessly(cells, seed)
+    return [IntervalTable.of("large", ["row", "column"], ranges)], classifications
+
+
+class Lines:
+    """JSON lines, printed at once and kept."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+
+    def say(self, **line: Any) -> None:
+        """Print and keep one."""
+        self.kept.append(json.dumps(line))
+        print(self.kept[-1], flush=True)
+
+    def write(self, path: Path) -> None:
+        """All lines, or nothing."""
+        half = path.with_suffix(".part")
+        half.write_text("\n".join([*self.kept, ""]), encoding="utf-8")
+        half.replace(path)
+
+
+def measured_growth(lines: Lines, blocks: int, seed: int) -> float:
+    """Seconds of the audit of a census."""
+    seconds, linked, bounds = audited(census(blocks, seed))
+    facts = certain_facts(linked, bounds, Asked(SMALL))
+    told = {kind.value: sum(fact.kind is kind for fact in facts) for kind in FactKind}
+    more = {"blocks": blocks, "seed": seed, "undecided": int((~bounds.decided).sum()), "facts": told}
+    lines.say(**Measurement("published tables", f"{blocks} blocks", {"cells": len(linked)}, seconds, facts=more).line())
+    return seconds
+
+
+def against_programs(lines: Lines, blocks: int, seed: int) -> None:
+    """Every claim on the first blocks of a census, beside integer programming's."""
+    counts = census(blocks, seed)
+    seconds, linked, bounds = audited(counts)
+    cells, wrong, programs = compared(counts, linked, bounds, blocks)
+    lines.say(
+        benchmark="published tables",
+        case="claims against integer programming",
+        seed=seed,
+        blocks=blocks,
+        counts=cells,
+        other_claims=wrong,
+        seconds_per_block=round(seconds / blocks, 4),
+        programs_per_block=round(programs / blocks, 4),
+        times_faster=round(programs / seconds, 1),
+    )
+
+
+def measured_table(lines: Lines, case: str, *, careful: bool) -> None:
+    """One large table, all bounds."""
+    tables, classifications = large_table(careful=careful)
+    begin = time.process_time()
+    linked = linked_tables(tables, classifications)
+    bounds = proven_bounds(linked)
+    seconds = time.process_time() - begin
+    open_cells = linked.lower < linked.upper
+    more = {
+        "suppressed": int(open_cells.sum()),
+        "sharp": bool(bounds.sharp.all()),
+        "recovered": int((bounds.exact & open_cells).sum()),
+    }
+    lines.say(**Measurement("published tables", case, {"cells": len(tables[0])}, seconds, facts=more).line())
 
 
 def main() -> None:
     parser = options(__file__, __doc__)
     parser.add_argument("--blocks", nargs="+", type=int, default=[75, 150, 300])
-    parser.add_argument("--programs", type=int, default=2, help="blocks that are compared with integer programming")
-    given = parser.parse_args()
-    for blocks in given.blocks:
-        counts = census(blocks)
-        seconds, linked, bounds = audited(counts)
-        facts = certain_facts(linked, bounds, Asked(SMALL))
-        told = {kind.value: sum(fact.kind is kind for fact in facts) for kind in FactKind}
-        more = {"unknowns": len(linked), "undecided": int((~bounds.decided).sum()), "facts": told}
-        Measurement("published tables", f"{blocks} blocks", {"cells": len(linked)}, seconds, facts=more).print()
-    cells, wrong, programs = compared(counts, linked, bounds, given.programs)
-    per_block = programs / given.programs
-    say(
-        benchmark="published tables",
-        case="claims against integer programming",
-        blocks=given.programs,
-        cells=cells,
-        other_claims=wrong,
-        seconds_per_block=round(seconds / given.blocks[-1], 4),
-        programs_per_block=round(per_block, 4),
-        times_faster=round(per_block / (seconds / given.blocks[-1]), 1),
+    parser.add_argument(
+        "--programs", type=int, default=2, help="blocks of each seed, compared with integer programming"
     )
-    tables, classifications = large_table()
-    begin = time.process_time()
-    linked = linked_tables(tables, classifications)
-    bounds = proven_bounds(linked)
-    open_cells = int((linked.lower < linked.upper).sum())
-    more = {"suppressed": open_cells, "sharp": bool(bounds.sharp.all()), "exact": int(bounds.exact.sum())}
-    seconds = time.process_time() - begin
-    Measurement("published tables", "one table with subtotals", {"cells": len(tables[0])}, seconds, facts=more).print()
+    parser.add_argument("--seeds", nargs="+", type=int, default=[101], help="of the simulated censuses")
+    parser.add_argument("--keep", type=Path, help="file that all lines are written to in the end")
+    given = parser.parse_args()
+    from scipy import optimize, sparse  # noqa: F401 - what all programs import is not measured
+
+    lines = Lines()
+    lines.say(benchmark="published tables", **circumstances())
+    measured_table(lines, "one table with subtotals, carelessly suppressed", careful=False)
+    measured_table(lines, "one table with subtotals, carefully suppressed", careful=True)
+    for seed in given.seeds:
+        for blocks in given.blocks:
+            measured_growth(lines, blocks, seed)
+        against_programs(lines, given.programs, seed)
+    if given.keep:
+        lines.write(given.keep)
 
 
 if __name__ == "__main__":
