@@ -115,7 +115,8 @@ def audit(
     read; without it that is guessed. small: counts from 1 to this one are small. protection: the least range that must be
     left of a suppressed count. sensitive: attributes of which a value may be certain for a group; these three override the
     spec. What needs longer than `seconds` is undecided. jobs: processes that work at once on tables that fall into blocks,
-    such as a geography. Raises InputError naming file and column, key or label, and WorkerLostError.
+    such as a geography. All parameters but the tables are the
+    options of the command. Raises InputError naming file and column, key or label, and WorkerLostError.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
