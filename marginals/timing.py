@@ -14,6 +14,9 @@ from models.errors import TimeOverError
 
 Result = TypeVar("Result")
 
+PROGRESS_IN_LINES = ("MARGINALS_PROGRESS", "lines")
+"""The variable, and its value, by which a program asks the commands that it starts for their progress in lines of JSON."""
+
 Seconds: TypeAlias = float | Deadline | None
 """Seconds from now, or a deadline that somebody has set; None: as long as it takes."""
 

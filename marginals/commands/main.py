@@ -23,7 +23,7 @@ from marginals.commands.printing import print_json
 from marginals.commands.publishing import publish, report
 from marginals.commands.signals import heeded
 from marginals.commands.single_tables import anonymize, assess
-from marginals.commands.starting import demo, init
+from marginals.commands.starting import demo, init, open_window
 from marginals.commands.verifying import FAILED, verify
 from marginals.errors import NothingPublishableError
 from marginals.printable import printable
@@ -34,7 +34,7 @@ UNUSABLE = 2
 
 KINDS_OF_WORK: Mapping[str, tuple[click.Command, ...]] = MappingProxyType(
     {
-        "Begin": (demo, init),
+        "Begin": (demo, open_window, init),
         "Look at a table": (assess, risk, anonymize),
         "Publish": (publish, verify, attack, report, ledger),
         "Use a release": (query, sample),

@@ -174,6 +174,8 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
                 "suggestions": [suggestion.as_json() for suggestion in steward.suggestions],
                 "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
                 "margins": [dict(margin) for margin in release.margins],
+                "unpublished": dict(steward.unpublished),
+                "binding": dict(steward.binding),
                 "checks": verification.as_json()["checks"],
                 "search": {
                     "strategy": search.strategy,

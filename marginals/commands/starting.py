@@ -1,4 +1,4 @@
-"""Commands to begin with: a simulated table to try things on, and a first config for a table of one's own."""
+"""Commands to begin with: a simulated table to try things on, a first config for a table of one's own, and the window."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from marginals.commands.progress import ProgressBars
 from marginals.commands.publishing import hand_over, written
 from marginals.config.guessing.rarity import RARE
 from marginals.errors import InputError
+from marginals.installing import installing
 
 
 @click.command()
@@ -134,3 +135,41 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
     click.echo(f"  marginals assess {out}")
     click.echo(f"  marginals publish {out} --out release")
+
+
+@click.command("open")
+@click.argument("path", metavar="[TABLE|CONFIG|RELEASE]", type=PATH, default=Path())
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1. [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+def open_window(path: Path, port: int, no_browser: bool) -> None:
+    """Open a window in the browser for the whole way, without code.
+
+    From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. All that is
+    done there is an edit of release.toml or a command, which the page shows. The window is served on this machine only,
+    to whoever has the address that is printed; it reads and writes nothing outside of the folder of the file. Ctrl-C or its
+    button ends it. It needs the extra `window`.
+
+    \b
+    Examples:
+      marginals open people.csv
+      marginals open release.toml
+      marginals open release
+    """
+    from marginals.window.project import Project
+
+    project = Project.at(path)
+    try:
+        from marginals.window.serving import serve
+    except ImportError:
+        raise InputError(f"the window needs Werkzeug and tomlkit; install both with: {installing('window')}") from None
+
+    def announce(address: str) -> None:
+        click.echo(f"The window is at {address}\nCtrl-C ends it.")
+
+    try:
+        serve(project, port, announce, show=not no_browser)
+    except KeyboardInterrupt:  # how a window ends where it has a terminal
+        pass
+    except OSError as error:
+        raise InputError(f"port {port} cannot be used: {error.strerror or type(error).__name__}") from None
+    click.echo("The window is closed.")

@@ -159,6 +159,15 @@ def read_config(path: str | Path) -> Config:
         raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} cannot be read as UTF-8 text") from None
+    return config_of(path, text)
+
+
+def config_of(path: Path, text: str) -> Config:
+    r"""The config that a text is, as if it stood in the file. Raises InputError as `read_config` does.
+
+    >>> config_of(Path("release.toml"), "data.path = 'people.csv'\nattributes.sex.role = 'sensitive'").source.used.keys()
+    dict_keys(['sex'])
+    """
     content = _toml(path, text)
     with _named(path):
         return _config(path, content)

@@ -1,0 +1,113 @@
+"""Who is let in: whoever has the token, by this machine's own address, from pages of this window."""
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from werkzeug.wrappers import Request, Response
+
+LARGEST_FORM = 4 << 20
+"""Bytes; the text of a config has at most a quarter of that, and takes three bytes a character where it is escaped."""
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""The content security policy of pages: nothing from elsewhere, no script but the window's own."""
+
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; sandbox allow-popups allow-downloads"
+)
+"""Of reports, which stand alone: they run nothing, and are none of the window's pages."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a request must show to be answered.
+
+    port: of the server. token: what the address holds that the browser is sent to.
+    """
+
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The names by which the server may be addressed."""
+        return (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
+
+    @property
+    def address(self) -> str:
+        """Where the browser is sent."""
+        return f"http://{self.hosts[0]}/?token={self.token}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie; cookies of one machine are seen on all its ports."""
+        return f"marginals-{self.port}"
+
+    @property
+    def form_token(self) -> str:
+        """What each form of the window holds, and no page from elsewhere can know."""
+        return hmac.new(self.token.encode(), b"forms", sha256).hexdigest()
+
+    def refusal(self, request: Request) -> str:
+        """Why a request is refused, in a sentence; empty where it is not."""
+        if request.headers.get("Host") not in self.hosts:
+            return "The window answers only to its own address on this machine."
+        path = request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI") or request.path
+        if _leads_astray(str(path).partition("?")[0]) or _leads_astray(request.path):
+            return "The address leads out of the window."
+        origin = request.headers.get("Origin")
+        if origin is not None and origin not in [f"http://{host}" for host in self.hosts]:
+            return "The request comes from another page."
+        if not self.enters(request) and request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            return "The request comes from another page."
+        if not self.enters(request) and not _is(request.cookies.get(self.cookie, ""), self.token):
+            return "The window belongs to whoever opened it. Use the address that marginals open printed."
+        if request.method == "POST":
+            return self._refused_form(request)
+        return "" if request.method in ("GET", "HEAD") else "The window takes no such request."
+
+    def enters(self, request: Request) -> bool:
+        """Whether this is the address with the token, by which the browser comes in."""
+        asked = request.method == "GET" and request.path == "/"
+        return asked and _is(request.args.get("token", ""), self.token)
+
+    def _refused_form(self, request: Request) -> str:
+        if request.mimetype != "application/x-www-form-urlencoded":
+            return "The window takes forms of its own pages only."
+        if (request.content_length or 0) > LARGEST_FORM:
+            return "The form is too large."
+        if not _is(request.form.get("form", ""), self.form_token):
+            return "The form comes from another page, or from a window that was closed; load the page again."
+        return ""
+
+    def remember(self, response: Response) -> Response:
+        """The response, by which the browser knows the token from now on."""
+        response.set_cookie(self.cookie, self.token, httponly=True, samesite="Strict", path="/")
+        return response
+
+
+def guarded(response: Response) -> Response:
+    """The response with what tells a browser to load nothing else, keep nothing, and tell nobody."""
+    headers = response.headers
+    headers.setdefault("Content-Security-Policy", POLICY)
+    headers.setdefault("Cache-Control", "no-store")
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers["X-Frame-Options"] = "DENY"
+    headers["Referrer-Policy"] = "same-origin"
+    headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
+
+
+def _is(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+
+
+def _leads_astray(path: str) -> bool:
+    plain = path.lower().replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\").replace("%00", "\0")
+    return ".." in plain.split("/") or "\\" in plain or "\0" in plain or "//" in plain or "%25" in plain

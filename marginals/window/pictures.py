@@ -1,0 +1,199 @@
+"""Geometry of the window's pictures, drawn by its templates as SVG."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, log
+from typing import Any
+
+import numpy as np
+
+from models.arrays import CountArray
+from models.tables.hierarchy import Hierarchy
+
+WIDTH = 640.0
+_ROW, _GAP = 22.0, 3.0
+_LEFT = 30.0
+_SLIVER = 0.6
+"""Pixels below which a group is drawn as part of a haze."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A rectangle. text: inside of it where it fits, else empty. title: what it is. colour: of ten."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    text: str
+    title: str
+    colour: int
+    small: bool = False
+
+
+@dataclass(frozen=True)
+class LadderPicture:
+    """The levels of an attribute, one below the other, the widths of their values by their rows: bars that merge."""
+
+    height: float
+    blocks: tuple[Block, ...]
+    levels: tuple[tuple[int, float], ...]
+    description: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value of a level. length, share: in percent, of the longest and of all."""
+
+    label: str
+    count: int
+    length: float
+    share: float
+
+
+def columns_picture(shape: Sequence[int]) -> tuple[tuple[float, float, float, float], ...]:
+    """Columns of a small picture 100 wide and 24 high: x, y, width and height of each."""
+    if not shape:
+        return ()
+    highest, wide = max(shape) or 1, 100 / len(shape)
+    return tuple(
+        (
+            round(n * wide, 2),
+            round(24 - 24 * count / highest, 2),
+            round(max(wide * 0.86, 0.5), 2),
+            round(24 * count / highest, 2),
+        )
+        for n, count in enumerate(shape)
+    )
+
+
+def ladder_picture(hierarchy: Hierarchy, counts: CountArray, least: int) -> LadderPicture:
+    """How an attribute's values merge from level to level.
+
+    counts: rows of each base value, shape (size of level 0,). least: rows that a value needs not to be small.
+    """
+    height = hierarchy.height
+    lifted = [hierarchy.lift(0, level) for level in range(height + 1)]
+    order = np.lexsort(lifted)  # the coarsest decides first, the values' own order last
+    total = max(int(counts.sum()), 1)
+    room = WIDTH - _LEFT
+    row = _ROW if height <= 9 else max(9.0, 200.0 / height)
+    blocks: list[Block] = []
+    for level in range(height + 1):
+        codes = lifted[level][order]
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        sizes = np.add.reduceat(counts[order], starts)
+        ends = np.cumsum(sizes)
+        y = level * (row + _GAP)
+        for number, (code, size, end) in enumerate(zip(codes[starts].tolist(), sizes.tolist(), ends.tolist())):
+            width = room * size / total
+            if size == 0 or width < _SLIVER:
+                continue
+            label = hierarchy.labels[level][code]
+            fits = row >= 14 and len(label) * 7.2 + 8 < width
+            is_small = size < least
+            title = f"{label}: fewer than {least} rows" if is_small else f"{label}: {size:,} rows"
+            x = _LEFT + room * (end - size) / total
+            blocks.append(
+                Block(
+                    round(x, 2),
+                    round(y, 2),
+                    round(max(width - 0.8, 0.5), 2),
+                    row,
+                    label if fits else "",
+                    title,
+                    number % 2,
+                    is_small,
+                )
+            )
+    places = tuple((level, round(level * (row + _GAP) + row / 2 + 4, 1)) for level in range(height + 1))
+    sizes_of = ", ".join(str(hierarchy.size(level)) for level in range(height + 1))
+    return LadderPicture(
+        (height + 1) * (row + _GAP),
+        tuple(blocks),
+        places,
+        f"Values at each level, from the finest to the coarsest: {sizes_of}.",
+    )
+
+
+def bars(labels: Sequence[str], counts: CountArray) -> list[Bar]:
+    """A bar for each value."""
+    total, highest = max(int(counts.sum()), 1), max(int(counts.max(initial=0)), 1)
+    return [
+        Bar(label, count, round(100 * count / highest, 2), round(100 * count / total, 2))
+        for label, count in zip(labels, counts.tolist())
+    ]
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A release in the picture of a frontier."""
+
+    x: float
+    y: float
+    series: int
+    title: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class FrontierPicture:
+    """k against the divergence from the data: a line for each diversity, and a dot for each candidate."""
+
+    height: float
+    lines: tuple[tuple[int, str], ...]
+    dots: tuple[Dot, ...]
+    candidates: tuple[Dot, ...]
+    across: tuple[tuple[float, str], ...]
+    up: tuple[tuple[float, str], ...]
+    legend: tuple[tuple[int, str], ...]
+
+
+def frontier_picture(
+    rows: Sequence[Mapping[str, Any]], candidates: Sequence[tuple[str, int, float]]
+) -> FrontierPicture | None:
+    """The picture of a grid of policies; None where nothing of it can be published.
+
+    rows: of `marginals.frontier`, without what it found nothing for. candidates: name, k and divergence of each.
+    """
+    shown = [row for row in rows if row["kl_divergence"] is not None and isfinite(row["kl_divergence"])]
+    if not shown:
+        return None
+    ks = sorted({int(row["k"]) for row in shown} | {max(k, 1) for _, k, _ in candidates})
+    values = [row["kl_divergence"] for row in shown] + [value for *_, value in candidates]
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    left, right, top, bottom = 56.0, WIDTH - 16, 12.0, 268.0
+
+    def x(k: int) -> float:
+        return left + (right - left) * (log(max(k, 1) / ks[0]) / log(ks[-1] / ks[0]) if ks[-1] > ks[0] else 0.5)
+
+    def y(value: float) -> float:
+        return float(bottom - (bottom - top) * (value - low) / span)
+
+    series = list(dict.fromkeys(row["diversity"] for row in shown))
+    lines, dots = [], []
+    for number, diversity in enumerate(series):
+        own = sorted((row for row in shown if row["diversity"] == diversity), key=lambda row: row["k"])
+        lines.append((number % 10, " ".join(f"{x(row['k']):.1f},{y(row['kl_divergence']):.1f}" for row in own)))
+        dots += [
+            Dot(
+                round(x(row["k"]), 1), round(y(row["kl_divergence"]), 1), number % 10,
+                f"k = {row['k']}, {diversity}: {row['kl_divergence']:.3f} nats, {row['margins']} tables",
+            )
+            for row in own
+        ]  # fmt: skip
+    placed = tuple(
+        Dot(round(x(k), 1), round(y(value), 1), 0, f"candidate {name}: {value:.3f} nats", name)
+        for name, k, value in candidates
+    )
+    steps = [low + span * n / 4 for n in range(5)]
+    return FrontierPicture(
+        300.0,
+        tuple(lines),
+        tuple(dots),
+        placed,
+        tuple((round(x(k), 1), str(k)) for k in ks),
+        tuple((round(y(value), 1), f"{value:.2f}") for value in steps),
+        tuple((number % 10, diversity) for number, diversity in enumerate(series)),
+    )

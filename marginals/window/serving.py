@@ -1,0 +1,83 @@
+"""Serving a window on this machine alone, until it is stopped."""
+
+import contextlib
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
+
+from marginals.files.atomic_file import PRIVATE, replace_file
+from marginals.window.application import Application
+from marginals.window.gate import Gate
+from marginals.window.project import Project
+from marginals.window.window import Window
+
+ADDRESS = "127.0.0.1"
+
+
+class _QuietHandler(WSGIRequestHandler):
+    """Logs nothing: an address may hold the token, and what was asked about people."""
+
+    server_version, sys_version = "marginals", ""
+
+    def log_request(self, code: Any = "-", size: Any = "-") -> None:
+        """Say nothing."""
+
+    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG002 - as Werkzeug calls it
+        """Say nothing of requests; that one failed, without what it was about."""
+        if type == "error":
+            print("failed: a request could not be answered", file=sys.stderr)
+
+
+class _Server(ThreadedWSGIServer):
+    """A thread for each request; none keeps the program from ending."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that went away is nothing to speak of."""
+
+
+def serve(project: Project, port: int, announce: Callable[[str], None], show: bool) -> None:
+    """Serve a window on a project until it is stopped by its button, or by a signal.
+
+    port: 0 for a free one. announce: told the address once it can be asked. show: whether a browser is opened. Raises
+    InputError where another window has the project, OSError where the port is taken.
+    """
+    with project.held():
+        server: BaseWSGIServer = _Server(ADDRESS, port, _refusing, _QuietHandler)
+        gate = Gate(server.server_port)
+        window = Window(project, gate)
+        server.app = Application(window)
+        try:
+            window.begin()
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+            thread.start()
+            announce(gate.address)
+            if show:
+                _show(project.private / "open.html", gate.address)
+            window.stopping.wait()
+            threading.Event().wait(0.3)  # until the last page has arrived
+        finally:
+            window.stopping.set()
+            window.close()
+            with contextlib.suppress(OSError):
+                (project.private / "open.html").unlink(missing_ok=True)
+            server.shutdown()
+            server.server_close()
+
+
+def _refusing(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001 - before there is a window
+    start_response("503 Service Unavailable", [])
+    return []
+
+
+def _show(page: Path, address: str) -> None:
+    """Open a browser by a page that only its owner may read: the command line of a browser can be seen by everybody."""
+    replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'.encode(), PRIVATE)
+    webbrowser.open(page.as_uri())

@@ -1,0 +1,187 @@
+"""Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
+
+from pathlib import Path
+from typing import Any
+
+from werkzeug.wrappers import Request, Response
+
+from marginals.bundle.format import REPORT
+from marginals.bundle.signature import SIGNATURE
+from marginals.bundle.target import holds_bundle
+from marginals.errors import InputError
+from marginals.window.gate import REPORT_POLICY
+from marginals.window.window import Window
+from marginals.wording.dropped_rows import dropped_lines
+from marginals.wording.units_in_words import left_out_lines
+
+_SECRET, _PUBLIC = "minisign.key", "minisign.pub"
+
+
+def releases(window: Window) -> list[str]:
+    """The releases in the folder of the project, by their names; the one that was published last comes first."""
+    if window.project.release is not None:
+        return [window.project.release.name]
+    folder = window.project.folder
+    found = [
+        each for each in folder.iterdir() if each.is_dir() and not each.name.startswith(".") and not each.is_symlink()
+    ]
+    held = [each for each in found if holds_bundle(each)]
+    return [each.name for each in sorted(held, key=lambda each: (-each.stat().st_mtime, each.name))]
+
+
+def show(window: Window, request: Request) -> Response:
+    """The page."""
+    if not window.has_config or window.file.problem() is not None:
+        return window.back("/table")
+    config, counted = window.config(), window.counting.table()
+    table = counted.value
+    there = releases(window)
+    chosen = request.args.get("release", there[0] if there else "")
+    if chosen not in there:
+        chosen = there[0] if there else ""
+    folder = window.project.folder
+    job, verifying, attacking = (window.jobs.latest(kind) for kind in ("publish", "verify", "attack"))
+    changing = window.jobs.latest("ledger")
+    return window.page(
+        "publish.html",
+        "publish",
+        counted=counted,
+        config=config,
+        policy=config.policy,
+        table=table,
+        dropped=[] if table is None else list(dropped_lines(table.rows, table.missing, table.missing_in)),
+        left_out=[] if table is None else list(left_out_lines(table)),
+        unit=_unit(config.source.person, config.source.rows_per_person, config.source.one_row),
+        repeating=[]
+        if table is None or config.source.unit.stated is not None
+        else [str(key) for key in table.repeating],
+        job=job,
+        verifying=verifying,
+        attacking=attacking,
+        changing=changing,
+        releases=there,
+        chosen=chosen,
+        is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
+        steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
+        has_key=(folder / _SECRET).is_file(),
+        has_public_key=(folder / _PUBLIC).is_file(),
+        ledgers=sorted(each.parent.name for each in folder.glob("*/head.json")),
+    )
+
+
+def _unit(person: str | None, most: Any, one_row: str | None) -> str:
+    """What the claims count, in words."""
+    if person is not None:
+        kept = f"at most {most} rows" if isinstance(most, int) else f"the {one_row} row" if one_row else "one row"
+        return f"People, told apart by {person}; {kept} of each count."
+    if most == "any":
+        return "Rows, whoever they are of; a person may have several."
+    if isinstance(most, int):
+        return "Each row is a person." if most == 1 else f"Rows, of which a person has at most {most}."
+    return "Nobody has said whose rows these are; no column looks as if people had several rows."
+
+
+def publish(window: Window, request: Request) -> Response:
+    """Write the release, as `marginals publish` does."""
+    if (running := window.jobs.latest("publish")) is not None and running.runs:
+        raise InputError("a release is being written already")
+    form, config = request.form, window.file.path.name
+    out = _folder_name(window, form.get("out", "release").strip() or "release")
+    command = ["publish", config, "--out", out]
+    if ledger := form.get("ledger", "").strip():
+        command += ["--ledger", _folder_name(window, ledger)]
+    if form.get("sign"):
+        if not (window.project.folder / _SECRET).is_file():
+            raise InputError(f"there is no key {_SECRET} in the folder; make one first, or publish without a signature")
+        command += ["--sign", _SECRET]
+    window.config().require_collections()
+    job = window.jobs.command("publish", command)
+    window.say("The release is being made.", job.shown)
+    job.done.wait(0.3)
+    return window.back("/publish")
+
+
+def verify(window: Window, request: Request) -> Response:
+    """Check a release from its files alone, as `marginals verify` does; with the public key where there is one."""
+    name = _chosen(window, request)
+    folder = window.project.folder
+    with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
+    job = window.jobs.command_in_words("verify", ["verify", name, *(["--key", _PUBLIC] if with_key else [])])
+    window.say("The release is checked from its files alone.", job.shown)
+    job.done.wait(8)
+    return window.back(f"/publish?release={name}")
+
+
+def attack(window: Window, request: Request) -> Response:
+    """Measure what readers can conclude, as `marginals attack` does."""
+    name = _chosen(window, request)
+    job = window.jobs.command_in_words("attack", ["attack", name, "--seconds", "60"])
+    window.say("What readers can conclude is measured.", job.shown)
+    job.done.wait(0.3)
+    return window.back(f"/publish?release={name}")
+
+
+def told_by_ledger(window: Window, request: Request) -> Response:
+    """Say what is out of a table that changes, and what waits, as `marginals ledger` does."""
+    job = window.jobs.command_in_words("ledger", ["ledger", _folder_name(window, request.form.get("ledger", ""))])
+    window.say("The ledger is read.", job.shown)
+    job.done.wait(8)
+    return window.back("/publish")
+
+
+def make_key(window: Window, request: Request) -> Response:  # noqa: ARG001
+    """Make a pair of keys that have no password, as `minisign -G -W` does."""
+    folder = window.project.folder
+    if (folder / _SECRET).exists() or (folder / _PUBLIC).exists():
+        raise InputError("there is a key already, and it is not replaced")
+    try:
+        job = window.jobs.program("key", ["minisign", "-G", "-W", "-p", _PUBLIC, "-s", _SECRET])
+    except FileNotFoundError:
+        raise InputError("minisign is not installed, which makes keys and signs") from None
+    job.done.wait(20)
+    if job.state != "done":
+        raise InputError("minisign made no key")
+    (folder / _SECRET).chmod(0o600)
+    window.say(
+        f"{_SECRET} signs your releases: keep it to yourself, and keep a copy. {_PUBLIC} is for your readers.",
+        job.shown,
+    )
+    return window.back("/publish")
+
+
+def report(window: Window, request: Request, name: str, page: str) -> Response:  # noqa: ARG001
+    """The report of a release, or its page for the steward."""
+    if name not in releases(window) or page not in ("report", "steward"):
+        raise InputError("there is no such release in the folder")
+    folder = window.project.folder
+    file = folder / name / REPORT if page == "report" else folder / f"{name}-steward.html"
+    file = window.project.inside(str(file.relative_to(folder)))
+    if not file.is_file():
+        raise InputError(f"{name} has no such page")
+    return Response(file.read_bytes(), mimetype="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
+
+
+def _chosen(window: Window, request: Request) -> str:
+    name = request.form.get("release", "")
+    if name not in releases(window):
+        raise InputError("there is no such release in the folder")
+    return name
+
+
+def _folder_name(window: Window, name: str) -> str:
+    """The name of a folder right in that of the project. Raises InputError for any other."""
+    place = window.project.inside(name)
+    if place.parent != window.project.folder or name.startswith((".", "-")) or Path(name).name != name:
+        raise InputError("name a folder in that of the project, such as release")
+    return name
+
+
+ROUTES = (
+    ("GET", "/publish", show),
+    ("POST", "/publish", publish),
+    ("POST", "/publish/key", make_key),
+    ("POST", "/publish/verify", verify),
+    ("POST", "/publish/attack", attack),
+    ("POST", "/publish/ledger", told_by_ledger),
+    ("GET", "/publish/<name>/<page>", report),
+)

@@ -1,0 +1,293 @@
+"""Pages: what they show, and that each form is an edit of the config or a command, which the page names."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
+import marginals
+from marginals.release import estimates
+from small_release import CONFIG, write_config
+from window_clients import Browser, browsing
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with browsing(write_config(tmp_path)) as opened:
+        opened.window.counting.table(20)
+        yield opened
+
+
+def problem(page: str) -> str:
+    found = re.search(r'said problem"[^>]*>\s*(?:<p>)?(.*?)</', page, re.DOTALL)
+    return found[1] if found else ""
+
+
+def test_the_table_page_shows_columns_with_roles_and_what_the_table_gives_away(browser: Browser) -> None:
+    page = browser.until("/table", "Prosecutor: ")
+    for name in ("age", "sex", "town", "disease"):
+        assert f'name="role:{name}"' in page
+    assert "600 rows count" in page
+    assessed = browser.window.counting.assessed(5).value
+    assert assessed is not None
+    assert assessed.reidentification is not None
+    assert f"Prosecutor: {100 * assessed.reidentification.prosecutor.average:.3g} %" in page
+
+
+def test_a_role_is_changed_in_place_and_comments_stay(browser: Browser) -> None:
+    path = browser.window.file.path
+    path.write_text("# mine\n" + CONFIG.replace('role = "sensitive"', 'role = "sensitive"  # by law'))
+    fields = browser.fields_of(browser.until("/table", "600 rows"), "/table/roles")
+    page = browser.post("/table/roles", {**fields, "role:town": "ignored"}).get_data(as_text=True)
+    text = path.read_text()
+    assert text == "# mine\n" + CONFIG.replace('role = "sensitive"', 'role = "sensitive"  # by law').replace(
+        '[attributes.town]\nrole = "quasi-identifier"', '[attributes.town]\nrole = "ignored"'
+    )
+    assert "-role = &#34;quasi-identifier&#34;\n+role = &#34;ignored&#34;" in page
+
+
+def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> None:
+    """Also the policy, where numbers, kinds and pairs are written again."""
+    before = browser.window.file.text
+    for path, action in [
+        ("/table", "/table/roles"),
+        ("/table", "/table/unit"),
+        ("/levels?attribute=age", "/levels"),
+        ("/policy", "/policy"),
+        ("/policy", "/policy/wanted"),
+    ]:
+        fields = browser.fields_of(browser.until(path, action), action)
+        page = browser.post(action, fields).get_data(as_text=True)
+        assert "Nothing changed." in page, (action, problem(page))
+        assert browser.window.file.text == before
+
+
+def test_without_a_sensitive_column_the_diversity_goes(browser: Browser) -> None:
+    fields = browser.fields_of(browser.until("/table", "600 rows"), "/table/roles")
+    browser.post("/table/roles", {**fields, "role:disease": "ignored"})
+    config = browser.window.config()
+    assert config.policy.diversity is None
+    assert config.policy.k_link == 5
+
+
+def test_the_unit_is_written(browser: Browser) -> None:
+    browser.post("/table/unit", {"person": "", "keep": "one"})
+    assert browser.window.config().source.rows_per_person == 1
+    browser.post("/table/unit", {"person": "", "keep": "rows"})
+    assert browser.window.config().source.rows_per_person == "any"
+    page = browser.post("/table/unit", {"person": "age", "keep": "first"}).get_data(as_text=True)
+    assert "give the column the role" in problem(page)
+    assert browser.window.config().source.rows_per_person == "any"
+
+
+def test_levels_are_those_of_the_table_that_is_published(browser: Browser) -> None:
+    page = browser.until("/levels?attribute=age&level=2", "Ten made-up rows")
+    table = browser.window.config().read_table()
+    counts = table.cube.table(table.domain.mask({"age": 2}))
+    for (label,), count in counts.cells():
+        assert re.search(rf'<th scope="row">{label}</th>.*?<td class="num">{count}</td>', page)
+    assert '<svg class="ladder"' in page
+
+
+def test_bands_are_cut(browser: Browser) -> None:
+    browser.get("/levels?attribute=age")
+    browser.post("/levels/cuts", {"attribute": "age", "cuts": "25, 40"})
+    config = browser.window.config()
+    hierarchy = config.read_table().domain.hierarchy("age")
+    assert hierarchy.labels[1] == ("under 25", "25-39", "40 and over")
+    assert config.source.attributes["age"].intervals == ()
+    assert 'hierarchy = "hierarchies/age.csv"' in browser.window.file.text
+
+
+def test_values_are_grouped_and_groups_named_and_merged(browser: Browser) -> None:
+    browser.post("/levels/names", {"attribute": "town", "level": "0", "name": ["south", "north", "north"]})
+    labels = browser.window.config().read_table().domain.hierarchy("town").labels
+    assert labels[0] == ("Aix", "Ely", "Ulm")
+    assert labels[1] == ("south", "north")
+    browser.window.counting.table(20)
+    browser.post("/levels/names", {"attribute": "town", "level": "1", "name": ["The South", "The North"]})
+    assert browser.window.config().read_table().domain.hierarchy("town").labels[1] == ("The South", "The North")
+    page = browser.post("/levels/names", {"attribute": "town", "level": "1", "name": ["", "x"]}).get_data(as_text=True)
+    assert "each value needs a name" in problem(page).lower()
+
+
+def test_names_that_do_not_nest_are_refused_and_the_file_stays(browser: Browser) -> None:
+    folder = browser.window.project.folder
+    (folder / "town.csv").write_text("Aix;coast;south;*\nEly;inland;north;*\nUlm;hills;south;*\n")
+    path = browser.window.file.path
+    path.write_text(CONFIG.replace("[attributes.town]\n", '[attributes.town]\nhierarchy = "town.csv"\n'))
+    browser.window.counting.table(20)
+    before = (folder / "town.csv").read_bytes()
+    labels = browser.window.config().read_table().domain.hierarchy("town").labels[1]
+    names = ["coast" if label == "inland" else label for label in labels]
+    page = browser.post("/levels/names", {"attribute": "town", "level": "1", "name": names}).get_data(as_text=True)
+    assert problem(page)
+    assert (folder / "town.csv").read_bytes() == before
+
+
+def test_the_policy_is_written_and_its_sentences_shown(browser: Browser) -> None:
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    page = browser.post(
+        "/policy",
+        {
+            **fields,
+            "k_link": "7",
+            "min_cell": "4",
+            "kind:disease": "recursive",
+            "number:disease": "3,2",
+            "rules": ["cms-11"],
+        },
+    ).get_data(as_text=True)
+    policy = browser.window.config().policy
+    assert (policy.k_link, policy.min_cell, policy.diversity) == (7, 4, "recursive:3,2")
+    assert [rule.name for rule in policy.named_rules] == ["cms-11"]
+    assert "combinations of age and town" in page or "combinations of age and sex" in page
+    assert all(f"<b>{claim.title()}</b>" in page for claim in policy.requirements(("disease",)).claims)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"k_link": "-1"}, "k_link is a whole number"),
+        ({"k_link": "x"}, "k_link is a whole number"),
+        ({"number:disease": "x"}, "entropy"),
+        ({"odds": "0.5"}, "odds"),
+    ],
+)
+def test_a_policy_that_makes_no_sense_is_refused(browser: Browser, changed: dict[str, str], said: str) -> None:
+    before = browser.window.file.text
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    page = browser.post("/policy", {**fields, **changed}).get_data(as_text=True)
+    assert said in problem(page)
+    assert browser.window.file.text == before
+
+
+def test_wanted_pairs_are_ticked(browser: Browser) -> None:
+    browser.post("/policy/wanted", {"pair": ["0-3", "1-2"]})
+    assert [own.attributes for own in browser.window.config().policy.analyses] == [("age", "disease"), ("sex", "town")]
+    page = browser.get("/policy").get_data(as_text=True)
+    assert len(re.findall(r'name="pair"[^>]* checked', page)) == 2
+    browser.post("/policy/wanted", {"pair": ["1-2"]})
+    assert [own.attributes for own in browser.window.config().policy.analyses] == [("sex", "town")]
+    browser.post("/policy/wanted", {})
+    assert browser.window.config().policy.analyses == ()
+    assert browser.window.file.text.strip() == CONFIG.strip() or "[search]" in browser.window.file.text
+
+
+def test_the_later_of_two_edits_is_refused_with_both_shown(browser: Browser) -> None:
+    old = browser.window.file.version
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    browser.post("/policy", {**fields, "k_link": "7"})
+    late = browser.post("/policy", {**fields, "k_link": "9", "version": old})
+    page = late.get_data(as_text=True)
+    assert late.status_code == 409
+    assert "-k_link = 7\n+k_link = 9" in page
+    assert "-k_link = 5\n+k_link = 7" in page
+    assert browser.window.config().policy.k_link == 7
+    again = browser.fields_of(page, "/policy")
+    browser.post("/policy", again)
+    assert browser.window.config().policy.k_link == 9
+
+
+def test_a_hierarchy_file_that_changed_is_a_later_edit_too(browser: Browser) -> None:
+    folder = browser.window.project.folder
+    browser.post("/levels/cuts", {"attribute": "age", "cuts": "25, 40"})
+    old = browser.window.file.version
+    file = folder / "hierarchies" / "age.csv"
+    file.write_text(file.read_text().replace("under 25", "young"))
+    assert browser.post("/policy", {"k_link": "9", "version": old}).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (CONFIG.replace("k_link = 5", "k_link = = 5"), 14, "not valid TOML"),
+        (CONFIG.replace("k_link = 5", "k_links = 5"), 14, "unknown key privacy.k_links"),
+        (CONFIG.replace("[5, 10]", "[5, 7]"), 6, "attributes.age.intervals"),
+        (CONFIG.replace('"people.csv"', '"/etc/passwd"'), 3, "outside"),
+        (CONFIG.replace("k_link = 5", "k_link = -5"), 14, "k_link"),
+    ],
+)
+def test_a_config_with_an_error_is_shown_at_its_line_and_editable(
+    browser: Browser, text: str, line: int, said: str
+) -> None:
+    browser.window.file.path.write_text(text)
+    for page in ("/table", "/levels", "/policy", "/search", "/publish"):
+        shown = browser.get(page)
+        assert shown.status_code == 200
+        assert said in shown.get_data(as_text=True)
+        assert f"(line {line})" in shown.get_data(as_text=True)
+        assert "<textarea" in shown.get_data(as_text=True)
+    refused = browser.post("/table/text", {"text": text + "# more\n"})
+    assert "# more" in refused.get_data(as_text=True)
+    assert browser.window.file.path.read_text() == text
+    browser.post("/table/text", {"text": CONFIG})
+    assert browser.window.file.path.read_text() == CONFIG
+
+
+@pytest.mark.parametrize(
+    "table", [b"", b"\xff\xfe\x00\xd8", b"age,age\n1,2\n", b"age,sex\n1,2,3\n", b"other\n1\n"], ids=range(5)
+)
+def test_a_table_that_cannot_be_read_is_one_sentence(tmp_path: Path, table: bytes) -> None:
+    config = write_config(tmp_path)
+    (tmp_path / "people.csv").write_bytes(table)
+    with browsing(config) as browser:
+        browser.window.counting.table(20)
+        for path in ("/table", "/levels", "/policy", "/publish"):
+            answer = browser.get(path)
+            assert answer.status_code == 200
+        assert problem(browser.get("/levels").get_data(as_text=True))
+
+
+@pytest.mark.slow
+def test_a_release_alone_is_explored(tmp_path: Path, small_release: marginals.Release) -> None:
+    written = small_release.write(tmp_path / "people-release")
+    with browsing(tmp_path / "people-release") as browser:
+        page = browser.get("/").get_data(as_text=True)
+        assert "Explore" in page
+        assert "/policy" not in page
+        levels = {"age": 0, "sex": 0, "disease": 0}
+        query = {"release": "people-release", **{f"level:{name}": level for name, level in levels.items()}}
+        answer = browser.client.get("/explore", base_url="http://127.0.0.1:5000", query_string=query)
+        page = answer.get_data(as_text=True)
+        assert "release.counts({&#39;age&#39;: 0, &#39;sex&#39;: 0, &#39;disease&#39;: 0})" in page
+        assert browser.get("/policy").status_code == 400
+        csv = browser.client.get("/explore/table.csv", base_url="http://127.0.0.1:5000", query_string=query)
+        lines = csv.get_data(as_text=True).splitlines()
+        counts = estimates.counts(written.model, levels)
+        assert lines[0] == "age,sex,disease,expected,lower,upper,exact,kind"
+        assert len(lines) == len(counts) + 1
+
+
+@pytest.mark.slow
+def test_a_candidate_is_searched_compared_and_taken(browser: Browser) -> None:
+    page = browser.post("/search", {"k_link": "8"}).get_data(as_text=True)
+    assert "+k_link = 8" in page
+    page = browser.until("/search", "Candidate 1")
+    assert browser.window.config().policy.k_link == 5
+    found = browser.window.candidates.all()[0]
+    assert found.answer["kl_divergence"] >= 0
+    browser.post("/search/1/take")
+    assert browser.window.config().policy.k_link == 8
+    assert json.loads((found.folder / "found.json").read_text())["config"] == browser.window.file.text
+    report = browser.get("/search/1/report")
+    assert "sandbox" in report.headers["Content-Security-Policy"]
+    browser.post("/search/1/drop")
+    assert browser.window.candidates.all() == []
+    assert [p.name for p in browser.window.project.folder.glob(".*")] == [".marginals-window"]
+
+
+@pytest.mark.slow
+def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
+    browser.post("/search", {})
+    browser.post("/jobs/1/stop", {"back": "/search"})
+    job = browser.window.jobs.get(1)
+    assert job is not None
+    assert job.done.wait(20)
+    assert browser.window.candidates.all() == [] or job.state == "done"
+    assert not list(browser.window.project.folder.glob(".release.candidate-*"))

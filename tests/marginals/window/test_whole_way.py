@@ -1,0 +1,104 @@
+"""From a table to its signed release by forms alone, without script: the bundle is that of the command line."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
+import marginals
+from forked import COMMAND
+from project import environment
+from small_release import contents, marginals_command, write_config
+from window_clients import browsing
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    write_config(tmp_path).unlink()
+    return tmp_path / "people.csv"
+
+
+@pytest.mark.slow
+def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Forms are sent as they stand, but for one role and one number. A rare value and a name are nowhere printed."""
+    folder = table.parent
+    people = table.read_text().splitlines()
+    names = [f"Person Number {i}" for i in range(len(people) - 1)]
+    lines = [f"{line},{name}" for line, name in zip(people, ["name", *names])]
+    table.write_text("\n".join(lines).replace("Ulm", "Xanadu", 1) + "\n")
+    monkeypatch.chdir(folder)
+    signed = shutil.which("minisign") is not None
+    with browsing(table) as browser:
+        assert "Look at the table" in browser.get("/").get_data(as_text=True)
+        browser.post("/table/begin")
+        page = browser.until("/table", "Prosecutor: ")
+        assert browser.window.config().source.attributes["name"].role.value == "identifier"
+        browser.post("/table/roles", browser.fields_of(page, "/table/roles"))
+        fields = browser.fields_of(browser.until("/policy", "Save the policy"), "/policy")
+        browser.post("/policy", {**fields, "k_link": "6"})
+        browser.post("/search", {})
+        browser.until("/search", "Candidate 1")
+        if signed:
+            browser.post("/publish/key")
+        browser.post("/publish", {"out": "release", "sign": "yes"} if signed else {"out": "release"})
+        browser.until("/publish", "The release is written to the folder release")
+        browser.post("/publish/verify", {"release": "release"})
+        verified = browser.until("/publish", "Verified from its files alone")
+        assert re.search(r"holds +k-link", verified) or "holds" in verified
+        for page in (
+            "/levels?attribute=age",
+            "/levels?attribute=town",
+            "/explore",
+            "/table/text",
+            "/publish/release/report",
+        ):
+            assert browser.get(page).status_code == 200
+        shown = "\n".join(browser.pages)
+    out, err = capfd.readouterr()
+    sign = ["--sign", "minisign.key"] if signed else []
+    ran = marginals_command("publish", folder / "release.toml", "--out", folder / "again", *sign)
+    assert ran.returncode == 0, ran.stderr
+    assert contents(folder / "release") == contents(folder / "again")
+    assert marginals.open_release(folder / "release").verify().ok
+    for text in (shown, out, err):
+        assert "Person Number" not in text
+        assert "Xanadu" not in text.replace("hierarchies", "") or _is_label_alone(text)
+        assert browser.window.gate.token not in text
+    assert err == ""
+
+
+def _is_label_alone(text: str) -> bool:
+    """Whether a rare value stands on pages as a name of a level only: the steward's own levels name it, with "< k" rows."""
+    return not re.search(r"Xanadu[^<]*: 1 rows|Xanadu</th>.*?<td class=\"num\">1</td>", text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_window_that_is_ended_in_the_middle_of_a_search_leaves_nothing_half_written(
+    table: Path, number: signal.Signals
+) -> None:
+    folder = table.parent
+    config = write_config(folder)
+    before = config.read_bytes()
+    command = [sys.executable, "-u", "-c", COMMAND, "open", str(table), "--no-browser"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    assert server.stdout is not None
+    address = re.search(r"http://\S+", server.stdout.readline())
+    assert address is not None
+    server.send_signal(number)
+    _, err = server.communicate(timeout=30)
+    assert server.returncode == {signal.SIGINT: 0, signal.SIGTERM: 0, signal.SIGKILL: -9}[number]
+    assert config.read_bytes() == before
+    assert {path.name for path in folder.iterdir()} == {"people.csv", "release.toml", ".marginals-window"}
+    assert err == ""
+    with browsing(config) as browser:  # the lock is free again
+        assert browser.get("/table").status_code == 200
