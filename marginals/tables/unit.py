@@ -42,7 +42,7 @@ class Unit:
 
     def __post_init__(self) -> None:
         most = self.rows_per_person
-        if self.person is not None and (not isinstance(self.person, str) or not self.person):
+        if self.person is not None and not isinstance(self.person, str):
             raise InputError(f"person is the name of the column that says whose row it is, not {self.person!r}")
         if self.one_row is not None and self.one_row not in ONE_ROW:
             raise InputError(f"one_row is {', '.join(map(repr, ONE_ROW))}, not {self.one_row!r}")

@@ -304,7 +304,7 @@ def test_no_release_is_no_query_and_no_sample(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     result = run("attack", demo / "release", "--truth", demo / "release.toml", "--json")
-    assert result.exit_code == 0
+    assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     assert set(answer) == {"attacks", "thresholds", "left_out", "minimality", "composition"}
     attacked = answer["attacks"][0]

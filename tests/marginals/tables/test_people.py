@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marginals import Attribute, InputError, Policy, Table, publish, read_rows, read_table
+from marginals.config.guessing.initial_config import initial_config
 from marginals.tables.people import PeopleReader
 from marginals.tables.reading import Reading
 from marginals.tables.sources.choice import file_source
@@ -175,7 +176,8 @@ def test_a_person_alone_must_have_one_row() -> None:
         ({"rows_per_person": 0}, "rows_per_person is a whole number"),
         ({"rows_per_person": True}, "rows_per_person is a whole number"),
         ({"rows_per_person": "some"}, "rows_per_person is a whole number"),
-        ({"person": ""}, "person is the name of the column"),
+        ({"person": 5}, "person is the name of the column"),
+        ({"person": ""}, "has no column ''"),
         ({"person": "sex"}, "who somebody is cannot be published"),
         ({"person": "pateint"}, "has no column 'pateint'"),
     ],
@@ -183,6 +185,16 @@ def test_a_person_alone_must_have_one_row() -> None:
 def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_table(visits(), ROLES, **settings)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+def test_a_column_without_a_name_can_say_whose_row_it_is(tmp_path: Path, engine: str) -> None:
+    """The index of several frames that were put together, as pandas writes it: before the others, without a name."""
+    sheets = [pd.DataFrame({"sex": ["f", "m"] * 60, "year": year}) for year in (2023, 2024)]
+    pd.concat(sheets).to_csv(tmp_path / "visits.csv")
+    assert 'person = ""' in initial_config(tmp_path / "visits.csv", tmp_path / "release.toml").text
+    table = read_table(tmp_path / "visits.csv", {"sex": "quasi-identifier"}, person="", one_row="first", engine=engine)
+    assert (table.rows, table.rows_per_person) == (120, 1)
 
 
 @pytest.mark.parametrize(
