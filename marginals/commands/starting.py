@@ -1,6 +1,7 @@
 """Commands to begin with: a simulated table to try things on, a first config for a table of one's own, and the window."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,11 @@ from marginals.config.guessing.rarity import RARE
 from marginals.errors import InputError
 from marginals.installing import installing
 
+if TYPE_CHECKING:
+    from marginals.publishing.searching import Progress
+    from marginals.release.release import Release
+    from marginals.release.steward_file import StewardFile
+
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
@@ -20,17 +26,27 @@ from marginals.installing import installing
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same table."
 )
+@click.option(
+    "--months",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 99),
+    help="More than one: a hospital whose patients come and go, published every month beside a ledger.",
+)
 @stops_after
 @JSON
-def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
+def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None:
     """Simulate a census, publish it, and say what was gained.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
-    it for its steward to the new folder DIR. The release.toml can be edited for a table of your own.
+    it for its steward to the new folder DIR. The release.toml can be edited for a table of your own. With --months the table
+    is that of a hospital which changes by 2 percent a month, and of each month, 01 and so on, there are a table, a config, a
+    release and a page.
 
     \b
-    Example:
+    Examples:
       marginals demo demo
+      marginals demo hospital --months 12
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; choose a new folder")
@@ -39,28 +55,66 @@ def demo(folder: Path, rows: int, seed: int, as_json: bool) -> None:
     from marginals.bundle.target import OutputFolder
     from marginals.demo.census import census_hierarchies, simulate_census
     from marginals.demo.census_config import CENSUS_CONFIG
+    from marginals.demo.hospital import hospital_config, simulate_hospital
     from marginals.files.atomic_folder import replace_folder
-    from marginals.release.steward_file import StewardFile, beside
 
     _ = OutputFolder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
-        census = simulate_census(np.random.default_rng(seed), rows)
-        files = {"census.csv": census.to_csv(index=False, lineterminator="\n"), "release.toml": CENSUS_CONFIG}
+        rng = np.random.default_rng(seed)
+        tables = [simulate_census(rng, rows)] if months == 1 else simulate_hospital(rng, rows, months)
+        files = {}
+        for number, table in enumerate(tables, 1):
+            month = "" if months == 1 else f"-{number:02d}"
+            files[f"census{month}.csv"] = table.to_csv(index=False, lineterminator="\n")
+            files[f"release{month}.toml"] = hospital_config(f"census{month}.csv") if month else CENSUS_CONFIG
         for attribute, values in census_hierarchies().items():
             files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
         try:
             replace_folder(folder, {path: text.encode() for path, text in files.items()})
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {error.strerror}") from None
-        config = marginals.read_config(folder / "release.toml")
-        page = StewardFile(beside(folder / "release"), folder / "release")
-        made = marginals.publish(config.read_table(), config.policy, progress)
-        release = written(made, folder / "release", page)
+        configs = sorted(folder.glob("*.toml"))
+        ledger = folder / "ledger" if months > 1 else None
+        made = [_published(config, ledger, progress) for config in configs]
+    if ledger is not None:
+        _hand_over_months(made, ledger, as_json)
+        return
+    ((release, page),) = made
     hand_over(release, page, as_json)
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
+
+
+def _published(path: Path, ledger: Path | None, progress: "Progress") -> "tuple[Release, StewardFile]":
+    """The release of a config, written beside it, and where its steward's page is."""
+    from marginals.release.steward_file import StewardFile, beside
+
+    config = marginals.read_config(path)
+    out = path.with_suffix("")
+    page = StewardFile(beside(out), out)
+    release = marginals.publish(config.read_table(), config.policy, progress, ledger=ledger)
+    return written(release, out, page), page
+
+
+def _hand_over_months(made: "list[tuple[Release, StewardFile]]", ledger: Path, as_json: bool) -> None:
+    """Print who waits in each of some months."""
+    waits = [release.steward.waiting for release, _ in made if release.steward is not None and release.path is not None]
+    paths = [str(release.path) for release, _ in made]
+    if as_json:
+        each = [{"out": out, **waiting.as_json()} for out, waiting in zip(paths, waits) if waiting is not None]
+        print_json({"ledger": str(ledger), "months": each})
+        return
+    for (release, _), waiting in zip(made, waits):
+        if waiting is not None:
+            waited = f"{waiting.came:,} who came and {waiting.left:,} who left wait for a later one"
+            click.echo(f"{release.path}  {release.rows:,} patients; {waited}")
+    click.echo(
+        f"\nWho waits is for you alone; {made[0][1].path} says more. Look at what is out, and check two of the releases:"
+    )
+    click.echo(f"  marginals ledger {ledger}")
+    click.echo(f"  marginals verify {paths[0]} {paths[-1]}")
 
 
 @click.command()

@@ -9,12 +9,18 @@ import numpy as np
 import pandas as pd
 
 from marginals.demo.census import simulate_census
+from marginals.demo.census_config import CENSUS_CONFIG
 
 ADMITTED, DISCHARGED, CORRECTED = 0.009, 0.009, 0.002
 """Share of the patients who come, who leave, and whose record is corrected in a month: 2 percent together."""
 
 CORRECTABLE = ("education", "marital_status", "occupation", "diagnosis")
 """Columns in which a record may have been wrong."""
+
+
+def hospital_config(table: str) -> str:
+    """The config of the census for the table of a month. Readers of a hospital's releases know that patients come and go."""
+    return CENSUS_CONFIG.replace("census.csv", table).replace('# turnover = "known"  ', 'turnover = "known"    ')
 
 
 def simulate_hospital(rng: np.random.Generator, rows: int, months: int) -> Iterator[pd.DataFrame]:

@@ -88,7 +88,7 @@ class Continuation:
             table = replace(today, counts=today.base_counts)
             return cls(ledger, table, None, requirements, k, Waiting(0, 0, 0, 0), turnover_known)
         _check_fit(ledger, today)
-        now, unknown = _recoded(ledger, today)
+        now, unknown = recoded(ledger, today)
         tables = tuple(entry.table for entry in ledger.entries)
         claimed = [claim for entry in ledger.entries for claim in entry.diversities]
         envelope = ledger.envelope(
@@ -199,7 +199,7 @@ def _agree(one: Hierarchy, other: Hierarchy) -> bool:
     return all(paths.get(path[0], path) == path for path in other.rows())
 
 
-def _recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
+def recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
     """The rows of today over the domain of the ledger, and how many have a value that it does not know."""
     if ledger.domain is None:
         raise ValueError("a ledger without entries has no domain")

@@ -1,8 +1,14 @@
 """The simulated hospital changes by 2 percent a month."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pytest
+from click.testing import CliRunner
 
+from marginals.commands.main import main
 from marginals.demo.hospital import CORRECTABLE, simulate_hospital
 
 
@@ -30,3 +36,22 @@ def test_the_same_seed_gives_the_same_months() -> None:
     one, other = (list(simulate_hospital(np.random.default_rng(7), 1_000, 3)) for _ in range(2))
     for first, second in zip(one, other):
         pd.testing.assert_frame_equal(first, second)
+
+
+@pytest.mark.slow
+def test_the_demo_publishes_months_beside_a_ledger(tmp_path: Path) -> None:
+    folder = tmp_path / "hospital"
+    answer = CliRunner().invoke(main, ["demo", str(folder), "--months", "3", "--rows", "2000"])
+    assert answer.exit_code == 0, answer.output
+    assert f"{folder / 'release-03'}  " in answer.output
+    config = (folder / "release-02.toml").read_text()
+    assert '\nturnover = "known" ' in config
+    assert 'path = "census-02.csv"' in config
+    listed = CliRunner().invoke(main, ["ledger", str(folder / "ledger"), "--json"])
+    assert listed.exit_code == 0
+    assert [release["out"] for release in json.loads(listed.output)["releases"]] == [True] * 3
+    other = tmp_path / "other"
+    told = CliRunner().invoke(main, ["demo", str(other), "--months", "2", "--rows", "2000", "--json"])
+    months = json.loads(told.output)["months"]
+    assert [month["out"] for month in months] == [str(other / "release-01"), str(other / "release-02")]
+    assert 0 < months[1]["waiting"]["came"] < 30
