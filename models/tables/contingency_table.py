@@ -13,7 +13,7 @@ from models.errors import DomainMismatchError
 from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain, Mask
 from models.tables.margin import Margin
-from models.tables.mixed_radix import pack, tally
+from models.tables.mixed_radix import pack, tally_cells
 from models.x_log_x import x_log_x
 
 
@@ -69,7 +69,7 @@ class ContingencyTable:
 
     @classmethod
     def _of_tallied(
-        cls, domain: Domain, margin: Margin, columns: Sequence[CodeArray], radices: Sequence[int], counts: CountArray
+        cls, domain: Domain, margin: Margin, radices: Sequence[int], columns: Sequence[CodeArray], counts: CountArray
     ) -> "ContingencyTable":
         """From cells that were just tallied, so that they are what the constructor demands: it would pack them again."""
         codes = tuple(
@@ -102,9 +102,7 @@ class ContingencyTable:
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
-        keys, space = pack(columns, radices, len(counts))
-        rows, totals = tally(keys, space, counts)
-        return cls._of_tallied(domain, kept, [column[rows] for column in columns], radices, totals)
+        return cls._of_tallied(domain, kept, radices, *tally_cells(columns, radices, counts))
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
@@ -158,9 +156,7 @@ class ContingencyTable:
         """The coarser table: attributes dropped, values generalized, counts summed."""
         kept = self.domain.margin(self.domain.mask(margin))
         columns, radices = self.columns(kept)
-        keys, space = pack(columns, radices, len(self))
-        rows, totals = tally(keys, space, self.counts)
-        return self._of_tallied(self.domain, kept, [column[rows] for column in columns], radices, totals)
+        return self._of_tallied(self.domain, kept, radices, *tally_cells(columns, radices, self.counts))
 
     def positions_in(self, coarse: "ContingencyTable") -> IndexArray:
         """For each cell the position of the cell of a coarser table that it falls into: shape (len(self),).

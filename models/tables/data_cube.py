@@ -15,6 +15,15 @@ from models.tables.domain import Domain, Mask
 from models.tables.mixed_radix import pack, tally_totals
 from models.tables.pair_entropies import pair_entropies
 
+_LARGE = 1 << 13
+"""Cells from which on a table is too large to be counted again for each of its margins."""
+
+_FEWER = 8
+"""A table between two others is worth its count where it has at least so many times fewer cells than the finer one."""
+
+_KEPT = 2
+"""Tables between have together at most so many times the cells of the largest table that was given."""
+
 _VALUE_PAIRS_PER_COUNT = 128
 """Counting this many pairs of values by bit sets takes about as long as counting one pair of columns."""
 
@@ -50,6 +59,7 @@ class DataCube:
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
+        self._spare_cells = _KEPT * max(map(len, tables))
 
     def __repr__(self) -> str:
         return f"DataCube({self.total} rows, {len(self._tables)} tables, {len(self._entropies)} entropies cached)"
@@ -65,7 +75,33 @@ class DataCube:
             finer = [self._tables.setdefault(counted.mask, counted)]
         if not finer:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
-        return min(finer, key=len)
+        smallest = min(finer, key=len)
+        while (between := self._between(mask, smallest)) is not None:
+            smallest = self._tables[self.domain.mask(between)] = smallest.rolled_up(between)
+            self._spare_cells -= len(smallest)
+        return smallest
+
+    def _between(self, mask: Mask, finer: ContingencyTable) -> Mapping[str, int] | None:
+        """A margin to count on the way from a large table to a coarser one, for the sake of others that are like that one.
+
+        It has the attributes of the coarser one as finely as the table shows them, and takes the step of a hierarchy that
+        leaves the fewest cells until few enough are possible. None where that is the coarser margin, or no room is left.
+        """
+        most = min(len(finer) // _FEWER, self._spare_cells)
+        if len(finer) < _LARGE or most <= 0:
+            return None
+        asked = self.domain.margin(mask)
+        levels = {attribute: finer.margin[attribute] for attribute in asked}
+        while self.domain.size(levels) > most:
+            steps = [attribute for attribute, level in levels.items() if level < asked[attribute]]
+            if not steps:
+                return None
+            levels[min(steps, key=lambda attribute: self._saved_by_step(attribute, levels[attribute]))] += 1
+        return None if levels == dict(asked) else levels
+
+    def _saved_by_step(self, attribute: str, level: int) -> float:
+        hierarchy = self.domain.hierarchy(attribute)
+        return hierarchy.size(level + 1) / hierarchy.size(level)
 
     def table(self, mask: Mask) -> ContingencyTable:
         """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""

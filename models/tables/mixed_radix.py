@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from models.arrays import CodeArray, CountArray, IndexArray
+from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
 
 _MAX_SPACE = 2**62
 """Packed keys stay below this, so that int64 never overflows."""
@@ -55,6 +55,31 @@ def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray,
     ordered = keys[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     return order[starts], np.add.reduceat(weights[order], starts)
+
+
+def tally_cells(
+    columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
+) -> tuple[list[CodeArray], CountArray]:
+    """The distinct cells of some rows, ascending, by the codes of each column, and the sum of the weights of each.
+
+    columns: one array of shape (len(weights),) for each radix. Weights must be positive.
+    """
+    keys, space = pack(columns, radices, len(weights))
+    if _is_dense(space, len(weights)) and space == prod(radices):  # else keys may be ranks
+        totals = np.bincount(keys, weights, minlength=space)
+        present = np.flatnonzero(totals > 0)
+        return _unpacked(present, radices), totals[present].astype(np.int64)
+    rows, counts = tally(keys, space, weights)
+    return [column[rows] for column in columns], counts
+
+
+def _unpacked(keys: IndexArray, radices: Sequence[int]) -> list[CodeArray]:
+    """The codes that were packed, one column for each radix."""
+    columns: list[CodeArray] = []
+    for radix in reversed(radices):
+        keys, codes = np.divmod(keys, radix)
+        columns.append(codes.astype(smallest_code_dtype(radix)))
+    return columns[::-1]
 
 
 def tally_totals(keys: CodeArray, space: int, weights: CountArray | None) -> CountArray:

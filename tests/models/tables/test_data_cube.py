@@ -1,5 +1,7 @@
 """Data cubes: whatever is asked first, each margin has the counts and entropy of the base table."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from brute_force import dense_marginal, entropy, joint_array, lifted
 from models.errors import DomainMismatchError
+from models.tables import data_cube
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -39,6 +42,34 @@ def test_any_order_of_questions_gives_the_counts_and_entropies_of_the_base_table
         assert answers["counts"].tolist() == dense[dense > 0].tolist()
         assert answers["entropy"] == pytest.approx(entropy(dense / cube.total), abs=1e-12)
         assert cube.holds(mask)
+
+
+@given(st.data(), st.integers(1, 3), st.integers(1, 3))
+def test_tables_between_change_no_answer_and_stay_within_their_room(data, fewer, kept):
+    """Every table counts as large here, so that margins are counted on the way wherever that saves cells."""
+    base = _base(data.draw(data_cubes()))
+    with patch.multiple(data_cube, _LARGE=1, _FEWER=fewer, _KEPT=kept):
+        cube = DataCube([base])
+        asked = {cube.domain.mask(m) for m in data.draw(st.lists(margins(cube.domain), min_size=1, max_size=6))}
+        for mask in sorted(asked):
+            direct = base.rolled_up(cube.domain.margin(mask))
+            assert cube.counts(mask).tolist() == direct.counts.tolist()
+            assert equal_cells([cube.table(mask), direct])
+    between = [table for mask, table in cube._tables.items() if mask not in asked | {base.mask}]
+    assert sum(map(len, between)) <= kept * len(base)
+
+
+def test_a_large_table_is_counted_once_for_all_levels_of_two_attributes():
+    rng, age = np.random.default_rng(0), Hierarchy.from_intervals(map(str, range(64)), [2, 4, 8, 16])
+    domain = Domain.of(dict.fromkeys("abcd", age))
+    base = ContingencyTable.from_cells(
+        domain, dict.fromkeys("abcd", 0), {name: rng.integers(0, 64, 50_000) for name in "abcd"}, np.ones(50_000)
+    )
+    cube = DataCube([base])
+    with patch.object(ContingencyTable, "rolled_up", autospec=True, side_effect=ContingencyTable.rolled_up) as count:
+        for levels in ({"a": 1, "b": 0}, {"a": 2, "b": 3}, {"a": 0, "b": 4}, {"a": 3}):
+            cube.counts(domain.mask(levels))
+    assert sum(call.args[0] is base for call in count.call_args_list) == 1
 
 
 @given(decomposable_collections(), st.data())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.mixed_radix import pack, tally, tally_totals
+from models.tables.mixed_radix import pack, tally, tally_cells, tally_totals
 
 
 @st.composite
@@ -63,3 +63,15 @@ def test_tallies_equal_counting_row_by_row_in_small_and_in_large_spaces(data):
     assert list(zip(keys[first].tolist(), totals.tolist())) == sorted(expected.items())
     assert tally_totals(keys, space, weights).tolist() == totals.tolist()
     assert totals.dtype == tally_totals(keys, space, weights).dtype == np.int64
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 69), st.integers(1, 5))), st.sampled_from([70, 2**50]))
+def test_cells_are_tallied_as_by_hand_whether_codes_are_unpacked_or_looked_up(rows, radix):
+    columns = [np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1)]
+    weights = np.array([row[2] for row in rows], dtype=np.int64)
+    expected = Counter()
+    for first, second, weight in rows:
+        expected[first, second] += weight
+    codes, totals = tally_cells(columns, [3, radix], weights)
+    assert [*zip(*(c.tolist() for c in codes), totals.tolist())] == [(*k, v) for k, v in sorted(expected.items())]
+    assert totals.dtype == np.int64
