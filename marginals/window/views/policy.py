@@ -67,14 +67,12 @@ class Example:
             return ""
         if not self.failing:
             return f"In this table: all {self.of:,} combinations of {first} and {second} keep it, as fine as they are."
+        fail = "fails" if self.failing == 1 else "fail"
+        rows = "row" if self.smallest == 1 else "rows"
+        smallest = f", the smallest with {self.smallest:,} {rows}" if self.smallest else ""
         return (
-            f"In this table: {self.failing:,} of {self.of:,} combinations of {first} and {second} fail it as they are"
-            + (
-                f", the smallest with {self.smallest:,} {'row' if self.smallest == 1 else 'rows'}"
-                if self.smallest
-                else ""
-            )
-            + ". So they are published coarser, or not together."
+            f"In this table: {self.failing:,} of {self.of:,} combinations of {first} and {second} {fail} it as they "
+            f"are{smallest}. So they are published coarser, or not together."
         )
 
 

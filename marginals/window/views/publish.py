@@ -52,6 +52,7 @@ def show(window: Window, request: Request) -> Response:
         dropped=[] if table is None else list(dropped_lines(table.rows, table.missing, table.missing_in)),
         left_out=[] if table is None else list(left_out_lines(table)),
         unit=_unit(config.source.person, config.source.rows_per_person, config.source.one_row),
+        is_said=config.source.unit.stated is not None,
         repeating=[]
         if table is None or config.source.unit.stated is not None
         else [str(key) for key in table.repeating],

@@ -1,0 +1,243 @@
+"""The whole way in a real browser, by clicks and keys alone, and axe-core's checks of every page.
+
+axe-core is looked for where npm installs it: in node_modules of the project, of a folder above it, or where the variable
+MARGINALS_AXE says.
+"""
+
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
+import numpy as np
+
+from marginals.demo.census import simulate_census
+from marginals.window.project import Project
+from marginals.window.serving import serve
+from marginals.window.window import Window
+from project import NO_DATA, ROOT, data_folder
+from small_release import contents, marginals_command, write_config
+
+WIDTHS = (1280, 400)
+
+
+def axe() -> str:
+    """The script of axe-core; the test is skipped where it is not installed."""
+    named = os.environ.get("MARGINALS_AXE")
+    places = [Path(named)] if named else [f / "node_modules" / "axe-core" / "axe.min.js" for f in (ROOT, *ROOT.parents)]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        pytest.skip("axe-core is not installed: npm install axe-core, or MARGINALS_AXE names its axe.min.js")
+    return found.read_text(encoding="utf-8")
+
+
+@contextmanager
+def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a window on a path, served in a thread until this ends."""
+    windows: list[Window] = []
+    begin = Window.begin
+    monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
+    address: list[str] = []
+    ready = threading.Event()
+
+    def announce(told: str) -> None:
+        address.append(told)
+        ready.set()
+
+    thread = threading.Thread(target=serve, args=(Project.at(path), 0, announce), kwargs={"show": False}, daemon=True)
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield address[0]
+    finally:
+        windows[0].stopping.set()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@dataclass
+class Steward:
+    """Somebody at the pages of a window. actions: clicks so far; foreign: what a page asked of anybody else."""
+
+    page: Any
+    actions: int = 0
+    foreign: list[str] = field(default_factory=list)
+
+    def click(self, role: str, name: str) -> None:
+        """Click on a button or link by the name that it is read out by."""
+        self.actions += 1
+        self.page.get_by_role(role, name=name, exact=True).first.click()
+
+    def sees(self, text: str) -> None:
+        """Wait for a text."""
+        self.page.get_by_text(text).first.wait_for()
+
+
+def publish_by_clicks(steward: Steward, signed: bool) -> None:
+    """From a table without a config to its release."""
+    steward.click("button", "Look at the table")
+    steward.click("button", "Save the roles")
+    steward.click("link", "Levels")
+    steward.click("link", "Policy")
+    steward.page.get_by_label("k_link").fill("12")
+    steward.page.keyboard.press("Enter")
+    steward.actions += 2
+    steward.sees("The policy is written.")
+    steward.click("link", "Search")
+    steward.click("button", "Search under the policy as it is")
+    steward.sees("Candidate 1")
+    steward.click("link", "Publish")
+    if signed:
+        steward.click("button", "Make a key to sign with")
+    steward.click("button", "Publish")
+    steward.sees("The release is written to the folder release")
+    steward.click("button", "Verify it")
+    steward.sees("Verified from its files alone")
+    steward.click("link", "Explore")
+    steward.sees("The same in Python")
+
+
+def census(folder: Path) -> Path:
+    """The demo's census of 2,000 people."""
+    simulate_census(np.random.default_rng(3), 2000).to_csv(folder / "census.csv", index=False)
+    return folder / "census.csv"
+
+
+def public(name: str) -> Callable[[Path], Path]:
+    """A public table, copied to a folder of its own."""
+
+    def copied(folder: Path) -> Path:
+        source = data_folder() / name / f"{name}.csv"
+        if not source.is_file():
+            pytest.skip(NO_DATA)
+        return Path(shutil.copy(source, folder))
+
+    return copied
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scripts", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(census, id="census"),
+        pytest.param(public("nursery"), id="nursery", marks=pytest.mark.data),
+        pytest.param(public("adult"), id="adult", marks=pytest.mark.data),
+    ],
+)
+def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(
+    table: Callable[[Path], Path], scripts: bool, browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if table is not census and not scripts and not os.environ.get("MARGINALS_TIMES"):
+        pytest.skip("nightly: the large tables without script too, where MARGINALS_TIMES is set")
+    path = table(tmp_path)
+    signed = shutil.which("minisign") is not None
+    with served(path, monkeypatch) as address:
+        page = browser.new_page(java_script_enabled=scripts)
+        page.set_default_timeout(300_000)
+        steward = Steward(page)
+        own = re.match(r"http://[^/]+/", address)
+        assert own is not None
+        page.on(
+            "request", lambda asked: steward.foreign.append(asked.url) if not asked.url.startswith(own[0]) else None
+        )
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(address)
+        publish_by_clicks(steward, signed)
+        page.close()
+    assert steward.actions < 40
+    assert steward.foreign == []
+    assert said == []
+    sign = ["--sign", tmp_path / "minisign.key"] if signed else []
+    again = marginals_command("publish", tmp_path / "release.toml", "--out", tmp_path / "again", *sign)
+    assert again.returncode == 0, again.stderr
+    assert contents(tmp_path / "release") == contents(tmp_path / "again")
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A config with a release beside it."""
+    config = write_config(tmp_path_factory.mktemp("axe"))
+    assert marginals_command("publish", config, "--out", config.parent / "release").returncode == 0
+    return config
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_passes_the_checks_of_axe_and_fits_a_phone(
+    scheme: str, browser: Any, explored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contrast, names, landmarks, order of headings, keyboard access of what scrolls: WCAG 2.2 A and AA."""
+    script = axe()
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    with served(explored, monkeypatch) as address:
+        page = browser.new_page(color_scheme=scheme, bypass_csp=True)
+        page.goto(address)
+        page.wait_for_url("**/table")
+        page.get_by_text("Prosecutor: ").wait_for()
+        origin = re.match(r"http://[^/]+", address)
+        assert origin is not None
+        for path in (
+            "/table",
+            "/table/text",
+            "/levels?attribute=age&level=1",
+            "/policy",
+            "/search",
+            "/publish",
+            "/explore",
+        ):
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.goto(origin[0] + path)
+                page.evaluate(script)
+                page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+                found = page.evaluate("(tags) => axe.run({ runOnly: tags })", tags)
+                broken = {v["id"]: [node["html"][:200] for node in v["nodes"]] for v in found["violations"]}
+                assert broken == {}, (path, width)
+                assert {"color-contrast", "label", "html-has-lang"} & {each["id"] for each in found["passes"]}
+                assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (path, width)
+        page.close()
+
+
+@pytest.mark.slow
+def test_the_keyboard_goes_through_a_page_in_its_order(
+    browser: Any, explored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is focused next never stands above what was, except beside it; the first is a way past the navigation."""
+    with served(explored, monkeypatch) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_url("**/table")
+        page.get_by_text("Prosecutor: ").wait_for()
+        page.goto(page.url.replace("/table", "/policy"))
+        place = "(() => { const e = document.activeElement; const b = e.getBoundingClientRect(); "
+        place += "return [e.tagName, e.textContent.trim().slice(0, 30), b.top + scrollY, b.left]; })()"
+        page.keyboard.press("Tab")
+        assert page.evaluate(place)[1] == "To the page"
+        order = []
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            where = page.evaluate(place)
+            if where[0] == "BODY":
+                break
+            order.append(where)
+        steps = [text.split()[-1] for _, text, _, _ in order[:6]]
+        assert steps == ["Table", "Levels", "Policy", "Search", "Publish", "Explore"]
+        tops = page.evaluate(
+            "[...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea, summary, [tabindex]')]"
+            ".every((e) => e.tabIndex <= 0)"
+        )
+        assert tops
+        assert len(order) > 20
+        page.close()
