@@ -33,6 +33,8 @@ _MOST_PREFIXED = 100_000
 _WIDEST_RANGE = 10**8
 _FEW_NUMBERS = 20
 _LONG_TEXT = 40
+_HEAPED = 0.1
+"""Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
 _MANY_MISSING = 0.05
 _ALMOST_UNIQUE = 0.9
 _FEWEST_KEYS = 30
@@ -217,7 +219,7 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
         )
-    if any(len(value) > _LONG_TEXT for value in column.values):
+    if any(len(value) > _LONG_TEXT and count < rare for value, count in zip(column.values, column.counts)):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
     named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
     named = named or ("numbers that stand for names, as its name says" if numbers else "categories")
@@ -244,6 +246,9 @@ def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
     are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130
     kind = "whole numbers" if are_whole else "numbers with decimals"
     why = "ages" if are_ages else f"{distinct} different {kind}"
+    if not are_whole and column.counts[column.counts >= rare].sum() >= _HEAPED * column.counts.sum():
+        why = f"{why}, in bands that hold enough rows; many rows share a value"
+        return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
     widths = finest_width(numbers, column.counts, are_ages)
     return Guess(Role.QUASI_IDENTIFIER, f"{why}, in bands that hold enough rows", intervals=widths, is_fitted=True)
 

@@ -3,14 +3,18 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from itertools import pairwise
 
 import numpy as np
 
+from marginals.tables.values.numbers import number_in, number_text
 from marginals.tables.values.order import in_natural_order
 from models.arrays import IndexArray
 
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
 _BAND = re.compile(r"(-?[0-9]+)-(-?[0-9]+)")
+_EXACT = Context(prec=200)
 _DECIMAL_BAND = re.compile(r"(-?[0-9.]+)-<(-?[0-9.]+)")
 
 
@@ -96,6 +100,42 @@ def decimal_bands(labels: Sequence[str]) -> Scale:
     ends = [(match[1], match[2]) for match in matches if match]
     assert len(ends) == len(labels), "bands are named by their ends"
     return Scale(np.arange(len(labels)), ends, DECIMALS)
+
+
+def decimals(labels: Sequence[str]) -> Scale | None:
+    """The scale of numbers of which some have decimals; None where some label is no number, or two are the same one.
+
+    A stretch is called after the roundest numbers between its values and those beside it, so that its name tells little of
+    single values, and is one that a person would give.
+
+    >>> scale = decimals(["61.24", "58.97", "63.5", "70.31"])
+    >>> scale.stretch(0, 1), scale.stretch(1, 2), scale.stretch(2, 3)
+    ('under 63', '60-<70', '63 and over')
+    >>> decimals(["1", "2"]), decimals(["0.5", ".5"]), decimals(["0.5", "half"])
+    (None, None, None)
+    """
+    numbers = [number for label in labels if (number := number_in(label)) is not None]
+    if len(set(numbers)) < len(labels) or all(number == number.to_integral_value() for number in numbers):
+        return None
+    order = sorted(range(len(numbers)), key=lambda value: numbers[value])
+    cuts = [number_text(_roundest(numbers[low], numbers[high])) for low, high in pairwise(order)]
+    return Scale(np.array(order, dtype=np.intp), list(zip(["", *cuts], [*cuts, ""])), DECIMALS)
+
+
+def _roundest(low: Decimal, high: Decimal) -> Decimal:
+    """The number with the fewest digits above one and at most another, of equals the highest.
+
+    >>> [str(_roundest(Decimal(low), Decimal(high))) for low, high in (("8.97", "9.4"), ("9.4", "9.41"), ("-12", "13"))]
+    ['9', '9.41', '0']
+    """
+    if low < 0 <= high:
+        return Decimal(0)
+    place = max(low.adjusted(), high.adjusted()) + 1
+    while True:
+        rounded = high.quantize(Decimal(1).scaleb(place), ROUND_FLOOR, _EXACT)
+        if rounded > low:
+            return rounded
+        place -= 1
 
 
 def dates(labels: Sequence[str]) -> Scale:

@@ -331,6 +331,21 @@ def test_numbers_with_decimals_get_intervals_that_suit_their_range(tmp_path: Pat
     assert marginals.read_config(tmp_path / "release.toml").read_table().rows == 400
 
 
+def test_numbers_with_decimals_that_many_share_need_no_intervals() -> None:
+    rng = np.random.default_rng(3)
+    pounds = [f"{value * 0.4536:.2f}" for value in rng.normal(150, 15, 2000).round()]
+    some = [f"{value:.4f}" for value in rng.random(1700)] + ["0.5"] * 300
+    few = [f"{value:.4f}" for value in rng.random(1900)] + ["0.5"] * 100
+    assert [bool(guess(column("size", values)).intervals) for values in (pounds, some, few)] == [False, False, True]
+    assert all(guess(column("size", values)).is_fitted for values in (pounds, some, few))
+
+
+def test_long_texts_are_categories_where_each_has_rows_enough() -> None:
+    long = "a category that somebody has described with many words"
+    assert guess(column("group", [long] * 100 + ["other"] * 100)).role is Role.QUASI_IDENTIFIER
+    assert guess(column("group", [long] * 100 + [f"{long} {number}" for number in range(5)])).role is Role.IGNORED
+
+
 @pytest.mark.data
 def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> None:
     result = run("init", shared_data / "adult" / "adult.csv", "-o", tmp_path / "release.toml")

@@ -104,7 +104,7 @@ def kind_of(found: Guess) -> str:
         return "none"
     if found.why.startswith("dates"):
         return "dates"
-    if found.intervals:
+    if found.intervals or "in bands" in found.why:
         return "numbers"
     return "codes" if found.prefixes else "categories"
 

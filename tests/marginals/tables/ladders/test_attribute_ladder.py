@@ -31,6 +31,10 @@ KINDS = {
         Attribute("quasi-identifier", intervals=[0.5, 1.0], ladder="fitted"),
         st.decimals(18, 30, places=1).map(str),
     ),
+    "weights": (
+        Attribute("quasi-identifier", ladder="fitted"),
+        st.sampled_from(["58.97", "61.2", "61.24", "70.31", "-0.5"]),
+    ),
     "days": (
         Attribute("quasi-identifier", dates=["month", "year"], ladder="fitted"),
         st.dates(pd.Timestamp(2020, 1, 1).date(), pd.Timestamp(2022, 1, 1).date()).map(str),
@@ -138,6 +142,13 @@ def test_open_ends_tell_neither_the_lowest_nor_the_highest_number():
     assert set(hierarchy.labels[1]) == {"under 21", "21 and over"}
 
 
+def test_decimals_that_many_share_stand_by_themselves_and_others_between_round_numbers():
+    """As people report their weight in pounds: 61.24 and 63.5 kg, and hardly anything between."""
+    column = ["61.24"] * 30 + ["63.5"] * 20 + ["59.42", "60.1", "62.14"] * 2 + ["70.31", "81.65"] * 3
+    ladder = read(Attribute("quasi-identifier", ladder="fitted"), column, 4).domain.hierarchy("column")
+    assert ladder.labels[1:3] == (("under 61", "61.24", "62-<70", "70 and over"), ("under 62", "62-<70", "70 and over"))
+
+
 def test_decimals_and_dates_are_merged_from_their_bands_on():
     bmi = read(KINDS["bmi"][0], ["18.2"] * 5 + ["19.7", "21.1"] + ["22.4"] * 6, 3).domain.hierarchy("column")
     assert bmi.labels[2] == ("under 22", "22-<22.5", "22.5-<23")
@@ -169,6 +180,7 @@ def mixed() -> pd.DataFrame:
         "bands": ["<18", "18-24", "25-64", "65+"],
         "codes": ["a13", "a14", "a23", "b13", ""],
         "bmi": [number / 10 for number in range(180, 240)],
+        "weights": [round(0.4536 * pounds, 2) for pounds in range(120, 160)],
         "days": pd.date_range("2020-01-01", periods=300).strftime("%Y-%m-%d").tolist(),
     }
     columns = {}
