@@ -134,9 +134,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=DATA / "AER", help="of the two tables (default: %(default)s)")
     folder = parser.parse_args().folder
+    if lacking := [f"{name}.csv" for name in BY_HAND if not (folder / f"{name}.csv").is_file()]:
+        print(
+            f"not here: {', '.join(lacking)} in {folder}; name their folder by --folder, or that above it by MARGINALS_DATA"
+        )
     for name, levels in BY_HAND.items():
-        if not (folder / f"{name}.csv").is_file():
-            print(f"{name}.csv is not here: {folder}; name its folder by --folder, or that above it by MARGINALS_DATA")
+        if f"{name}.csv" in lacking:
             continue
         content = (folder / f"{name}.csv").read_bytes()
         with TemporaryDirectory() as made:
