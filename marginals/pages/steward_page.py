@@ -20,6 +20,7 @@ from marginals.wording.ledger_lines import waiting_lines
 from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.terminal import wanted_line
 from marginals.wording.units_in_words import unit_in_words
+from models.search.constraint import RefusedMove
 from models.search.result import Step
 from models.tables.domain import Domain
 
@@ -102,7 +103,7 @@ class SuggestedRow:
 def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
     search = report.search
-    refusals = Counter(reason.split(": ", 1)[-1] for step in search.steps for reason in step.refused)
+    refusals = Counter(refused.reason for step in search.steps for refused in step.refused)
     return page(
         "steward.html",
         mark=MARK,
@@ -139,7 +140,7 @@ def steward_html(report: StewardReport) -> bytes:
 
 def _in_words(step: Step, domain: Domain) -> Step:
     """A step with the names of its levels."""
-    refused = tuple(with_level_names(reason, domain) for reason in step.refused)
+    refused = tuple(RefusedMove(with_level_names(m, domain), with_level_names(r, domain)) for m, r in step.refused)
     return replace(step, move=with_level_names(step.move, domain), refused=refused)
 
 

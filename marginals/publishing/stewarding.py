@@ -20,9 +20,13 @@ from models.deadline import Deadline
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
+from models.search import RefusedMove
 
 _FOR_COMPARING = 5.0
 """Seconds of the processor to compare the model with the data."""
+
+_FOR_BINDING = 5.0
+"""Seconds of the processor to ask what binds where the search ended."""
 
 _FOR_SUGGESTIONS = 2.0
 """Seconds of the processor to try what else could be wanted."""
@@ -58,6 +62,9 @@ def steward_report(
         stop = _stop_after(_FOR_SUGGESTIONS, deadline)
         return suggestions(search.problem, compared, policy.analyses, search.first, stop)
 
+    def ask_what_binds() -> tuple[RefusedMove, ...] | None:
+        return search.problem.binding(result.cliques, _stop_after(_FOR_BINDING, deadline))
+
     report = StewardReport(
         published,
         result.kl_divergence,
@@ -70,6 +77,7 @@ def steward_report(
         steward_html,
         cube.domain,
         {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
+        ask_what_binds,
         table.left_out,
         suggest=suggest,
         base=search.choice,

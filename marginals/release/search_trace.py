@@ -1,9 +1,11 @@
 """The accepted moves of a search as a table to read."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from marginals.errors import InputError
+from models.search.constraint import RefusedMove
 from models.search.objective import KL, Objective
 from models.search.result import SearchResult, Step
 
@@ -41,8 +43,9 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     frame["degrees_of_freedom"] = pd.Series([step.parameters for step in steps], dtype=float)
     frame["p_value"] = chdtrc(frame["degrees_of_freedom"].abs(), frame["deviance"].abs())
     frame["residual_deviance"] = 2 * rows * frame["after"]
-    frame["refused"] = pd.Series([step.refused for step in steps], dtype=object)
-    frame["refused_by_reason"] = pd.Series([_by_reason(step) for step in steps], dtype=object)
+    frame["refused"] = pd.Series([tuple(map(str, step.refused)) for step in steps], dtype=object)
+    reasons = (Counter(refused.reason for refused in step.refused) for step in steps)
+    frame["refused_by_reason"] = pd.Series([dict(each.most_common()) for each in reasons], dtype=object)
     last = frame.index == len(frame) - 1
     best = frame["criterion"] == frame["criterion"].min()
     kept: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
@@ -56,5 +59,13 @@ def _gain(step: Step, objective: Objective) -> float:
     return float("nan") if step.parameters is None else objective.gain(saved, step.parameters)
 
 
-def _by_reason(step: Step) -> dict[str, int]:
-    return dict(Counter(refused.split(": ", 1)[-1] for refused in step.refused).most_common())
+def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
+    """The moves that are refused for each reason, the commonest reason first.
+
+    >>> by_reason([RefusedMove("show a", "too many cells"), RefusedMove("show b", "too many cells")])
+    {'too many cells': ('show a', 'show b')}
+    """
+    moves: dict[str, tuple[str, ...]] = {}
+    for move, reason in refused:
+        moves[reason] = (*moves.get(reason, ()), move)
+    return dict(sorted(moves.items(), key=lambda item: -len(item[1])))

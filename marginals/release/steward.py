@@ -4,7 +4,6 @@ None of it follows from the published marginals, so it is no part of a bundle. A
 all its digits can tell which of the tables that fit the marginals is the real one.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,10 +16,10 @@ from marginals.files.atomic_file import PRIVATE, replace_file
 from marginals.ledger.continuing import Waiting
 from marginals.release.accuracy import Comparison, TableErrors
 from marginals.release.base_choice import BaseChoice
-from marginals.release.search_trace import search_trace
+from marginals.release.search_trace import by_reason, search_trace
 from marginals.release.suggestion import Suggestion
 from marginals.release.wanted_table import WantedTable
-from models.search import SearchResult
+from models.search import RefusedMove, SearchResult
 from models.tables.domain import Domain
 
 if TYPE_CHECKING:
@@ -45,7 +44,8 @@ class StewardReport:
     were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. compare:
     with the data and yardsticks. page: what makes its page. domain: of the table,
     whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
-    it may name a value of the table. left_out: rows beyond those that count of their person. wanted: what became of each
+    it may name a value of the table. ask_what_binds: puts each move from where the search ended to the constraint.
+    left_out: rows beyond those that count of their person. wanted: what became of each
     analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting: of a release that
     was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base: what the search did
     about the base table.
@@ -71,6 +71,7 @@ class StewardReport:
     page: StewardPageMaker
     domain: Domain
     unpublished: Mapping[str, str]
+    ask_what_binds: Callable[[], tuple[RefusedMove, ...] | None]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
     suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
@@ -129,17 +130,21 @@ class StewardReport:
         """
         return search_trace(self.search, self.published.collection.cube.total, every=every)
 
-    @property
-    def binding(self) -> Mapping[str, int]:
-        """What binds where a greedy search ends: why moves are refused that would gain after the last step.
+    @cached_property
+    def binding(self) -> Mapping[str, tuple[str, ...]] | None:
+        """What binds where the search ended: the moves from there that would gain, by the reason why they are refused.
 
-        The number of such moves by reason. Moves that were refused for good before stand in the trace.
+        The commonest reason first, and of its moves the one that would gain most. Every move is asked again, whatever the
+        strategy was; None where the time was over before that was done.
 
         >>> from marginals.example import release
-        >>> release.steward.binding
-        {'a margin of more than 2 attributes': 1}
+        >>> for reason, moves in release.steward.binding.items():
+        ...     print(reason, moves)
+        a class of fewer than 4 rows ('show age at level 0',)
+        a margin of more than 2 attributes ('show age at level 2 with sex at level 0',)
         """
-        return dict(Counter(refused.split(": ", 1)[-1] for refused in self.search.binding).most_common())
+        refused = self.ask_what_binds()
+        return None if refused is None else by_reason(refused)
 
     def write(self, path: str | Path) -> None:
         """Write it as one HTML page, which is not for publication and which its owner alone may read.

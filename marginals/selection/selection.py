@@ -15,7 +15,7 @@ from marginals.interchange.pgmpy_network import to_pgmpy
 from marginals.names.independences_in_words import independences_in_words
 from marginals.publishing.policy import Policy
 from marginals.release.release import Release
-from marginals.release.search_trace import search_trace
+from marginals.release.search_trace import by_reason, search_trace
 from marginals.selection.comparing import ModelComparison, compared
 from marginals.selection.counted import Counted
 from marginals.selection.drawing import drawn_graph
@@ -25,6 +25,7 @@ from marginals.selection.predicting import predicted
 from marginals.selection.releasing import released
 from marginals.timing import Seconds, within
 from models.inference.marginal_model import MarginalModel
+from models.search.constraint import RefusedMove
 from models.search.result import SearchResult
 from models.search.selection import SelectedModel, window
 from models.tables.contingency_table import ContingencyTable
@@ -150,6 +151,19 @@ class Selection:
         None where nothing is known: for a test of significance there is no best model.
         """
         return self.found.gap
+
+    @property
+    def binding(self) -> Mapping[str, tuple[str, ...]]:
+        """What binds at the model: the moves from it that would gain, by the reason why they are refused.
+
+        The commonest reason first, and of its moves the one that would gain most. What is required is not asked for.
+
+        >>> import marginals
+        >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
+        >>> marginals.select(people, max_attributes=1).binding
+        {'a margin of more than 1 attributes': ('show smokes with coughs',)}
+        """
+        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.found.binding)
 
     def trace(self, every: int = 1) -> pd.DataFrame:
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.

@@ -1,7 +1,7 @@
 """Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
 
 from models.search.anneal import anneal
-from models.search.constraint import Constraint, MarginLimits, Refusal, RefusalScope, Unconstrained
+from models.search.constraint import Constraint, MarginLimits, Refusal, RefusalScope, RefusedMove, Unconstrained
 from models.search.exact import exact
 from models.search.genetic import genetic
 from models.search.greedy import backward, both, forward, stepwise
@@ -27,6 +27,7 @@ __all__ = [
     "Problem",
     "Refusal",
     "RefusalScope",
+    "RefusedMove",
     "SearchResult",
     "SelectedModel",
     "Step",

@@ -27,12 +27,23 @@ class Refusal(NamedTuple):
     scope: RefusalScope = RefusalScope.ITSELF
 
 
+class RefusedMove(NamedTuple):
+    """A move in words that a constraint refuses, and why."""
+
+    move: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.move}: {self.reason}"
+
+
 class Constraint(Protocol):
     """Any function of this shape; what it says of a collection must be the same each time.
 
     An object with an attribute `pivot` says of which vertices the margins are judged jointly, which are connected in any
     junction tree; all other margins are judged one by one. All vertices, or one attribute's first step, or none. Without
-    the attribute all margins are judged jointly, which is always right, and takes an exact search longer.
+    the attribute all margins are judged jointly, which is always right, and takes an exact search longer. An exact search
+    looks whether the pivot is true of the collections that it meets; no search can look at all.
     """
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:

@@ -7,12 +7,14 @@ So every decomposable collection is reached, and what a part of its junction tre
 The margins that the constraint judges together come first. Once they are complete the rest is free of it, and the bound
 counts with the other margins only.
 
-A constraint need not keep to what it says of itself: a collection that is complete is put to it once more, and where it is
-refused then, all margins are judged together from there on.
+A constraint need not keep to what it says of itself. A collection that is complete is put to it once more; so are, at the
+beginning and at the end, the collections around the best, and on the way those that go on from one that is refused. Where it
+says of the whole what it does not say of its parts, all margins are judged together from there on.
 
 What is wanted makes no objective smaller, so the bound counts without it and holds all the same.
 """
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -21,6 +23,7 @@ from math import inf
 from typing import NamedTuple
 
 from models.errors import NothingAllowedError
+from models.graphs.moves import allowed_moves
 from models.search.constraint import RefusalScope
 from models.search.greedy import both, forward, result_of
 from models.search.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
@@ -65,10 +68,30 @@ def _improved(problem: Problem, stop: Stop, initial: SearchResult) -> SearchResu
     if lattice_size(problem) > LARGEST_LATTICE or (allowed := allowed_margins(problem, stop)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")
-    search = _Search(problem, initial, allowed, stop, problem.pivot)
-    if (result := search.run()) is not None:
-        return result
+    if initial is _NONE_YET or keeps_to_its_pivot(problem, initial.cliques):
+        result = _Search(problem, initial, allowed, stop, problem.pivot).run()
+        if result is not None and keeps_to_its_pivot(problem, result.cliques):
+            return result
+        initial = result or initial
     return _Search(problem, initial, allowed, stop, pivot=-1).run() or replace(initial, strategy="exact")
+
+
+def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:
+    """Whether the constraint says of a collection, and of each one move away, what it says of the parts.
+
+    These are the margins with the pivot together, and every other margin by itself.
+    """
+    constraint, pivot = problem.constraint, problem.pivot
+    position = Position.of(problem.cube, cliques)
+    if not any(own & ~pivot for own in problem.cube.domain.attribute_masks):
+        return True
+    around = (position.cliques_after(move) for move in allowed_moves(position.graph))
+    for whole in (position.cliques, *around):
+        joint = frozenset(clique for clique in whole if clique & pivot)
+        alone = all(constraint((clique,), 0) is None for clique in whole - joint)
+        if (constraint(whole, 0) is None) != (alone and constraint(joint, 0) is None):
+            return False
+    return True
 
 
 _NONE_YET = SearchResult("exact", (), inf, evaluated=0, optimal=False, steps=(), value=inf)
@@ -159,10 +182,15 @@ class _Search:
                 yield state._replace(judged=True)
             elif refusal.scope is not RefusalScope.ITSELF:
                 return
-            elif not self._margins[False]:
+            elif not self._margins[False] or self._is_allowed_with_more(state):
                 self.depends_on_more = bool(self._margins[True])
                 return
         yield from self._extensions(state)
+
+    def _is_allowed_with_more(self, state: _State) -> bool:
+        """Whether a margin that the constraint should judge by itself makes a refused collection an allowed one."""
+        longer = self._extensions(state._replace(judged=True))
+        return any(self.problem.constraint(each.cliques, 0) is None for each in longer)
 
     def _compare(self, state: _State) -> None:
         """Note a collection that is better than the best so far."""

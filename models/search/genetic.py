@@ -11,7 +11,8 @@ import numpy as np
 
 from models.arrays import FloatArray
 from models.errors import NothingAllowedError
-from models.search.greedy import LEAST_GAIN, forward, preferring
+from models.search.greedy import forward, preferring
+from models.search.objective import LEAST_GAIN
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult
 

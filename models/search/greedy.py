@@ -23,15 +23,12 @@ from models.errors import NothingAllowedError
 from models.graphs.collection import Collection
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import Constraint, Refusal, RefusalScope
-from models.search.objective import KL, PenalizedDivergence
+from models.search.constraint import Constraint, Refusal, RefusalScope, RefusedMove
+from models.search.objective import KL, LEAST_GAIN, PenalizedDivergence
 from models.search.position import Change, Position
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step
 from models.tables.domain import Mask, vertices_of
-
-LEAST_GAIN = 1e-12
-"""Nats. Smaller gains are rounding, or a margin that says nothing new."""
 
 Weight = Callable[[Move], float]
 """A positive factor on the gain of a move, by which a search may prefer it."""
@@ -98,9 +95,7 @@ class Climb:
         self.steps: list[Step] = []
         self.evaluated = 0
         self.gained = 0.0
-        self.binding: tuple[str, ...] = ()
-        """What was refused after the last addition, when no other gained."""
-        self._refused: list[str] = []
+        self._refused: list[RefusedMove] = []
 
     def gain(self, move: Move, change: Change) -> float:
         """By how many nats a move is for the better, wanted analyses counted."""
@@ -115,7 +110,7 @@ class Climb:
         self.evaluated += 1
         refusal = self.problem.constraint(self.position.cliques_after(move), change.clique)
         if refusal and self.dropped is None:
-            self._refused.append(f"{describe(move, self.position.graph)}: {refusal.reason}")
+            self._refused.append(RefusedMove(describe(move, self.position.graph), refusal.reason))
         return refusal
 
     def take(self, move: Move, change: Change) -> None:
@@ -214,7 +209,6 @@ class Climb:
                 for candidate in waiting:
                     heappush(queue, candidate)
                 waiting = []
-        self.binding = tuple(dict.fromkeys(self._refused))
         self._refused = []
 
 
@@ -284,8 +278,7 @@ def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResu
     """Add to the initial collection while some allowed move gains."""
     climb = Climb(problem, problem.position(problem.initial), stop)
     climb.add_all(weight)
-    result = result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
-    return replace(result, binding=climb.binding)
+    return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
 
 
 def stepwise(problem: Problem, stop: Stop) -> SearchResult:

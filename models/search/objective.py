@@ -9,6 +9,9 @@ from functools import lru_cache
 from math import log
 from typing import Protocol
 
+LEAST_GAIN = 1e-12
+"""Nats. Smaller gains are rounding, or a margin that says nothing new."""
+
 
 class Objective(Protocol):
     """Whether, and by how much, a change of the model is for the better."""

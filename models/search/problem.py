@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from models.errors import SelectionError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
+from models.graphs.moves import allowed_moves, describe
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import Constraint, Unconstrained, pivot_of
-from models.search.objective import KL, Objective, PenalizedDivergence
+from models.search.constraint import Constraint, RefusedMove, Unconstrained, pivot_of
+from models.search.objective import KL, LEAST_GAIN, Objective, PenalizedDivergence
 from models.search.position import Position
 from models.search.wanted import WantedAnalyses
 from models.tables.data_cube import DataCube
@@ -73,6 +74,28 @@ class Problem:
         if self.price:
             value += self.price * MaximumEntropy(Collection.of(self.cube, position.cliques)).parameter_count
         return value + (self.wanted.weighted(position.wanted) if self.wanted else 0.0)
+
+    def binding(self, cliques: AnyCollection[Mask], stop: Stop) -> tuple[RefusedMove, ...] | None:
+        """What binds at a collection: the moves that would gain, and that the constraint refuses, the largest gain first.
+
+        Every move from the collection is put to the constraint, whatever search came there. None where `stop` ended that.
+        """
+        position = self.position(cliques)
+        gaining: list[tuple[float, str, frozenset[Mask], Mask]] = []
+        for move in allowed_moves(position.graph):
+            if stop():
+                return None
+            after, change = position.cliques_after(move), position.change(move)
+            gain = self.objective.gain(*change[:2]) + position.wanted_gain(move)
+            if gain > LEAST_GAIN and self.is_kept(after):
+                gaining.append((-gain, describe(move, position.graph), after, change.clique))
+        refused = []
+        for _, move_in_words, after, new in sorted(gaining, key=lambda each: each[:2]):
+            if stop():
+                return None
+            if refusal := self.constraint(after, new):
+                refused.append(RefusedMove(move_in_words, refusal.reason))
+        return tuple(refused)
 
     def is_kept(self, cliques: AnyCollection[Mask]) -> bool:
         """Whether a collection shows all that must be shown."""

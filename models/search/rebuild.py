@@ -13,7 +13,8 @@ from math import inf
 import numpy as np
 
 from models.graphs.junction_tree import maximal_masks
-from models.search.greedy import LEAST_GAIN, Climb, forward, preferring, result_of
+from models.search.greedy import Climb, forward, preferring, result_of
+from models.search.objective import LEAST_GAIN
 from models.search.position import Position
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step

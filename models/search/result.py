@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from models.search.constraint import RefusedMove
 from models.search.problem import Problem, Stop
 from models.tables.domain import Mask
 
@@ -17,7 +18,7 @@ class Step:
     move: str
     before: float
     after: float
-    refused: tuple[str, ...] = ()
+    refused: tuple[RefusedMove, ...] = ()
     parameters: int | None = None
 
 
@@ -28,9 +29,8 @@ class SearchResult:
     cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: collections put to the
     constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
     nats; no allowed collection has a smaller objective (None: not known). value: the objective of the collection (None
-    where the objective is a stopping rule only). wanted: for each wanted margin its divergence from the data in nats.
-    binding: of greedy search, the moves that would gain after
-    the last step and why each is refused.
+    where the objective is a stopping rule only). wanted: for each wanted margin its divergence from the data in nats. What
+    binds where it ended, `Problem.binding` says.
     """
 
     strategy: str
@@ -42,7 +42,6 @@ class SearchResult:
     value: float | None = None
     bound: float | None = None
     wanted: tuple[float, ...] = ()
-    binding: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float | None:

@@ -19,11 +19,11 @@ from models.graphs.moves import AddEdge, RemoveEdge, allowed_moves
 from models.inference.edges.estimable import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import Constraint, MarginLimits, Unconstrained
+from models.search.constraint import Constraint, MarginLimits, RefusedMove, Unconstrained
 from models.search.exact import exact
-from models.search.greedy import LEAST_GAIN, backward, both, stepwise
+from models.search.greedy import backward, both, stepwise
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
-from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
+from models.search.objective import KL, LEAST_GAIN, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Strategy
 from models.search.strategies import STRATEGIES
@@ -145,6 +145,11 @@ class SelectedModel:
         """
         gap = self.search.gap
         return None if gap is None else 2 * self.model.total * gap
+
+    @cached_property
+    def binding(self) -> tuple[RefusedMove, ...]:
+        """What binds at the model: the moves that would gain and that the limits or the constraint refuse, most first."""
+        return self.problem.binding(self.collection.masks, lambda: False) or ()
 
     @property
     def graph(self) -> "nx.Graph[str]":

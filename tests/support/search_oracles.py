@@ -2,9 +2,13 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache, reduce
+from importlib import import_module
 from itertools import product
 from operator import or_
+
+import pytest
 
 from models.graphs.collection import Collection
 from models.graphs.interaction_graph import InteractionGraph
@@ -33,6 +37,23 @@ class Countdown:
     def __call__(self) -> bool:
         self.asked += 1
         return self.asked > self.left
+
+
+@contextmanager
+def random_searches_of(proposals: int, patience: int, population: int, generations: int) -> Iterator[None]:
+    """Random searches that end soon: moves that `anneal` proposes for each vertex, stale rounds of `rebuild`, the size of
+    the population of `genetic` and its generations.
+    """
+    changed = {
+        "anneal": {"PROPOSALS": proposals},
+        "rebuild": {"PATIENCE": patience},
+        "genetic": {"POPULATION": population, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": generations},
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for module, numbers in changed.items():
+            for name, number in numbers.items():
+                patch.setattr(import_module(f"models.search.{module}"), name, number)
+        yield
 
 
 def of_heights(heights: Iterable[int]) -> Domain:

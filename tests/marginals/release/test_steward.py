@@ -78,7 +78,7 @@ def test_the_page_shows_the_numbers_and_says_that_it_is_not_for_publication() ->
     assert f"Strategy: {made.search.strategy}. {made.search.evaluated} collections" in text
     for step in made.search.steps:
         assert with_level_names(step.move, made.domain) in text
-        assert all(with_level_names(reason, made.domain) in text for reason in step.refused)
+        assert all(with_level_names(str(refused), made.domain) in text for refused in step.refused)
     assert " at level " not in text, "levels have names"
     assert content == made.page(made), "the same bytes each time"
 

@@ -1,7 +1,6 @@
 """What every strategy promises: an allowed decomposable collection that shows what is kept, and a true account of it."""
 
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 from random import Random
 
@@ -17,7 +16,7 @@ from models.graphs.moves import allowed_moves, describe
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, Problem, Refusal, stepwise, with_bound
 from privacy_oracles import base_table
-from search_oracles import Countdown, all_collections, allowed_values, is_finer, never
+from search_oracles import Countdown, all_collections, allowed_values, is_finer, never, random_searches_of
 from search_strategies import private_problems, problems
 
 STEPWISE = ["greedy", "greedy-backward", "greedy-both"]
@@ -29,11 +28,7 @@ any_problem = problems() | private_problems()
 @pytest.fixture(scope="module", autouse=True)
 def few_turns():
     """Random searches that end soon."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 30)
-        patch.setattr(import_module("models.search.rebuild"), "PATIENCE", 5)
-        for name, value in {"POPULATION": 6, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 3}.items():
-            patch.setattr(import_module("models.search.genetic"), name, value)
+    with random_searches_of(proposals=30, patience=5, population=6, generations=3):
         yield
 
 

@@ -1,7 +1,6 @@
 """Every search ends by itself, whatever the table and the objective: none goes round in a circle."""
 
 import os
-from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -12,7 +11,7 @@ from models.search.selection import CRITERIA, from_both_ends
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
-from search_oracles import Countdown
+from search_oracles import Countdown, random_searches_of
 
 NIGHTLY = "MARGINALS_TIMES" in os.environ
 TABLES = 20_000 if NIGHTLY else 100
@@ -35,11 +34,7 @@ MANY = 100_000
 @pytest.fixture(scope="module", autouse=True)
 def few_turns():
     """Random searches whose turns are counted anyway."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 5)
-        patch.setattr(import_module("models.search.rebuild"), "PATIENCE", 3)
-        for name, value in {"POPULATION": 4, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 2}.items():
-            patch.setattr(import_module("models.search.genetic"), name, value)
+    with random_searches_of(proposals=5, patience=3, population=4, generations=2):
         yield
 
 
