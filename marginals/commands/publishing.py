@@ -161,7 +161,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
     verification, steward, folder = release.verify(), release.steward, release.path
     if steward is None or folder is None:
         raise ValueError("a release that was just made and written has a folder, and a report for its steward")
-    search = steward.search
+    search, binding = steward.search, steward.binding
     if as_json:
         print_json(
             {
@@ -175,7 +175,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
                 "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
                 "margins": [dict(margin) for margin in release.margins],
                 "unpublished": dict(steward.unpublished),
-                "binding": dict(steward.binding),
+                "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
                 "checks": verification.as_json()["checks"],
                 "search": {
                     "strategy": search.strategy,

@@ -168,7 +168,7 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[tuple[str, dict[str, 
     settings = candidate.settings
     for name, reason in candidate.answer.get("unpublished", {}).items():
         blocked.append((f"Nothing is published of {name}: {reason}", _for_attribute(settings, name)))
-    for reason, moves in list(candidate.answer.get("binding", {}).items())[:4]:
+    for reason, moves in list((candidate.answer.get("binding") or {}).items())[:4]:
         moved = "move that would tell more was" if moves == 1 else "moves that would tell more were"
         blocked.append((f"{moves:,} {moved} refused at the end: {reason}", _for_reason(settings, reason)))
     if candidate.error:
