@@ -1,9 +1,18 @@
-"""The tables behind a paper's figures: printed for people, and written as CSV files for plotting."""
+"""The tables behind a paper's figures: printed for people, written as CSV files, and read again by those who judge them."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+Rows = Sequence[Mapping[str, str]]
+"""A CSV file: for each row its fields by the names in the header; "" where a method has no answer."""
+
+
+def read_figure(path: Path) -> Rows:
+    """What `Figure.write` wrote."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ GENERALIZED = {
 """Hierarchies of the heights in Fig. 8; the other attributes are shown or suppressed."""
 
 
-def sales(rows: int, seed: int) -> pd.DataFrame:
-    """So many simulated sales."""
+def sales(rows: int, seed: int, other_costs: float = 0.0) -> pd.DataFrame:
+    """So many simulated sales. other_costs: the share of the sales of dear articles that have another cost."""
     rng = np.random.default_rng(seed)
 
     def drawn(values: int, skew: float) -> IndexArray:
@@ -54,6 +54,8 @@ def sales(rows: int, seed: int) -> pd.DataFrame:
     codes = {name: drawn(values, 0.7) for name, values in SIZES.items()}
     codes["price"] = (codes["style"] * 7 + drawn(20, 1.0)) % SIZES["price"]
     codes["cost"] = (codes["price"] // 3 + np.where(codes["price"] < DEAR, drawn(40, 0.8), 0)) % COSTS
+    if other_costs:
+        codes["cost"] = (codes["cost"] + (rng.random(rows) < other_costs)) % COSTS
     return pd.DataFrame(
         {
             name: pd.Categorical.from_codes(

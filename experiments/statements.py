@@ -4,14 +4,14 @@ A statement reads the CSV files of a script and says what came out, and whether 
 in its own words. No verdict is typed: `papers_page.py` shows them, and tests compare them with the page.
 """
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-Rows = Sequence[Mapping[str, str]]
-"""A CSV file: for each row its fields by the names in the header; "" where a method has no answer."""
+import explanations
+from explanations import Reason
+from figures import Rows, read_figure
 
 Judge = Callable[..., tuple[str, bool]]
 """From CSV files, what came out and whether it agrees."""
@@ -22,7 +22,7 @@ class Statement:
     """What a paper says of a figure, and how that is judged.
 
     says: with what counts as agreeing, where the paper does not say. tables: the CSV files that `judge` reads. timed:
-    whether what came out are times, which are others each time.
+    whether what came out are times, which are others each time. why: what explains a "no".
     """
 
     figure: str
@@ -31,6 +31,7 @@ class Statement:
     tables: tuple[str, ...]
     judge: Judge
     timed: bool = False
+    why: Reason | None = None
 
     def line(self, folder: Path) -> str:
         """As a row of a table in Markdown. folder: that of the script's CSV files."""
@@ -39,12 +40,18 @@ class Statement:
 
     def judged(self, folder: Path) -> tuple[str, bool]:
         """What came out, and whether it agrees."""
-        return self.judge(*(_read(folder / f"{name}.csv") for name in self.tables))
+        return self.judge(*(read_figure(folder / f"{name}.csv") for name in self.tables))
 
+    def why_not(self, folder: Path) -> str | None:
+        """As a row of a table in Markdown, the reason of a "no"; None where it agrees. folder: that of all scripts.
 
-def _read(path: Path) -> Rows:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        Raises LookupError for a "no" that nothing explains.
+        """
+        if self.judged(folder / self.script)[1]:
+            return None
+        if self.why is None:
+            raise LookupError(f"{self.figure}, {self.says}: it does not agree, and no reason is known")
+        return f"| {self.figure} | {self.says} | {self.why.sentence(folder)} |"
 
 
 def _share(holds: Sequence[bool], of_what: str, least: float = 1.0) -> tuple[str, bool]:
@@ -276,6 +283,65 @@ TZ09 = "sweep_tz09"
 
 _SAMPLED = ("fig15", "fig16", "fig17", "fig18")
 
+
+def _sweeping(name: str) -> tuple[Statement, ...]:
+    """What TZ09 says of its figures, on one of its two tables."""
+    of = f", {name.title()}"
+    protection, information, accuracy, times = (f"fig{number}_{name}" for number in (5, 6, 7, 8))
+    return (
+        Statement(f"Fig. 5{of}", "some requirements only SWEEP can serve", TZ09, (protection,), _only_sweep),
+        Statement(
+            f"Fig. 5{of}",
+            "where all can, SWEEP exceeds least",
+            TZ09,
+            (protection,),
+            _best_of_all(least=True, share=1.0),
+            why=explanations.TIES[name],
+        ),
+        Statement(
+            f"Fig. 6{of}",
+            "SWEEP often retains most (at least half)",
+            TZ09,
+            (information,),
+            _best_of_all(least=False, share=0.5),
+        ),
+        Statement(
+            f"Fig. 6{of}",
+            "1dld retains more than cld (at least half)",
+            TZ09,
+            (information,),
+            _mapping_beats_full_domain,
+            why=explanations.ALL_COMBINATIONS,
+        ),
+        Statement(
+            f"Fig. 7{of}",
+            "trees learnt from tables of SWEEP are the most accurate",
+            TZ09,
+            (accuracy,),
+            _best_of_all(least=False, share=1.0),
+            why=explanations.GUESSES,
+        ),
+        Statement(
+            f"Fig. 8{of}",
+            "SWEEP takes less than three times as long as 1dld",
+            TZ09,
+            (protection, times),
+            _at_most_thrice,
+            timed=True,
+            why=explanations.STEPS[name],
+        ),
+        Statement(
+            f"Fig. 8{of}",
+            "SWEEP always takes less than cld",
+            TZ09,
+            (protection, times),
+            _faster_than_full_domain,
+            timed=True,
+            why=explanations.STEPS[name],
+        ),
+    )
+
+
 STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
     "MKGV07": (
         Statement("Fig. 9", "every number of the table, to its last decimal", MKGV07, ("fig9",), _agreeing),
@@ -288,6 +354,7 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
             LANDS_END,
             ("fig10", "fig12"),
             _more_affected,
+            why=explanations.ONE_COST,
         ),
         Statement(
             "Figs. 15 to 18",
@@ -295,6 +362,7 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
             MKGV07,
             _SAMPLED,
             _heights_alike,
+            why=explanations.LEAST_HEIGHTS,
         ),
         Statement(
             "Figs. 15 to 18",
@@ -316,6 +384,7 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
             MKGV07,
             ("fig19",),
             _recursive_at_six,
+            why=explanations.SAME_TABLES,
         ),
         Statement(
             "Fig. 20",
@@ -373,7 +442,14 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
         Statement(
             "Fig. 7(b)", "optimal rules beat k-anonymous ones of their utility", LSFB09, ("fig7b",), _beats_anonymity
         ),
-        Statement("Fig. 7(b)", "by more as k increases (last and first k)", LSFB09, ("fig7b",), _difference_rises),
+        Statement(
+            "Fig. 7(b)",
+            "by more as k increases (last and first k)",
+            LSFB09,
+            ("fig7b",),
+            _difference_rises,
+            why=explanations.BOUNDED_RISK,
+        ),
         Statement("Fig. 7(c)", "the estimated risk is at least the true one", LSFB09, ("fig7c",), _above_truth),
         Statement(
             "Fig. 9",
@@ -398,49 +474,7 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
             _fewer_losses,
         ),
     ),
-    "TZ09": (
-        Statement("Fig. 5", "some requirements only SWEEP can serve", TZ09, ("fig5_nursery",), _only_sweep),
-        Statement(
-            "Fig. 5", "where all can, SWEEP exceeds least", TZ09, ("fig5_nursery",), _best_of_all(least=True, share=1.0)
-        ),
-        Statement(
-            "Fig. 6",
-            "SWEEP often retains most (at least half)",
-            TZ09,
-            ("fig6_nursery",),
-            _best_of_all(least=False, share=0.5),
-        ),
-        Statement(
-            "Fig. 6",
-            "1dld retains more than cld (at least half)",
-            TZ09,
-            ("fig6_nursery",),
-            _mapping_beats_full_domain,
-        ),
-        Statement(
-            "Fig. 7",
-            "trees learnt from tables of SWEEP are the most accurate",
-            TZ09,
-            ("fig7_nursery",),
-            _best_of_all(least=False, share=1.0),
-        ),
-        Statement(
-            "Fig. 8",
-            "SWEEP takes less than three times as long as 1dld",
-            TZ09,
-            ("fig5_nursery", "fig8_nursery"),
-            _at_most_thrice,
-            timed=True,
-        ),
-        Statement(
-            "Fig. 8",
-            "SWEEP always takes less than cld",
-            TZ09,
-            ("fig5_nursery", "fig8_nursery"),
-            _faster_than_full_domain,
-            timed=True,
-        ),
-    ),
+    "TZ09": tuple(statement for name in ("adult", "nursery") for statement in _sweeping(name)),
     "TZ11": (
         Statement(
             "Figs. 19 and 20",

@@ -10,7 +10,14 @@ from statements import STATEMENTS
 import forked
 from project import ROOT
 
-SCRIPTS = ("sweep_tz09", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09", "ladders_by_hand")
+SCRIPTS = (
+    "sweep_tz09",
+    "l_diversity_mkgv07",
+    "injecting_utility_kg06",
+    "disclosure_risk_lsfb09",
+    "ladders_by_hand",
+    "reasons",
+)
 
 
 SCRIPT = """
@@ -44,6 +51,18 @@ def assert_on_the_page(script: str, folder: Path, *names: str, whole: bool = Tru
         table = stated[begin:].split("\n\n")[1].splitlines()
         assert table[:2] == [header, rule]
         assert set(rows) <= set(table)
+
+
+def assert_reasons_on_the_page(folder: Path) -> int:
+    """The page has each reason that goes by tables in a folder of folders, one a script. How many were compared."""
+    stated = papers_page.PAGE.read_text(encoding="utf-8").splitlines()
+    compared = 0
+    for statement in (one for paper in STATEMENTS.values() for one in paper if one.why is not None and not one.timed):
+        assert statement.why is not None
+        if all((folder / script / f"{name}.csv").exists() for script, name in statement.why.tables):
+            assert f"| {statement.figure} | {statement.says} | {statement.why.sentence(folder)} |" in stated
+            compared += 1
+    return compared
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -86,9 +105,40 @@ def test_every_figure_of_a_statement_is_on_the_page_with_a_verdict() -> None:
         assert [line.split(" | ")[:2] for line in judged] == [[f"| {s.figure}", s.says] for s in statements], name
 
 
+def test_every_no_has_its_reason_on_the_page_and_no_yes_has_one() -> None:
+    for part in papers_page.PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+        lines = part.splitlines()
+        judged = [line.split(" | ") for line in lines if line.endswith("| no |") and line.count("|") == 5]
+        begin = lines.index("| figure | the paper says | why it does not agree |") + 2 if judged else 0
+        reasons = [line.split(" | ") for line in lines[begin : begin + len(judged)]]
+        assert [cells[:2] for cells in reasons] == [cells[:2] for cells in judged]
+        assert all(len(cells[2]) > 60 for cells in reasons)
+        assert ("why it does not agree" in part) == bool(judged)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize(("reason", "numbers"), [("lands-end", 1), ("heights", 2)])
+def test_why_figures_do_not_agree_is_said_in_the_numbers_of_an_experiment(
+    shared_data: Path, tmp_path: Path, reason: str, numbers: int
+) -> None:
+    run("reasons", shared_data, "--reason", reason, "--csv", tmp_path / "reasons")
+    assert assert_reasons_on_the_page(tmp_path) == numbers
+
+
+def test_a_no_that_nothing_explains_is_an_error(tmp_path: Path) -> None:
+    statement = next(one for one in STATEMENTS["TZ09"] if "some requirements only SWEEP" in one.says)
+    folder = tmp_path / statement.script
+    folder.mkdir()
+    (folder / "fig5_adult.csv").write_text("requirement,sweep,1dld,cld\nx,0.1,0.4,0.2\n")
+    assert statement.judged(folder)[1] is False
+    with pytest.raises(LookupError, match="no reason is known"):
+        statement.why_not(tmp_path)
+
+
 def test_a_statement_is_judged_by_the_numbers(tmp_path: Path) -> None:
     """The same sentence on other numbers."""
-    statement = next(one for one in STATEMENTS["TZ09"] if "SWEEP exceeds least" in one.says)
+    statement = next(one for one in STATEMENTS["TZ09"] if one.tables == ("fig5_nursery",) and "least" in one.says)
     for numbers, judged in (("0.1,0.4,0.2", "1 of 1"), ("0.3,0.4,0.2", "0 of 1")):
         (tmp_path / "fig5_nursery.csv").write_text(f"requirement,sweep,1dld,cld\nx,{numbers}\ny,0.5,,\n")
         assert statement.judged(tmp_path) == (f"{judged} requirements", judged == "1 of 1")
@@ -97,7 +147,7 @@ def test_a_statement_is_judged_by_the_numbers(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path) -> None:
     """MKGV07 Figs. 10 and 12: few minimal tables, some of them affected; more classes at 95 percent than at all."""
-    run("lands_end_mkgv07", tmp_path, "--figure", 10, "--rows", 20_000, "--csv", tmp_path)
+    run("lands_end_mkgv07", tmp_path, "--figure", 10, "--rows", 50_000, "--csv", tmp_path)
     wholly, nearly = (read(tmp_path / f"fig{number}.csv") for number in (10, 12))
     assert any(float(row["classes"]) > 0 for row in wholly)
     assert all(float(one["classes"]) <= float(other["classes"]) for one, other in zip(wholly, nearly))
@@ -164,7 +214,10 @@ def test_the_bars_are_drawn(shared_data: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Path) -> None:
     """LSFB09 Figs. 7, 9, 10 and 12 on Adult: what the paper concludes from each."""
+    whole, tmp_path = tmp_path, tmp_path / "disclosure_risk_lsfb09"
     run("disclosure_risk_lsfb09", shared_data, "--rows", 200, "--csv", tmp_path, "--plots", tmp_path)
+    run("reasons", shared_data, "--reason", "k-anonymous-risk", "--csv", whole / "reasons")
+    assert assert_reasons_on_the_page(whole) == 1
 
     def numbers(name: str) -> list[dict[str, float]]:
         return [{key: float(value) for key, value in row.items()} for row in read(tmp_path / f"{name}.csv")]
