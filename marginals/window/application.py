@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.window.gate import LARGEST_FORM, guarded
 from marginals.window.jobs import Job
-from marginals.window.rendering import rendered, script, style_sheet
+from marginals.window.rendering import prepare, rendered, script, style_sheet
 from marginals.window.views import explore, levels, policy, publish, search, table
 from marginals.window.window import Window
 from models.errors import MarginalsError
@@ -47,6 +48,16 @@ class Application:
             strict_slashes=False,
             merge_slashes=False,
         )
+
+    def warm(self) -> None:
+        """Work out, while the browser opens, what the first pages need."""
+        self.window.begin()
+
+        def work() -> None:
+            prepare()
+            explore.warm(self.window)
+
+        threading.Thread(target=work, daemon=True).start()
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         """Answer a request, as WSGI has it."""

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,7 +38,7 @@ class Candidate:
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         """The config's keys."""
-        return tomlkit.parse(self.text).unwrap()
+        return tomllib.loads(self.text)
 
     @property
     def error(self) -> str:

@@ -5,6 +5,7 @@ import difflib
 import io
 import re
 import threading
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -61,6 +62,7 @@ class ConfigFile:
     def __init__(self, project: Project, path: Path) -> None:
         self.project, self.path = project, path
         self._lock = threading.RLock()
+        self._kept: tuple[str, Config] | None = None
 
     @property
     def text(self) -> str:
@@ -75,8 +77,15 @@ class ConfigFile:
     def read(self, text: str | None = None) -> Config:
         """The config; of another text than stands there, if one is given. Raises InputError."""
         content = self.text if text is None else text
+        stamp = self._version_of(content)
+        kept = self._kept
+        if kept is not None and kept[0] == stamp and not kept[1].rules and not kept[1].ladders:
+            return kept[1]  # it follows from the text and the hierarchy files alone
         self.project.require_inside(content)
-        return config_of(self.path, content)
+        config = config_of(self.path, content)
+        if config.population is None and not any(a.population for a in config.source.attributes.values()):
+            self._kept = (stamp, config)
+        return config
 
     def problem(self, text: str | None = None) -> Problem | None:
         """Why it cannot be read; None where it can."""
@@ -93,13 +102,21 @@ class ConfigFile:
         return _parsed(self.text)
 
     @property
+    def plain(self) -> dict[str, Any]:
+        """The config's keys as they stand there. Raises InputError."""
+        try:
+            return tomllib.loads(self.text)
+        except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+            raise InputError(f"{self.path.name} is not valid TOML: {error}") from None
+
+    @property
     def version(self) -> str:
         """What changes when the config or a hierarchy file that it names does."""
         return self._version_of(self.text)
 
     def _version_of(self, text: str) -> str:
         digest = sha256(text.encode())
-        for name in sorted(re.findall(r'hierarchy\s*=\s*"([^"\n]+)"', text)):
+        for name in sorted(re.findall(r"""hierarchy["']?\s*=\s*["']([^"'\n]+)["']""", text)):
             try:
                 digest.update(self.project.inside(name).read_bytes())
             except (OSError, InputError):

@@ -43,12 +43,11 @@ class LadderPicture:
 
 @dataclass(frozen=True)
 class Bar:
-    """A value of a level. length, share: in percent, of the longest and of all."""
+    """A value of a level. length: in percent of the longest."""
 
     label: str
     count: int
     length: float
-    share: float
 
 
 def columns_picture(shape: Sequence[int]) -> tuple[tuple[float, float, float, float], ...]:
@@ -116,13 +115,11 @@ def ladder_picture(hierarchy: Hierarchy, counts: CountArray, least: int) -> Ladd
     )
 
 
-def bars(labels: Sequence[str], counts: CountArray) -> list[Bar]:
-    """A bar for each value."""
-    total, highest = max(int(counts.sum()), 1), max(int(counts.max(initial=0)), 1)
-    return [
-        Bar(label, count, round(100 * count / highest, 2), round(100 * count / total, 2))
-        for label, count in zip(labels, counts.tolist())
-    ]
+def bars(labels: Sequence[str], counts: CountArray, most: int) -> list[Bar]:
+    """A bar for each value that has rows, of the first so many."""
+    highest = max(int(counts.max(initial=0)), 1)
+    with_rows = np.flatnonzero(counts)[:most].tolist()
+    return [Bar(labels[code], int(counts[code]), round(100 * int(counts[code]) / highest, 2)) for code in with_rows]
 
 
 @dataclass(frozen=True)

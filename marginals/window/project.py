@@ -111,8 +111,11 @@ class Project:
     def held(self) -> Iterator[None]:
         """While this lasts no other window has the project. Raises InputError where one does.
 
-        The system lets go of it when the process ends, however it does.
+        The system lets go of it when the process ends, however it does. A release alone is only read, by as many as want to.
         """
+        if self.config is None:
+            yield
+            return
         try:
             descriptor = os.open(self.private / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:

@@ -5,7 +5,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
@@ -17,6 +16,9 @@ from marginals.window.project import Project
 from marginals.window.window import Window
 
 ADDRESS = "127.0.0.1"
+
+_PAGE = "open.html"
+"""The page that sends the browser to the window."""
 
 
 class _QuietHandler(WSGIRequestHandler):
@@ -53,21 +55,22 @@ def serve(project: Project, port: int, announce: Callable[[str], None], show: bo
         server: BaseWSGIServer = _Server(ADDRESS, port, _refusing, _QuietHandler)
         gate = Gate(server.server_port)
         window = Window(project, gate)
-        server.app = Application(window)
+        application = server.app = Application(window)
         try:
-            window.begin()
+            application.warm()
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)
             if show:
-                _show(project.private / "open.html", gate.address)
+                _show(project, gate.address)
             window.stopping.wait()
             threading.Event().wait(0.3)  # until the last page has arrived
         finally:
             window.stopping.set()
             window.close()
-            with contextlib.suppress(OSError):
-                (project.private / "open.html").unlink(missing_ok=True)
+            if project.config is not None:
+                with contextlib.suppress(OSError):
+                    (project.private / _PAGE).unlink(missing_ok=True)
             server.shutdown()
             server.server_close()
 
@@ -77,7 +80,14 @@ def _refusing(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001
     return []
 
 
-def _show(page: Path, address: str) -> None:
-    """Open a browser by a page that only its owner may read: the command line of a browser can be seen by everybody."""
+def _show(project: Project, address: str) -> None:
+    """Open a browser by a page that only its owner may read: the command line of a browser can be seen by everybody.
+
+    A release alone may lie where nothing can be written.
+    """
+    if project.config is None:
+        webbrowser.open(address)
+        return
+    page = project.private / _PAGE
     replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'.encode(), PRIVATE)
     webbrowser.open(page.as_uri())

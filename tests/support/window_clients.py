@@ -82,8 +82,9 @@ def browsing(path: Path) -> Iterator[Browser]:
     with project.held():
         window = Window(project, gate)
         try:
-            window.begin()
-            client = Client(Application(window))
+            application = Application(window)
+            application.warm()
+            client = Client(application)
             assert client.get("/", query_string={"token": gate.token}, base_url=BASE).status_code == 200
             yield Browser(window, client)
         finally:

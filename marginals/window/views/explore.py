@@ -1,5 +1,6 @@
 """Explore a release: tables and pictures of any attributes at any level, each with its kind of answer and bounds."""
 
+import contextlib
 import json
 import math
 import threading
@@ -63,7 +64,7 @@ def show(window: Window, request: Request) -> Response:
     except MarginalsError as error:
         return window.page("failed.html", "explore", 400, sentence=f"{error}.")
     shown = _published_levels(release)
-    margin = _margin(request, shown) or _first(release)
+    margin = _margin(request, release, shown) or _first(release)
     asked = answered(release, margin)
     query = urlencode([("release", name), *((f"level:{a}", level) for a, level in margin.items())])
     domain = release.domain
@@ -115,19 +116,27 @@ def opened(window: Window, name: str) -> Release:
     return kept[1]
 
 
+def warm(window: Window) -> None:
+    """Open the release that is shown first, before anybody asks for it; what is wrong with it is said when somebody does."""
+    with contextlib.suppress(MarginalsError, OSError):
+        if there := releases(window):
+            release = opened(window, there[0])
+            answered(release, _first(release))
+
+
 def _published_levels(release: Release) -> dict[str, int]:
     """The finest published level of each attribute of which something is published."""
     return {a: level for a, level in release.model.finest_levels.items() if level < release.domain.hierarchy(a).height}
 
 
-def _margin(request: Request, shown: Mapping[str, int]) -> dict[str, int]:
+def _margin(request: Request, release: Release, shown: Mapping[str, int]) -> dict[str, int]:
     """What the address asks for. Raises InputError for what is not there."""
     margin = {}
     for key, text in request.args.items():
         if not key.startswith("level:") or not text:
             continue
         name = key.removeprefix("level:")
-        if name not in shown or not text.isdecimal():
+        if name not in shown or not text.isdecimal() or not int(text[:4]) < release.domain.hierarchy(name).height:
             raise InputError("there is no such attribute at such a level in the release")
         margin[name] = max(int(text[:4]), shown[name])
     return {name: margin[name] for name in shown if name in margin}
@@ -146,9 +155,6 @@ def _words(release: Release, margin: Mapping[str, int]) -> str:
 def answered(release: Release, margin: Mapping[str, int]) -> Asked:
     """What a release says of a margin."""
     domain = release.domain
-    for name, level in margin.items():
-        if level >= domain.hierarchy(name).height:
-            return Asked(margin, sentence=f"{name} has no such level.")
     if not margin:
         return Asked(margin, sentence="Nothing but the number of rows is published.")
     if math.prod(domain.hierarchy(name).size(level) for name, level in margin.items()) > MOST_CELLS:
@@ -228,7 +234,7 @@ def download(window: Window, request: Request) -> Response:
     if name not in there:
         raise InputError("there is no such release in the folder")
     release = opened(window, name)
-    margin = _margin(request, _published_levels(release))
+    margin = _margin(request, release, _published_levels(release))
     asked = answered(release, margin)
     if asked.frame is None:
         raise InputError(asked.sentence.rstrip("."))

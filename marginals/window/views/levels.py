@@ -21,6 +21,9 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy
 _MOST_NAMED = 300
 """Values of a level whose names can be changed on a page."""
 
+_BARS = 60
+"""Values of a level that are drawn."""
+
 _ROWS = 10
 """Rows that are made up."""
 
@@ -58,8 +61,8 @@ def show(window: Window, request: Request) -> Response:
         level_labels=level_names(name, hierarchy),
         sizes=[hierarchy.size(each) for each in range(hierarchy.height + 1)],
         picture=ladder_picture(hierarchy, counts, least),
-        bars=[bar for bar in bars(hierarchy.labels[level], at_level) if bar.count][:60],
-        others=max(int((at_level > 0).sum()) - 60, 0),
+        bars=bars(hierarchy.labels[level], at_level, _BARS),
+        others=max(int((at_level > 0).sum()) - _BARS, 0),
         small=small,
         least=least,
         rows=made_up(table, name, level, least),
@@ -204,7 +207,7 @@ def _hierarchy(window: Window, name: str) -> Hierarchy:
 
 def _file_of(window: Window, name: str) -> str:
     """The hierarchy file that the config names for an attribute; empty for none."""
-    own = window.file.document.unwrap().get("attributes", {}).get(name, {})
+    own = window.file.plain.get("attributes", {}).get(name, {})
     return str(own.get("hierarchy", ""))
 
 

@@ -84,7 +84,7 @@ def show(window: Window, request: Request) -> Response:  # noqa: ARG001
     policy, table = config.policy, counted.value
     names = [name for name, attribute in config.source.used.items()]
     sensitive = [name for name, attribute in config.source.used.items() if attribute.role.value == "sensitive"]
-    plain = window.file.document.unwrap()
+    plain = window.file.plain
     demanded = plain.get("privacy", {}).get("diversity")
     of_each = demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
     pairs = {frozenset(own.attributes) for own in policy.analyses if len(own.attributes) == 2}

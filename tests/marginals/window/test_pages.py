@@ -265,6 +265,39 @@ def test_a_release_alone_is_explored(tmp_path: Path, small_release: marginals.Re
 
 
 @pytest.mark.slow
+def test_four_attributes_are_asked_for_and_a_release_may_lie_where_nothing_can_be_written(
+    tmp_path: Path, small_release: marginals.Release
+) -> None:
+    release = small_release.write(tmp_path / "bundle" / "people-release")
+    before = sorted(tmp_path.rglob("*"))
+    with browsing(tmp_path / "bundle" / "people-release") as browser, browsing(tmp_path / "bundle" / "people-release"):
+        query = {f"level:{name}": "0" for name in ("age", "sex", "town", "disease")}
+        page = browser.get("/explore", query_string=query).get_data(as_text=True)
+        counts = estimates.counts(release.model, dict.fromkeys(("age", "sex", "town", "disease"), 0))
+        assert f"And {len(counts) - 300:,} more, in the file." in page or len(counts) <= 300
+        for bad in (
+            {"level:age": "7"},
+            {"level:age": "x"},
+            {"level:name": "0"},
+            {"release": "other"},
+            {"release": ".."},
+        ):
+            assert browser.get("/explore", query_string=bad).status_code == 400
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,a\n1,2\n", b"x\n"], ids=range(4))
+def test_a_file_that_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "people.csv").write_bytes(content)
+    with browsing(tmp_path / "people.csv") as browser:
+        browser.post("/table/begin")
+        page = browser.until("/table", "said problem")
+        assert problem(page)
+        assert "Traceback" not in page
+        assert not (tmp_path / "release.toml").exists()
+
+
+@pytest.mark.slow
 def test_a_candidate_is_searched_compared_and_taken(browser: Browser) -> None:
     page = browser.post("/search", {"k_link": "8"}).get_data(as_text=True)
     assert "+k_link = 8" in page
