@@ -1,7 +1,6 @@
 """What is called sharp is attained by a population: an oracle that knows the labels of the published tables only."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,43 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from label_oracles import LabelledTables, random_labelled_tables
-from models.intervals.classification import Classification
-from models.intervals.interval_table import IntervalTable
+from linked_labels import linked_labels
 from models.intervals.joint_tables import JOINT_LIMITS, JointLimits
-from models.intervals.linked_tables import LinkedTables, linked_tables
 from models.intervals.proven_bounds import proven_bounds
-from models.programs.equations import UNBOUNDED
 
 NOTHING_WIDE = JointLimits(wide=0)
 
 
-def linked(published: LabelledTables, limits: JointLimits) -> LinkedTables:
-    """The tables as the code takes them."""
-    classifications = {
-        name: Classification(name, values, {g: frozenset(m) for g, m in published.groups[name].items()})
-        for name, values in published.base.items()
-    }
-
-    def members(labels: Mapping[str, str]) -> tuple[int, ...]:
-        return tuple(
-            classifications[a].everything if label == "Total" else classifications[a].members(label)
-            for a, label in labels.items()
-        )
-
-    tables = [
-        IntervalTable.of(
-            f"table {number}",
-            attributes,
-            {members(labels): (low, UNBOUNDED if high is None else high) for labels, low, high in cells},
-        )
-        for number, (attributes, cells) in enumerate(published.tables)
-    ]
-    return linked_tables(tables, [*classifications.values()], limits)
-
-
 def compare(published: LabelledTables, limits: JointLimits) -> tuple[int, int]:
     """Whether bounds hold, and are attained where they are called sharp; how many cells are, and how many are not."""
-    found = linked(published, limits)
+    found = linked_labels(published, limits)
     bounds = proven_bounds(found)
     populations = published.populations()
     assert len(populations)
@@ -81,7 +53,7 @@ def test_bounds_that_the_linked_tables_attain_and_no_population_does_are_not_cal
     """Joint tables of three attributes each agree with all others here, and yet no population has them all."""
     published = random_labelled_tables(np.random.default_rng(seed))
     assert compare(published, NOTHING_WIDE)[1] > 0
-    found = linked(published, NOTHING_WIDE)
+    found = linked_labels(published, NOTHING_WIDE)
     believed = proven_bounds(replace(found, covered=np.ones(len(found), dtype=np.bool_)))
     counts = np.array([published.populations() @ published.inside(found.named(cell)) for cell in range(len(found))])
     assert (believed.sharp & ((believed.lower < counts.min(axis=1)) | (believed.upper > counts.max(axis=1)))).any()
