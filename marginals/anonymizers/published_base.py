@@ -7,6 +7,11 @@ the release alone.
 Suppressed rows are no part of that: KG06 keeps to generalizations, of which every fact is true of the data. A table that
 leaves some rows out counts too few in some classes, beside marginals of all rows the difference tells of the rows left out,
 and the claims of a release are about its marginals. So such a table is refused.
+
+Neither is a table that generalizes each class in its own way, as SWEEP and the Hilbert mapping do. It is diverse by itself,
+but which rows of a class it shows in more detail is a choice, so it is no margin of the data, and beside marginals the
+difference tells of rows again: the tests have a table of fourteen rows of which one man is left. Only where SWEEP happens to
+show each column at one level is its table a margin, and can be the base.
 """
 
 import csv
@@ -93,6 +98,14 @@ def _level(table: Table, column: str, values: Counter[str], name: str) -> int:
         cells = ((labels[0], int(count)) for labels, count in table.cube.table(mask).cells()) if mask else ()
         if values == (Counter(dict(cells)) if mask else Counter({SUPPRESSED: table.counts.total})):
             return level
+    shown = [set(labels) for labels in hierarchy.labels]
+    finer = values.keys() - {SUPPRESSED}
+    if finer <= set().union(*shown) and not any(finer <= labels for labels in shown):
+        raise InputError(
+            f"{name} shows the column {column!r} at several levels, as SWEEP and the Hilbert mapping do; such a table is no "
+            "margin of the data, so that what it tells beside a release cannot be judged by the release's claims; publish it "
+            "alone, or take one of the method lattice"
+        )
     if SUPPRESSED in values:
         raise InputError(
             f"{name} suppresses some rows only, in the column {column!r}; such a table is no margin of the data, so that "

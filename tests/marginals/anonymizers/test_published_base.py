@@ -9,6 +9,9 @@ import marginals
 from marginals import InputError, NothingPublishableError, Policy
 from marginals.anonymizers.published_base import published_base
 from marginals.example import frame, table
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.source import read_table
+from models.tables.hierarchy import Hierarchy
 
 LEVELS = {"age": range(4), "sex": range(2), "diagnosis": range(2)}
 
@@ -63,7 +66,8 @@ def test_marginals_are_injected_into_it_and_the_claims_cover_both(file):
         (lambda rows: rows.assign(town="x"), "column 'town', which is no attribute"),
         (lambda rows: rows.iloc[1:], "47 rows where the table has 48"),
         (lambda rows: rows.assign(age=["*", *rows["age"][1:]]), "suppresses some rows only, in the column 'age'"),
-        (lambda rows: rows.assign(age=["20-29", *rows["age"][1:]]), "'age' no level of its hierarchy"),
+        (lambda rows: rows.assign(age=[frame["age"][0], *rows["age"][1:]]), "shows the column 'age' at several levels"),
+        (lambda rows: rows.assign(age=["18-29", *rows["age"][1:]]), "'age' no level of its hierarchy"),
         (lambda rows: rows.assign(sex=list(reversed(rows["sex"]))), "counts some class otherwise"),
         (lambda rows: rows.assign(count="many"), "the count in row 2 is no whole number"),
     ],
@@ -85,3 +89,50 @@ def test_files_that_are_no_tables_are_refused(file):
         published_base(table, file)
     with pytest.raises(InputError, match="a CSV file"):
         Policy(base="published.txt")
+
+
+PEOPLE = pd.DataFrame(
+    [row for row in [("F", "N"), ("F", "S"), ("F", "W"), ("M", "N")] for _ in range(3)] + [("M", "S"), ("M", "W")],
+    columns=["sex", "region"],
+)
+"""Fourteen people: three in each class, but for one man in the south and one in the west."""
+
+PARTLY = {
+    "two rows suppressed": PEOPLE.mask(PEOPLE.groupby(["sex", "region"])["sex"].transform("size") < 2, "*"),
+    "two rows recoded by themselves": PEOPLE.assign(region=[*PEOPLE["region"][:-2], "south or west", "south or west"]),
+}
+REGIONS = Hierarchy.from_rows([("N", "north", "*"), ("S", "south or west", "*"), ("W", "south or west", "*")])
+
+
+@pytest.mark.parametrize("published", PARTLY.values(), ids=PARTLY)
+def test_beside_marginals_a_table_of_some_rows_may_give_a_person_away(file, published):
+    """Every class of the table has two rows or more, and every cell of the marginal, which together leave one man."""
+    classes, regions = published.value_counts(), PEOPLE["region"].value_counts()
+    assert classes.min() >= 2
+    assert regions.min() >= 2
+    left = regions["S"] - classes["F", "S"]
+    assert left == ((PEOPLE["sex"] == "M") & (PEOPLE["region"] == "S")).sum() == 1
+    published.to_csv(file, index=False)
+    attributes = {
+        "sex": Attribute(Role.QUASI_IDENTIFIER),
+        "region": Attribute(Role.QUASI_IDENTIFIER, REGIONS),
+    }
+    with pytest.raises(InputError, match="cannot be judged by the release's claims"):
+        marginals.publish(read_table(PEOPLE, attributes), Policy(k_link=2, base=str(file)))
+
+
+def test_a_table_of_sweep_that_shows_each_column_at_one_level_is_a_base(file):
+    coarse = read_table(
+        generalized({"age": 2, "sex": 0, "diagnosis": 0}),
+        {
+            "age": Attribute(Role.QUASI_IDENTIFIER),
+            "sex": Attribute(Role.QUASI_IDENTIFIER),
+            "diagnosis": Attribute(Role.SENSITIVE),
+        },
+    )
+    swept = marginals.sweep(coarse, k=3)
+    swept.frame().to_csv(file, index=False)
+    assert published_base(coarse, file) == coarse.domain.mask({"age": 0, "sex": 0, "diagnosis": 0})
+    release = marginals.publish(coarse, Policy(k_link=3, base=str(file)))
+    assert release.verify().ok
+    assert release.supports(["age", "sex", "diagnosis"]).kind == "published"
