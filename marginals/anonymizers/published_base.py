@@ -103,8 +103,8 @@ def _level(table: Table, column: str, values: Counter[str], name: str) -> int:
     if finer <= set().union(*shown) and not any(finer <= labels for labels in shown):
         raise InputError(
             f"{name} shows the column {column!r} at several levels, as SWEEP and the Hilbert mapping do; such a table is no "
-            "margin of the data, so that what it tells beside a release cannot be judged by the release's claims; publish it "
-            "alone, or take one of the method lattice"
+            "margin of the data, so that what it tells beside a release cannot be judged by the release's claims; publish "
+            "it alone, or take one of the method lattice"
         )
     if SUPPRESSED in values:
         raise InputError(
