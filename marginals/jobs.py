@@ -2,11 +2,11 @@
 
 import multiprocessing
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from marginals.errors import InputError, WorkerLostError
 
@@ -27,19 +27,22 @@ class Jobs:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
             raise InputError(f"jobs must be a whole number of at least 1, got {self.count!r}")
 
-    def __call__(self, work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
-        """What the work gives for each part, in their order. work, parts and answers: what can be pickled.
+    def __call__(
+        self, work: Callable[[Part], Answer], parts: Sequence[Part], done: Callable[[int], None] | None = None
+    ) -> list[Answer]:
+        """What the work gives for each part, in their order. parts and answers: what can be pickled. work: any function.
 
-        Raises what the work raises for the first part, and WorkerLostError when a process was killed. No process is left.
+        done: told how many parts are done, as far as all before them are. Raises what the work raises for the first part,
+        and WorkerLostError when a process was killed. No process is left.
         """
         count = min(self.count, len(parts))
         if count < 2 or "fork" not in multiprocessing.get_all_start_methods():
-            return [work(part) for part in parts]
+            return _told(map(work, parts), done)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
-            pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"))
+            pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _take, (work,))
             try:
-                return list(pool.map(work, parts))
+                return _told(pool.map(_do, parts), done)
             except BrokenProcessPool:
                 raise WorkerLostError from None
             except BaseException:
@@ -48,3 +51,25 @@ class Jobs:
                 raise
             finally:
                 pool.shutdown(cancel_futures=True)
+
+
+def _told(answers: Iterable[Answer], done: Callable[[int], None] | None) -> list[Answer]:
+    """A list of answers; of each it is told, when it comes, how many there are."""
+    there: list[Answer] = []
+    for answer in answers:
+        there.append(answer)
+        if done is not None:
+            done(len(there))
+    return there
+
+
+_taken: list[Callable[[Any], Any]] = []
+"""The work of a process that was forked for it, which so need not be pickled."""
+
+
+def _take(work: Callable[[Any], Any]) -> None:
+    _taken[:] = [work]
+
+
+def _do(part: Any) -> Any:
+    return _taken[0](part)

@@ -1,11 +1,9 @@
 """Privacy against utility: the best release of one table under each policy of a grid."""
 
-import multiprocessing
 import time
-import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from marginals.errors import InputError, NothingPublishableError
+from marginals.jobs import Jobs
 from marginals.publishing.policy import Policy
 from marginals.publishing.searching import no_progress, searched
 from marginals.tables.table import Table
@@ -65,20 +64,9 @@ def frontier(
     1    4          2.532     True        2
     2  100            NaN    False        0
     """
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
+    run = Jobs(jobs)
     rows = _grid(table, policy, k, diversity, strategies)
-    parts = [rows[first::jobs] for first in range(min(jobs, len(rows)))]
-    if len(parts) > 1 and "fork" in multiprocessing.get_all_start_methods():
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
-            context = multiprocessing.get_context("fork")
-            with ProcessPoolExecutor(len(parts), context, _take, (table,)) as pool:
-                found = list(pool.map(_of_the_table, parts))
-        of_rows = {number: row for part in found for number, row in part}
-    else:
-        of_rows = dict(_searched(table, rows))
-    frame = pd.DataFrame([of_rows[number] for number in range(len(rows))])
+    frame = pd.DataFrame(run(partial(_found, table), rows))
     frame["least"] = [
         np.fmin.reduce(frame.kl_divergence[(frame.k >= own.k) & (frame.diversity == own.diversity)].to_numpy())
         for own in frame.itertuples()
@@ -88,9 +76,8 @@ def frontier(
 
 @dataclass(frozen=True)
 class _Row:
-    """A policy by its place in the grid. diversity: as a text."""
+    """A policy of the grid. diversity: as a text."""
 
-    number: int
     k: int
     diversity: str
     policy: Policy
@@ -110,17 +97,12 @@ def _grid(
     each_k = sorted(set(k)) if k else [policy.k_link or 1]
     each_diversity, each_strategy = diversity or [policy.diversity], strategies or [policy.strategy]
     rows = []
-    for number, (least, demanded, strategy) in enumerate(product(each_k, each_diversity, each_strategy)):
+    for least, demanded, strategy in product(each_k, each_diversity, each_strategy):
         together = None if policy.k_combinatorial is None else least
         own = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
         _ = own.requirements(table.sensitive, table.most_rows_of_a_person)
-        rows.append(_Row(number, least, "none" if demanded is None else str(demanded), own))
+        rows.append(_Row(least, "none" if demanded is None else str(demanded), own))
     return rows
-
-
-def _searched(table: Table, rows: Sequence[_Row]) -> list[tuple[int, dict[str, Any]]]:
-    """What is found for some rows of the grid."""
-    return [(row.number, _found(table, row)) for row in rows]
 
 
 def _found(table: Table, row: _Row) -> dict[str, Any]:
@@ -142,15 +124,3 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
         "seconds": time.perf_counter() - begun,
         "reason": "",
     }
-
-
-_taken: list[Table] = []
-"""The table of a process that searches."""
-
-
-def _take(table: Table) -> None:
-    _taken[:] = [table]
-
-
-def _of_the_table(rows: Sequence[_Row]) -> list[tuple[int, dict[str, Any]]]:
-    return _searched(_taken[0], rows)

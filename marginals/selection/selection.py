@@ -1,8 +1,9 @@
 """A selected graphical model: what it says of the table, how sure that is, and where it can be taken."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,10 @@ import pandas as pd
 
 from marginals.errors import InputError
 from marginals.interchange.pgmpy_network import to_pgmpy
+from marginals.jobs import Jobs
 from marginals.names.independences_in_words import independences_in_words
 from marginals.publishing.policy import Policy
+from marginals.publishing.searching import Progress, no_progress
 from marginals.release.release import Release
 from marginals.release.search_trace import by_reason, search_trace
 from marginals.selection.comparing import ModelComparison, compared
@@ -24,6 +27,7 @@ from marginals.selection.formats import r_cliques, write_graph
 from marginals.selection.predicting import predicted
 from marginals.selection.releasing import released
 from marginals.timing import Seconds, within
+from models.deadline import Deadline
 from models.inference.marginal_model import MarginalModel
 from models.search.constraint import RefusedMove
 from models.search.result import SearchResult
@@ -224,22 +228,32 @@ class Selection:
         """
         return predicted(self.found, self.rows, rows, target)
 
-    def bootstrap(self, times: int, seed: int = 0) -> pd.DataFrame:
+    def bootstrap(
+        self,
+        times: int,
+        seed: int = 0,
+        jobs: int = 2,
+        time_limit: Seconds = 60.0,
+        progress: Progress = no_progress,
+    ) -> pd.DataFrame:
         """The share of resampled tables in which each pair is adjacent, the search repeated in each (Efron 1979).
 
-        Columns: first, second, share, selected (whether this model has the edge); most frequent first.
+        Columns: first, second, share, tables (of how many, fewer than `times` where the time is over; a search that has
+        begun is ended), selected (whether this model has the edge); most frequent first. jobs: processes that search at
+        once, where the system can fork; they change nothing else. time_limit: seconds. progress: told how many are done.
+        Raises InputError for numbers that make no sense.
         """
-        if times < 1:
-            raise InputError(f"a bootstrap needs one resampled table or more, not {times}")
-        counts, rng = self.rows.counts, np.random.default_rng(seed)
-        columns = dict(zip(counts.attributes, counts.codes))
-        weights: dict[frozenset[str], float] = {}
-        for _ in range(times):
-            drawn = rng.multinomial(counts.total, counts.counts / counts.total)
-            table = ContingencyTable.from_cells(counts.domain, counts.margin, columns, drawn)
-            for edge in self.again(table).graph.edges:
-                weights[frozenset(edge)] = weights.get(frozenset(edge), 0.0) + 1 / times
-        return self._edge_weights(weights, "share")
+        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+            raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
+        run, deadline = Jobs(jobs), within(time_limit)
+        work = partial(_resampled, self.rows.counts, self.again, deadline)
+        draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
+        each = run(work, draws, lambda done: progress("resampled tables", done, times))
+        got = [edges for edges in each if edges is not None]
+        weights = Counter(edge for edges in got for edge in edges)
+        frame = self._edge_weights({edge: number / len(got) for edge, number in weights.items()}, "share")
+        frame.insert(3, "tables", len(got))
+        return frame
 
     def average(self, time_limit: Seconds = 20.0) -> pd.DataFrame:
         """The probability of each edge over all models near the best (Occam's window: Madigan and Raftery 1994).
@@ -304,6 +318,19 @@ class Selection:
         expected = np.exp(self.model.closed_form.log_probability(codes)) * table.total
         frame = pd.DataFrame({a: self.rows.values(a, codes[a]) for a in table.attributes})
         return frame.assign(count=table.counts, expected=expected)
+
+
+def _resampled(
+    counts: ContingencyTable, again: Again, deadline: Deadline, draw: tuple[int, np.random.SeedSequence]
+) -> list[frozenset[str]] | None:
+    """The edges of the model of one resampled table; None where the time was over before, but for the first one."""
+    number, seed = draw
+    if number and deadline.is_over:
+        return None
+    drawn = np.random.default_rng(seed).multinomial(counts.total, counts.counts / counts.total)
+    columns = dict(zip(counts.attributes, counts.codes))
+    table = ContingencyTable.from_cells(counts.domain, counts.margin, columns, drawn)
+    return [frozenset(edge) for edge in again(table).graph.edges]
 
 
 def _plain(move: str) -> str:

@@ -119,10 +119,36 @@ def test_samples_have_the_frame_s_values_and_come_again(selected):
 def test_edges_that_the_data_carry_are_found_again_and_again(selected):
     shares = selected.bootstrap(10).set_index(["first", "second"])
     assert shares.loc[("smokes", "coughs"), "share"] == pytest.approx(1)
+    assert set(shares["tables"]) == {10}
     averaged = selected.average().set_index(["first", "second"])
     assert averaged.loc[("smokes", "coughs"), "probability"] == pytest.approx(1)
     assert averaged.loc[("age", "sign"), "probability"] < 0.5
     assert sum(weight for _, weight in selected.average().attrs["models"]) == pytest.approx(1)
+
+
+def test_processes_change_nothing_of_a_bootstrap_and_it_tells_how_far_it_is(selected):
+    told = []
+    two = selected.bootstrap(6, seed=3, progress=lambda *done: told.append(done))
+    assert told == [("resampled tables", done, 6) for done in range(1, 7)]
+    assert two.equals(selected.bootstrap(6, seed=3, jobs=1))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_bootstrap_ends_in_time_and_says_how_many_tables_it_had(selected, jobs):
+    """The first is always made; the shares are of those that were."""
+    shares = selected.bootstrap(500, jobs=jobs, time_limit=0.01)
+    (tables,) = set(shares["tables"])
+    assert 1 <= tables < 500
+    counts = shares["share"] * tables
+    assert counts.to_numpy() == pytest.approx(counts.round().to_numpy())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"times": 0}, {"times": 2.5}, {"times": 3, "jobs": 0}, {"times": 3, "time_limit": 0}]
+)
+def test_a_bootstrap_of_nothing_is_refused(selected, wrong):
+    with pytest.raises(InputError):
+        selected.bootstrap(**wrong)
 
 
 def test_limits_of_a_person_are_kept_by_every_strategy():
