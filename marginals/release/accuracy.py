@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-INDEPENDENT = "one-way tables, all else independent"
+INDEPENDENT = "exact one-way tables, all else independent"
 """The yardstick of somebody who has the exact counts of each attribute, and takes attributes to be independent."""
 
 SINGLE = "the best single table"

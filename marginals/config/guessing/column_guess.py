@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+import numpy as np
+
 from marginals.config.guessing.bands import finest_width, widths_of
 from marginals.config.guessing.calendar_guess import begin_with_year, calendar_rows, end_with_year, likely_units
 from marginals.config.guessing.code_prefixes import likely_prefixes
@@ -33,6 +35,9 @@ _MOST_PREFIXED = 100_000
 _WIDEST_RANGE = 10**8
 _FEW_NUMBERS = 20
 _LONG_TEXT = 40
+_LONG_CATEGORY = 60
+"""As long a text may be that enough rows share."""
+
 _HEAPED = 0.1
 """Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
 _MANY_MISSING = 0.05
@@ -219,7 +224,8 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
         )
-    if any(len(value) > _LONG_TEXT and count < rare for value, count in zip(column.values, column.counts)):
+    limits = np.where(column.counts < rare, _LONG_TEXT, _LONG_CATEGORY)
+    if any(len(value) > limit for value, limit in zip(column.values, limits.tolist())):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
     named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
     named = named or ("numbers that stand for names, as its name says" if numbers else "categories")
