@@ -14,7 +14,8 @@ class TableChange:
     """Two tables and what their releases tell of the change, for each two releases that cannot be put together.
 
     least: of how many rows a difference is no longer small; None where no release claims a least count. unclear: attributes
-    whose labels do not tell how the values of the releases overlap.
+    whose labels do not tell how the values of the releases overlap. assumption: why a small difference may prove nobody,
+    as all releases state it; empty where one does not.
     """
 
     earlier: str
@@ -24,6 +25,7 @@ class TableChange:
     told: tuple[ChangedPeople, ...]
     unclear: tuple[str, ...] = ()
     beyond: str = UNSEEN
+    assumption: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -35,7 +37,7 @@ class TableChange:
             "told": [each.as_json() for each in self.told],
             "unclear": list(self.unclear),
             "beyond": self.beyond,
-        }
+        } | ({"assumption": self.assumption} if self.assumption else {})
 
 
 def table_changes(tables: Sequence[OneTable]) -> Iterator[TableChange]:
@@ -53,6 +55,13 @@ def _change(pair: TablePair) -> TableChange:
         told.append(changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs))
         unclear |= dict.fromkeys(overlaps.unclear)
     before_rows, after_rows = (table.collections[0].cube.total for table in tables)
+    rows = before_rows, after_rows
     return TableChange(
-        pair.earlier.name, pair.later.name, (before_rows, after_rows), pair.least_rows, tuple(told), tuple(unclear)
+        pair.earlier.name,
+        pair.later.name,
+        rows,
+        pair.least_rows,
+        tuple(told),
+        tuple(unclear),
+        assumption=pair.assumption,
     )

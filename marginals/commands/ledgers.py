@@ -55,6 +55,7 @@ def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
                 "margins": [dict(margin) for margin in entry.margins],
                 "out": entry.is_out,
                 "retracted": entry.retracted or None,
+                "turnover_known": entry.turnover_known,
                 "waiting": {"came": entry.waiting[0], "left": entry.waiting[1]},
             }
             for entry in kept.entries

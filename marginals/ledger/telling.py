@@ -15,7 +15,8 @@ from marginals.ledger.ledger import Ledger
 class Pair:
     """Two releases by their numbers; how many rows came and left between them, and what holds of these.
 
-    smallest: the smallest difference that readers can compute, None where there is none.
+    smallest: the smallest difference that readers can compute, None where there is none. turnover_known: whether both are
+    for readers who know that people come and go, so that it need not be large.
     """
 
     earlier: int
@@ -24,6 +25,7 @@ class Pair:
     left: int
     findings: tuple[Finding, ...]
     smallest: int | None
+    turnover_known: bool = False
 
     @property
     def ok(self) -> bool:
@@ -39,6 +41,7 @@ class Pair:
             "left": self.left,
             "ok": self.ok,
             "smallest_difference": self.smallest,
+            "turnover_known": self.turnover_known,
         }
 
 
@@ -53,4 +56,5 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
         change = Change.between(earlier.table, later.table)
         worst = findings[-1].worst
         smallest = worst.difference if isinstance(worst, CellDifference) else None
-        yield Pair(earlier.number, later.number, change.joiners.total, change.leavers.total, findings, smallest)
+        came, left = change.joiners.total, change.leavers.total
+        yield Pair(earlier.number, later.number, came, left, findings, smallest, turnover_known)

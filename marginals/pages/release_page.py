@@ -21,6 +21,7 @@ from marginals.pages.pictures import TreePicture, colours, interaction_picture, 
 from marginals.tables.attribute import Role
 from marginals.wording.attacks_in_words import reconstruction_in_words, skewness_in_words, threshold_in_words
 from marginals.wording.claims_in_words import ClaimInWords, in_words
+from marginals.wording.ledger_lines import turnover_in_words
 from marginals.wording.rules_in_words import rule_in_words
 from marginals.wording.units_in_words import unit_in_words
 from models.errors import NotDecomposableError
@@ -136,6 +137,7 @@ def report_html(published: BundleContent) -> bytes:
         install=installing(),
         rows=published.collection.cube.total,
         unit=unit_in_words(published.rows_per_person),
+        turnover=turnover_in_words(published),
         people=published.most_rows_of_a_person,
         attributes=attributes,
         marginals=_marginals(published),

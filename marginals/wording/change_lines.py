@@ -20,6 +20,8 @@ def change_lines(change: "TableChange") -> Iterator[str]:
             f"  Labels do not tell how the values of {', '.join(map(repr, change.unclear))} overlap; what they stand for "
             "together was compared."
         )
+    if change.assumption and any(told.small for told in change.told):
+        yield f"  Of a small difference: {change.assumption}."
     yield f"  What these differences do not tell: {change.beyond}."
 
 

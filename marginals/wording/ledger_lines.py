@@ -3,12 +3,23 @@
 from collections.abc import Iterator
 
 from checks.finding import Finding
+from marginals.bundle.content import BundleContent
 from marginals.ledger.continuing import Waiting
 from marginals.ledger.entry import Entry
 from marginals.ledger.few_waiting import CHANGED
 from marginals.ledger.telling import Pair
 from marginals.names.level_names import margin_in_words
 from models.tables.domain import Domain
+
+
+def turnover_in_words(published: BundleContent) -> str:
+    """What a release takes for granted of its readers, as a sentence for them; empty where it does not say."""
+    if not published.turnover_known:
+        return ""
+    return (
+        "It is one of several, of a table that changes, and made for readers who know that people come and go: a count that "
+        "differs a little from that of another release is of many who came and nearly as many who left, not of a few people."
+    )
 
 
 def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
@@ -50,7 +61,8 @@ def entry_line(entry: Entry) -> str:
     retracted = f"; retracted on {entry.retracted}, which makes nothing unknown: it counts" if entry.retracted else ""
     came, left = entry.waiting
     waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""
-    return f"{entry.number}  {entry.date}  {entry.table.total:,} rows  {state}{waiting}{retracted}  {entry.folder}"
+    turnover = "; turnover known" if entry.turnover_known else ""
+    return f"{entry.number}  {entry.date}  {entry.table.total:,} rows  {state}{turnover}{waiting}{retracted}  {entry.folder}"
 
 
 def pair_lines(pair: Pair) -> Iterator[str]:
@@ -59,6 +71,7 @@ def pair_lines(pair: Pair) -> Iterator[str]:
     yield (
         f"{pair.earlier} and {pair.later}: {pair.came:,} rows came and {pair.left:,} left, {verdict}"
         + (f"; the smallest difference is {pair.smallest:+,}" if pair.smallest is not None else "")
+        + ("; it may be of any size, since both say that turnover is known" if pair.turnover_known else "")
     )
     for finding in pair.findings:
         if not finding.holds:

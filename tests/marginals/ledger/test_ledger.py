@@ -135,6 +135,16 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
     assert marginals.verify(tmp_path / "one", tmp_path / "two").checks[-1].verdict.value == "undecided"
     with pytest.raises(marginals.NothingPublishableError, match="beside release 1"):
         marginals.publish(read(later), replace(known, turnover="unknown"), ledger=tmp_path / "ledger-False")
+    listed = CliRunner().invoke(main, ["ledger", str(tmp_path / "ledger-False")]).output
+    assert listed.count("; turnover known") == 2
+    assert "since both say that turnover is known" in listed
+    plain = json.loads(CliRunner().invoke(main, ["ledger", str(tmp_path / "ledger-False"), "--json"]).output)
+    assert [each["turnover_known"] for each in [*plain["releases"], *plain["pairs"]]] == [True] * 3
+    attacked = CliRunner().invoke(main, ["attack", str(tmp_path / "one"), str(tmp_path / "two")]).output
+    assert "at least 5 came and at least 5 left" in attacked
+    assert marginals.attack(tmp_path / "one", tmp_path / "two").as_json()["changes"][0]["assumption"]
+    reports = {name: (tmp_path / name / "report.html").read_text() for name in releases}
+    assert ["readers who know that people come and go" in page for page in reports.values()] == [True, True, False]
 
 
 def test_turnover_is_about_ledgers_alone(tmp_path: Path) -> None:
