@@ -25,6 +25,9 @@ Value = TypeVar("Value")
 WAIT = 0.15
 """Seconds that a page waits for counts before it is shown without them."""
 
+NAMES_PEOPLE = "values, which name people"
+"""The kind of a column of which nothing else is told."""
+
 _SHOWN = 12
 """Values of a column that are shown by name."""
 
@@ -190,7 +193,7 @@ def _columns(config: Config) -> tuple[ColumnCounts, ...]:
         role = source.attributes[name].role if name in source.attributes else Role.IGNORED
         numbers = [number_in(str(value), source.decimal) for value in occurring.index[:5000]]
         are_numbers = bool(numbers) and all(number is not None for number in numbers)
-        kind = "numbers" if are_numbers else "names people" if role is Role.IDENTIFIER else "texts"
+        kind = NAMES_PEOPLE if role is Role.IDENTIFIER else "numbers" if are_numbers else "texts"
         is_told = role is not Role.IDENTIFIER and distinct <= max(rows // 2, 1)
         common = [(str(v), int(n)) for v, n in occurring.items() if n >= RARE][:_SHOWN] if is_told else []
         shape = _shape(occurring, numbers if are_numbers else None) if is_told else ()

@@ -19,7 +19,10 @@ _SLIVER = 0.6
 
 @dataclass(frozen=True)
 class Block:
-    """A rectangle. text: inside of it where it fits, else empty. title: what it is. colour: of ten."""
+    """A rectangle. text: inside of it where it fits, else empty. title: what it is. colour: of two. small: of few rows.
+
+    value: the value that it stands for at level 0; empty for other levels.
+    """
 
     x: float
     y: float
@@ -29,6 +32,7 @@ class Block:
     title: str
     colour: int
     small: bool = False
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def ladder_picture(hierarchy: Hierarchy, counts: CountArray, least: int) -> Ladd
                     title,
                     number % 2,
                     is_small,
+                    label if level == 0 else "",
                 )
             )
     places = tuple((level, round(level * (row + _GAP) + row / 2 + 4, 1)) for level in range(height + 1))

@@ -43,10 +43,68 @@ function follow(place) {
       location.reload();
     }
   };
-  events.onerror = () => events.close();
+  events.onerror = () => {
+    events.close();
+    setTimeout(() => location.reload(), 2000);
+  };
+}
+
+// Cuts between numbers: lines over the picture of the levels, which are set, moved and removed with a pointer.
+function cuts() {
+  const field = document.getElementById("cuts");
+  const picture = document.querySelector("svg.ladder");
+  const bars = picture ? [...picture.querySelectorAll("rect[data-value]")] : [];
+  if (!field || bars.length === 0) return;
+  document.querySelectorAll("[data-with-script]").forEach((each) => (each.hidden = false));
+  const numbers = () =>
+    [...new Set(field.value.split(/[,;\s]+/).filter(Boolean).map(Number))].filter(Number.isFinite).sort((a, b) => a - b);
+  const set = (all) => {
+    field.value = [...new Set(all)].sort((a, b) => a - b).join(", ");
+    draw();
+  };
+  const at = (event) => {
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+    const x = (bar) => Number(bar.getAttribute("x"));
+    return bars.reduce((best, bar) => (Math.abs(x(bar) - point.x) < Math.abs(x(best) - point.x) ? bar : best));
+  };
+  function draw() {
+    picture.querySelectorAll(".cut").forEach((line) => line.remove());
+    for (const number of numbers()) {
+      const bar = bars.find((each) => Number(each.dataset.value) >= number);
+      if (!bar) continue;
+      const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+      line.classList.add("cut");
+      const x = Number(bar.getAttribute("x")) - 0.4;
+      line.setAttribute("x1", x);
+      line.setAttribute("x2", x);
+      line.setAttribute("y1", 0);
+      line.setAttribute("y2", picture.viewBox.baseVal.height);
+      line.addEventListener("pointerdown", (event) => drag(event, number));
+      picture.append(line);
+    }
+  }
+  function drag(event, number) {
+    event.preventDefault();
+    const others = numbers().filter((each) => each !== number);
+    let place = number;
+    const move = (moved) => {
+      place = Number(at(moved).dataset.value);
+      set([...others, place]);
+    };
+    const end = () => {
+      removeEventListener("pointermove", move);
+      if (place === number) set(others);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", end, { once: true });
+  }
+  bars.forEach((bar) => bar.addEventListener("click", () => set([...numbers(), Number(bar.dataset.value)])));
+  field.addEventListener("input", draw);
+  draw();
 }
 
 function prepare() {
+  cuts();
   document.querySelectorAll("[data-job]").forEach(follow);
   document.querySelectorAll("form[data-now] select").forEach((select) =>
     select.addEventListener("change", () => select.form.requestSubmit())

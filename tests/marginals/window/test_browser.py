@@ -21,6 +21,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import numpy as np
 
+import marginals
 from marginals.demo.census import simulate_census
 from marginals.window.project import Project
 from marginals.window.serving import serve
@@ -208,6 +209,41 @@ def test_every_page_passes_the_checks_of_axe_and_fits_a_phone(
                 assert {"color-contrast", "label", "html-has-lang"} & {each["id"] for each in found["passes"]}
                 assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (path, width)
         page.close()
+
+
+@pytest.mark.slow
+def test_bands_are_cut_by_clicking_and_dragging(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A click on a value cuts there, a cut is dragged to another value, and a click on a cut removes it."""
+    config = write_config(tmp_path)
+    with served(config, monkeypatch) as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.goto(address)
+        page.wait_for_url("**/table")
+        page.get_by_role("link", name="Levels", exact=True).click()
+        bar = page.locator("svg.ladder rect[data-value='30']")
+        bar.wait_for()
+        bar.click()
+        page.locator("svg.ladder rect[data-value='45']").click()
+        field = page.get_by_label("Numbers at which a band begins")
+        assert field.input_value() == "30, 45"
+
+        def middle(place: Any) -> tuple[float, float]:
+            box = place.bounding_box()
+            return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+        (x, y), (left, _) = middle(page.locator(".cut").nth(1)), middle(page.locator("rect[data-value='40']"))
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(left - 2, y, steps=5)
+        page.mouse.up()
+        assert field.input_value() == "30, 40"
+        page.mouse.click(*middle(page.locator(".cut").first))
+        assert field.input_value() == "40"
+        page.get_by_role("button", name="Cut", exact=True).click()
+        page.get_by_text("age has the bands that you cut").wait_for()
+        page.close()
+    labels = marginals.read_config(config).read_table().domain.hierarchy("age").labels
+    assert labels[1] == ("under 40", "40 and over")
 
 
 @pytest.mark.slow
