@@ -102,9 +102,21 @@ class Project:
 
     @property
     def private(self) -> Path:
-        """The window's own folder, which its owner alone may enter; made when missing."""
+        """The window's own folder, which its owner alone may enter; made when missing.
+
+        Raises InputError where something else has its name, such as a link to another folder.
+        """
         folder = self.folder / PRIVATE
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{self.folder} cannot be written, and a window keeps its notes there: {error.strerror}"
+            ) from None
+        if folder.is_symlink():
+            raise InputError(
+                f"{PRIVATE} leads out of the project's folder, and the window stays in it; remove the link"
+            )
         return folder
 
     @contextmanager
@@ -116,12 +128,7 @@ class Project:
         if self.config is None:
             yield
             return
-        try:
-            descriptor = os.open(self.private / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise InputError(
-                f"{self.folder} cannot be written, and a window keeps its notes there: {error.strerror}"
-            ) from None
+        descriptor = os.open(self.private / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             if fcntl is not None:
                 try:

@@ -176,6 +176,16 @@ def test_words_of_a_config_are_no_files(tmp_path: Path) -> None:
     Project.at(write_config(tmp_path)).require_inside(words)
 
 
+def test_the_windows_own_folder_is_no_link(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "project").mkdir()
+    project = Project.at(write_config(tmp_path / "project"))
+    (project.folder / ".marginals-window").symlink_to(tmp_path / "outside")
+    with pytest.raises(InputError, match="leads out of the project's folder"), project.held():
+        raise AssertionError
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
 def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "project").mkdir()

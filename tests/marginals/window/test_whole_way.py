@@ -1,5 +1,6 @@
 """From a table to its signed release by forms alone, without script: the bundle is that of the command line."""
 
+import http.client
 import re
 import shutil
 import signal
@@ -14,6 +15,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import marginals
 from forked import COMMAND
+from marginals.window.gate import Gate
 from project import environment
 from small_release import contents, marginals_command, write_config
 from window_clients import browsing
@@ -86,13 +88,21 @@ def test_a_window_that_is_ended_in_the_middle_of_a_search_leaves_nothing_half_wr
     command = [sys.executable, "-u", "-c", COMMAND, "open", str(table), "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     assert server.stdout is not None
-    address = re.search(r"http://\S+", server.stdout.readline())
+    address = re.search(r"http://(127\.0\.0\.1:\d+)/\?token=(\S+)", server.stdout.readline())
     assert address is not None
+    gate = Gate(int(address[1].partition(":")[2]), address[2])
+    asked = http.client.HTTPConnection(address[1])
+    headers = {"Cookie": f"{gate.cookie}={gate.token}", "Content-Type": "application/x-www-form-urlencoded"}
+    asked.request("POST", "/search", f"form={gate.form_token}", headers)
+    assert asked.getresponse().status == 303
+    asked.close()
     server.send_signal(number)
     _, err = server.communicate(timeout=30)
     assert server.returncode == {signal.SIGINT: 0, signal.SIGTERM: 0, signal.SIGKILL: -9}[number]
     assert config.read_bytes() == before
-    assert {path.name for path in folder.iterdir()} == {"people.csv", "release.toml", ".marginals-window"}
     assert err == ""
-    with browsing(config) as browser:  # the lock is free again
+    with browsing(config) as browser:  # the lock is free again, and what the search left is removed
         assert browser.get("/table").status_code == 200
+        assert [found.error for found in browser.window.candidates.all()] == []
+    assert {path.name for path in folder.iterdir()} == {"people.csv", "release.toml", ".marginals-window"}
+    assert {path.name for path in (folder / ".marginals-window").iterdir()} <= {"lock", "open.html"}
