@@ -90,6 +90,18 @@ def below(text: str) -> int | None:
     return int(match[2]) - (match[1] not in ("<=", "\u2264"))
 
 
+_OF_PERCENT = re.compile(r"(?i)\s*[(\[,]?\s*(?:%|per ?cent|pct|percentage)\s*[)\]]?\s*$")
+
+
+def without_percent(label: str) -> str:
+    """The value that a column of percentages is about.
+
+    >>> without_percent("Female %"), without_percent("Male (percent)"), without_percent("65+")
+    ('Female', 'Male', '65+')
+    """
+    return _OF_PERCENT.sub("", label) or label
+
+
 def share_of(text: str, total: Interval) -> Interval | None:
     """The counts that a rounded percentage of a total means; None where the text is none.
 

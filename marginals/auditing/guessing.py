@@ -9,8 +9,14 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from marginals.auditing.cell_text import UNKNOWN, CellTexts, Rounding, below, whole
-from marginals.auditing.published_file import PublishedFile, read_published
+from marginals.auditing.cell_text import UNKNOWN, CellTexts, Rounding, below, share_of, without_percent
+from marginals.auditing.column_roles import (
+    beside_counts,
+    count_column,
+    looks_counted,
+    looks_like_percentages,
+)
+from marginals.auditing.published_file import PublishedFile, names, read_published
 from marginals.auditing.published_tables import is_total, labelled_cells
 from marginals.auditing.spec import AttributeSpec, AuditSpec, TableSpec
 from marginals.conditions.labels import Range, interval
@@ -18,17 +24,8 @@ from marginals.errors import InputError
 from models.intervals.interval_table import Interval
 from models.programs.equations import UNBOUNDED
 
-_COUNTS = re.compile(
-    r"(?i)counts?|n|numbers?|values?|obs_value|people|persons|population|freq|frequency|cases|deaths|births"
-)
-_MARKERS = frozenset(
-    {"*", "**", "c", "x", "s", "-", "\u2013", "..", "...", ":", ".", "n/a", "na", "suppressed", "conf", "z", "\u2020"}
-)
 _FROM_ROUNDED = 8
 """Different counts that are needed to conclude that they are rounded."""
-
-_SUPPRESSED = 15
-"""The largest count that a column shows nothing but suppressed ones of."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +69,8 @@ class GuessedSpec:
             if table.ignore:
                 yield f"ignore = {_list(table.ignore)}"
             yield 'people = "everybody"   # whom it counts: tables of other people are not combined with it'
+            if table.percent_of is not None:
+                yield f"percent_of = {json.dumps(table.percent_of)}"
             if table.base > 1:
                 yield f"rounding = {{ base = {table.base}, how = {json.dumps(table.rounding.value)} }}"
             yield '# absent = "zero"   # cells that it does not list; without this line nothing is known of them'
@@ -88,7 +87,7 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
     tables: dict[Path, TableSpec] = {}
     reasons: dict[Path, list[str]] = {}
     known: dict[str, set[str]] = {}
-    for file in sorted(files, key=lambda each: not _count_column(each)):  # long ones first: they name what they show
+    for file in sorted(files, key=lambda each: not count_column(each)):  # long ones first: they name what they show
         tables[file.path], reasons[file.path] = _table(file, known)
         for name in tables[file.path].attributes:
             known.setdefault(name, set()).update(file.column(file.header.index(name)))
@@ -107,49 +106,52 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
     return GuessedSpec(AuditSpec(tables, attributes, markers), folder, reasons, why_markers, why_attributes)
 
 
-def _is_cell(text: str) -> bool:
-    return (
-        CellTexts().interval(text) is not None
-        or below(text) is not None
-        or text.lower() in _MARKERS
-        or text.endswith("%")
-    )
-
-
-def _looks_counted(file: PublishedFile, number: int) -> bool:
-    filled = [text for text in file.column(number) if text]
-    if not filled or not all(map(_is_cell, filled)):
-        return False
-    if any(whole(text) is not None or text.endswith("%") or text.lower() in _MARKERS for text in filled):
-        return any(whole(text) is not None for n in range(len(file.header)) for text in file.column(n))
-    return all((below(text) or UNBOUNDED) <= _SUPPRESSED for text in filled)  # "<18" and "18-64" are ages
-
-
-def _count_column(file: PublishedFile) -> str:
-    """The one column of counts of a long table, empty for none."""
-    counted = [n for n in range(len(file.header)) if _looks_counted(file, n)]
-    named = [n for n in counted if _COUNTS.fullmatch(file.header[n].strip())]
-    if named:
-        return file.header[named[-1]]
-    return file.header[counted[0]] if len(counted) == 1 else ""
-
-
 def _table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
-    counted = [n for n in range(len(file.header)) if _looks_counted(file, n)]
+    counted = [n for n in range(len(file.header)) if looks_counted(file, n)]
+    percents = [n for n in range(1, len(file.header)) if looks_like_percentages(file, n)]
+    whole_numbers = [n for n in counted if n and n not in percents]
+    if len(percents) > 1 and len(whole_numbers) == 1:
+        return _of_percentages(file, known, percents, file.header[whole_numbers[0]])
+    if percents and not whole_numbers:
+        raise InputError(f"{file.name} shows percentages; write a spec that says of what: percent_of")
     if not counted:
         raise InputError(f"{file.name} has no column of counts; write a spec that says how to read it")
-    count = _count_column(file)
+    count = count_column(file)
     if count:
-        others = tuple(name for name in file.header if name != count)
-        return TableSpec(others, count=count), [f"{count!r} is the column of counts, the others are attributes"]
+        ignored = beside_counts(file, count)
+        others = tuple(name for name in file.header if name != count and name not in ignored)
+        why = [f"{name!r} is left out: it {reason}" for name, reason in ignored.items()]
+        return TableSpec(others, count=count, ignore=tuple(ignored)), [
+            f"{count!r} is the column of counts, the others are attributes",
+            *why,
+        ]
     while 0 in counted:  # row labels can be numbers, such as years
         counted.remove(0)
-    shown = {file.header[n] for n in counted}
+    counted = [n for n in counted if n not in percents]
+    across, why_across = _across(known, {file.header[n] for n in counted})
+    attributes = tuple(name for n, name in enumerate(file.header) if n not in counted and n not in percents)
+    ignore = tuple(file.header[n] for n in percents)
+    reasons = [why_across, *([f"left out, since they are percentages: {names(ignore)}"] if ignore else [])]
+    return TableSpec(attributes, across=across, ignore=ignore), reasons
+
+
+def _of_percentages(
+    file: PublishedFile, known: Mapping[str, set[str]], percents: Sequence[int], total: str
+) -> tuple[TableSpec, list[str]]:
+    across, why = _across(known, {without_percent(file.header[n]) for n in percents})
+    attributes = tuple(name for n, name in enumerate(file.header) if n not in percents and name != total)
+    return TableSpec(attributes, across=across, percent_of=total), [
+        why,
+        f"the cells are percentages of {total!r}, the one column of whole numbers",
+    ]
+
+
+def _across(known: Mapping[str, set[str]], shown: set[str]) -> tuple[str, str]:
+    """What the values of a header are values of, and why."""
     matching = [name for name, labels in known.items() if len(shown & labels) > 1]
     across = matching[0] if matching else _named_by(shown)
-    attributes = tuple(name for n, name in enumerate(file.header) if n not in counted)
     why = f"its values are those of {across!r} in another table" if matching else "from what the header says"
-    return TableSpec(attributes, across=across), [f"the header shows values of {across!r}: {why}"]
+    return across, f"the header shows values of {across!r}: {why}"
 
 
 def _named_by(labels: set[str]) -> str:
@@ -163,7 +165,7 @@ def _markers(file: PublishedFile, table: TableSpec) -> Iterator[tuple[str, Inter
     numbers = (
         [file.header.index(table.count)]
         if table.count
-        else [n for n, name in enumerate(file.header) if name not in table.attributes]
+        else [n for n, name in enumerate(file.header) if name not in (*table.attributes, *table.ignore)]
     )
     texts = dict.fromkeys(text for n in numbers for text in file.column(n))
     has_zeros = "0" in texts
@@ -173,7 +175,7 @@ def _markers(file: PublishedFile, table: TableSpec) -> Iterator[tuple[str, Inter
             yield text, (1, most), "from 1, since zeros are shown"
         elif most is not None:
             yield text, (0, most), "from 0, since no zero is shown"
-        elif CellTexts().interval(text) is None:
+        elif CellTexts().interval(text) is None and not (table.percent_of and share_of(text, (1_000, 1_000))):
             yield text, (0, UNBOUNDED), "it says nothing of the count"
 
 

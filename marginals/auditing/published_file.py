@@ -1,6 +1,7 @@
-"""Published files as texts: a header and rows, of a CSV file or of the first sheet of a spreadsheet."""
+"""Published files as texts: a header and rows, of a CSV file or of the first sheet of a spreadsheet that has a table."""
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -13,6 +14,10 @@ from marginals.regular_file import bounded_content
 _MOST_BYTES = 1 << 26
 _SPREADSHEETS = (".xlsx", ".xlsm")
 _SEPARATORS = ",;\t|"
+_NOTE = re.compile(
+    r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\(?[a-z0-9]\)\s|\*{1,3}\s|\u00a9|symbols?\s*:"
+)
+_NUMBER = re.compile(r"\d[\d,. ]*%?")
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,9 @@ class PublishedFile:
 
 
 def read_published(path: Path) -> PublishedFile:
-    """A published table. Lines of a title above the header, and empty ones, are left out.
+    """A published table. Lines of a title above the header, notes below the rows, and what is empty are left out.
+
+    Of a spreadsheet the first sheet is read that has rows with numbers, so none with a cover or with notes.
 
     Raises InputError for files that cannot be read, without a header, with a column name twice, and for rows that are longer
     than the header.
@@ -45,8 +52,8 @@ def read_published(path: Path) -> PublishedFile:
         raise InputError(f"there is no table {path}") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror or type(error).__name__}") from None
-    lines = [line for line in lines if any(line)]
-    width = max(map(len, lines), default=0)
+    lines = _without_empty_columns([line for line in lines if any(line)])
+    width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
     if begin is None or begin + 1 >= len(lines):
         raise InputError(f"{path.name} needs a header and rows below it")
@@ -57,11 +64,28 @@ def read_published(path: Path) -> PublishedFile:
         twice = next(name for name in header if header.count(name) > 1)
         raise InputError(f"{path.name} has two columns of the name {twice!r}")
     rows = []
-    for number, line in enumerate(lines[begin + 1 :], start=begin + 2):
+    for number, line in enumerate(_without_notes(lines[begin + 1 :]), start=begin + 2):
         if any(line[len(header) :]):
             raise InputError(f"{path.name}: row {number} is longer than the header")
         rows.append(tuple([*line, *([""] * len(header))][: len(header)]))
+    if not rows:
+        raise InputError(f"{path.name} needs a header and rows below it")
     return PublishedFile(path, tuple(header), tuple(rows))
+
+
+def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    width = max(map(len, lines), default=0)
+    used = [any(line[n] for line in lines if n < len(line)) for n in range(width)]
+    return [[text for text, is_used in zip(line, used) if is_used] for line in lines]
+
+
+def _without_notes(lines: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Rows of a table without what is written below it: notes, sources, and lines of one text."""
+    noted = (n for n, line in enumerate(lines) if _NOTE.match(line[0]) and not any(map(_NUMBER.fullmatch, line[1:])))
+    end = next(noted, len(lines))
+    while end and sum(map(bool, lines[end - 1])) < 2 < len(max(lines, key=len)):
+        end -= 1
+    return lines[:end]
 
 
 def _csv(path: Path) -> list[list[str]]:
@@ -85,12 +109,20 @@ def _sheet(path: Path) -> list[list[str]]:
         raise InputError(f"{path.name} is a spreadsheet; reading it needs openpyxl: {installing('excel')}") from None
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        return [[_text(value) for value in line] for line in sheet.iter_rows(values_only=True)]
+        sheets = [
+            [[_text(value) for value in line] for line in sheet.iter_rows(values_only=True)]
+            for sheet in book.worksheets
+        ]
     except FileNotFoundError:
         raise
     except Exception as error:  # whatever a damaged archive raises
         raise InputError(f"{path.name} cannot be read as a spreadsheet: {type(error).__name__}") from None
+    with_numbers = (
+        lines
+        for lines in sheets
+        if sum(any(map(_NUMBER.fullmatch, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
+    )
+    return next(with_numbers, sheets[0])
 
 
 def _text(value: object) -> str:

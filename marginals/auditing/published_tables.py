@@ -7,7 +7,7 @@ from itertools import product
 from operator import or_
 from pathlib import Path
 
-from marginals.auditing.cell_text import UNKNOWN, CellTexts, share_of
+from marginals.auditing.cell_text import UNKNOWN, CellTexts, share_of, without_percent
 from marginals.auditing.published_file import PublishedFile, names, read_published
 from marginals.auditing.spec import AttributeSpec, AuditSpec, TableSpec
 from marginals.errors import InputError
@@ -73,9 +73,14 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
         counts = [number for number, name in enumerate(file.header) if name not in wanted]
     if not counts:
         raise InputError(f"{file.name} has no columns of counts beside those that the spec names")
+    shown = without_percent if table.percent_of is not None else str
     for line, row in enumerate(file.rows, start=2):
+        if isinstance(table.percent_of, str) and table.across:  # the total of a row is a cell, too
+            yield LabelledCell(
+                (*(row[place] for place in labels), "", *table.scope.values()), _total(file, table, row, texts)
+            )
         for number in counts:
-            across = (file.header[number],) if table.across else ()
+            across = (shown(file.header[number]),) if table.across else ()
             where = f"{file.name}, row {line}, column {file.header[number]!r}"
             total = _total(file, table, row, texts)
             interval = texts.interval(row[number])
@@ -115,8 +120,8 @@ def _tables(
 
 
 def is_total(label: str, attribute: AttributeSpec) -> bool:
-    """Whether a label stands for all values together."""
-    return label in attribute.totals or (not attribute.totals and label.strip().lower() in TOTALS)
+    """Whether a label stands for all values together; one without text always does."""
+    return not label.strip() or label in attribute.totals or (not attribute.totals and label.strip().lower() in TOTALS)
 
 
 def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:

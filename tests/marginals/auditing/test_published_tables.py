@@ -113,7 +113,11 @@ def test_percentages_of_a_column(tmp_path: Path) -> None:
     write(tmp_path / "t.csv", "area,n,f,m\nUlm,30,33.3%,66.7%\n")
     table = TableSpec(("area",), across="sex", percent_of="n")
     cells = list(labelled_cells(read_published(tmp_path / "t.csv"), table, {}))
-    assert [cell.interval for cell in cells] == [(10, 10), (20, 20)]
+    assert [(cell.labels, cell.interval) for cell in cells] == [
+        (("Ulm", ""), (30, 30)),  # the total of the row is a cell, too
+        (("Ulm", "f"), (10, 10)),
+        (("Ulm", "m"), (20, 20)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -167,3 +171,84 @@ def test_the_how_to_explains_every_key() -> None:
     keys += [f"attributes.NAME.{key}" for key in ATTRIBUTE_KEYS] + [f"tables.FILE.{key}" for key in TABLE_KEYS]
     for key in keys:
         assert f"| `{key}` |" in page, key
+
+
+def test_percentages_of_the_one_column_of_whole_numbers_are_guessed(tmp_path: Path) -> None:
+    """Of 30 and of 50 people, rounded to whole percentages: the counts are known, and so is the whole of each row."""
+    path = write(tmp_path / "t.csv", "area,N,female (%),male (%)\nUlm,30,33,67\nLinz,50,24,76\nGraz,41,12,*\n")
+    guessed = guessed_spec([path], tmp_path)
+    (table,) = guessed.spec.tables.values()
+    assert (table.attributes, table.across, table.percent_of) == (("area",), "sex", "N")
+    assert 'percent_of = "N"' in guessed.text
+    spec = tmp_path / "audit.toml"
+    spec.write_text(guessed.text)
+    (part,) = audit(spec=spec).parts
+    names = {cell: part.linked.named(cell) for cell in range(len(part.linked))}
+    found = {tuple(n.values()): (part.bounds.lower[c], part.bounds.upper[c]) for c, n in names.items() if part.bounds}
+    assert found["Ulm", "female"] == (10, 10)
+    assert found["Linz", "male"] == (38, 38)
+    assert found["Graz", "male"] == (36, 36)  # suppressed, and 41 less 5
+    with pytest.raises(InputError, match="shows percentages; write a spec that says of what: percent_of"):
+        guessed_spec([write(tmp_path / "p.csv", "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n")])
+
+
+def test_percentages_beside_counts_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "area,f,f %,m,m %\nUlm,10,33.3,20,66.7\nLinz,*,*,40,80.0\n")
+    (table,) = guessed_spec([path]).spec.tables.values()
+    assert (table.attributes, table.across, table.ignore) == (("area",), "sex", ("f %", "m %"))
+
+
+WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tPopulation\tCrude Rate
+\t"Adams"\t"001"\t"Female"\t"F"\t24\t10312\t232.7
+\t"Adams"\t"001"\t"Male"\t"M"\tSuppressed\t10101\tSuppressed
+"Total"\t"Adams"\t"001"\t\t\t31\t20413\t151.9
+\t"Boone"\t"003"\t"Female"\t"F"\tSuppressed\t2203\tSuppressed
+\t"Boone"\t"003"\t"Male"\t"M"\t12\t2250\tUnreliable
+"Total"\t\t\t\t\t60\t24866\t241.3
+"---"
+"Dataset: Underlying Cause of Death"
+"Query Parameters:"
+"Group By: County; Gender"
+"""
+"""In the shape of an export of CDC WONDER; the counts are made up."""
+
+
+def test_exports_with_codes_rates_and_notes_below(tmp_path: Path) -> None:
+    path = write(tmp_path / "wonder.txt", WONDER)
+    (table,) = guessed_spec([path]).spec.tables.values()
+    assert (table.attributes, table.count) == (("County", "Gender"), "Deaths")
+    assert table.ignore == ("Notes", "County Code", "Gender Code", "Population", "Crude Rate")
+    (part,) = audit(path).parts
+    recovered = {
+        tuple(part.linked.named(fact.cell).values()): fact.proven
+        for fact in part.facts
+        if fact.kind.value == "recovered"
+    }
+    assert recovered["Adams", "Male"] == (7, 7)
+
+
+def test_a_table_behind_a_cover_sheet_with_titles_and_notes(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Deaths registered 2025"])
+    book.active.append(["Published", 2026])
+    sheet = book.create_sheet("Table 1")
+    for row in (
+        [],
+        [None, "Table 1: deaths by area and sex"],
+        [],
+        [None, "Area", "Female", "Male", "Total", None],
+        [None, "Ulm", 12, "c", 30],
+        [None, "Linz", "c", 14, 15],
+        [None, "Total", 13, 32, 45],
+        [],
+        [None, "Notes: c is a confidential count"],
+        [None, "Source: civil registers"],
+    ):
+        sheet.append(row)
+    book.save(tmp_path / "deaths.xlsx")
+    file = read_published(tmp_path / "deaths.xlsx")
+    assert file.header == ("Area", "Female", "Male", "Total")
+    assert [row[0] for row in file.rows] == ["Ulm", "Linz", "Total"]
+    (part,) = audit(tmp_path / "deaths.xlsx").parts
+    assert sorted(fact.proven for fact in part.facts) == [(1, 1), (18, 18)]
