@@ -222,3 +222,77 @@ def test_no_pattern_of_few_people_is_certain_in_a_whole_series() -> None:
     print(f"\nseed {SEED}: {dict(found)}")
     assert found["that differ from the one before"] > found["snapshots"] / 10
     assert found["given away without"] > found["without a ledger"] / 4
+
+
+ENVELOPES_BY_FIRST = {2: [["ab"]], 3: [["ab", "ac"], ["abc"]]}
+"""Collections of which each margin shows the first attribute, by whose values a part is told from the rest."""
+
+MANY = 1_000
+
+
+def fitting_part(counts: Counts, masks: tuple[Mask, ...], domain: Domain, inside: Counts) -> Counts | None:
+    """Tables with the counts of a part: of the rest nobody knows anything, so it may be empty, or large, or as it is."""
+    found = fitting(counts * inside, masks, domain)
+    outside = 1 - inside.ravel()
+    return None if found is None else np.concatenate([found + rest * outside for rest in (0, MANY, counts.ravel())])
+
+
+def tried_with_parts(trials: int, seed: int) -> Counter[str]:
+    """What the oracle found in so many series of releases of everybody and of parts, all settled as if of everybody.
+
+    The oracle has of a release of a part the cells of that part alone.
+    """
+    rng = np.random.default_rng(seed)
+    found: Counter[str] = Counter()
+    for _ in range(trials):
+        shape = SHAPES[rng.integers(len(SHAPES))]
+        domain = domain_of(shape)
+        k = int(rng.integers(2, 4))
+        choices = ENVELOPES_BY_FIRST[len(shape)]
+        masks = tuple(domain.mask(dict.fromkeys(names, 0)) for names in choices[rng.integers(len(choices))])
+        kind, tables = story(rng, shape, k)
+        turnover_known = bool(rng.random() < 0.6)
+        envelope = Envelope(masks, k, turnover_known=turnover_known)
+        axis = np.indices(shape)[0]
+        series: list[ContingencyTable] = []
+        raw: list[Counts] = []
+        parts: list[Counts] = []
+        for today in tables[:4]:
+            for _ in range(rng.integers(1, 3)):  # of one day everybody and a part, or two parts, may be published
+                strict = [] if turnover_known else None
+                now = table_of(domain, today)
+                series.append(settled(series, now, envelope, [KLink(1)], (), strict) if series else now)
+                raw.append(today)
+                parts.append(
+                    np.ones(shape, dtype=np.int64) if rng.random() < 0.4 else 1 * (axis == rng.integers(shape[0]))
+                )
+        shown = [counts_of(table, shape) for table in series]
+        fits = [fitting_part(each, masks, domain, part) for each, part in zip(shown, parts)]
+        known = [each for each in fits if each is not None]
+        if len(known) < len(fits):
+            found["too many tables"] += 1
+            continue
+        truth = np.array([each.ravel() for each in shown])
+        found["series with parts"] += 1
+        found["parts"] += sum(not part.all() for part in parts)
+        found["releases"] += len(parts)
+        found["series that change"] += bool((truth != truth[0]).any())
+        away = given_away(known, truth, k)
+        assert not away, (kind, turnover_known, k, shape, masks, truth.tolist(), parts, away)
+        assert not given_away_to_knowing(known, truth, k), (kind, k, shape, masks, truth.tolist(), parts)
+        loose = [fitting_part(each, masks, domain, part) for each, part in zip(raw, parts)]
+        every = [each for each in loose if each is not None]
+        if len(every) == len(loose):
+            found["without a ledger"] += 1
+            found["given away without"] += bool(given_away(every, np.array([each.ravel() for each in raw]), k))
+    return found
+
+
+@pytest.mark.slow
+def test_releases_of_parts_that_are_settled_as_if_of_everybody_give_nobody_away() -> None:
+    """What a part shows follows from a release of everybody on margins that tell the part from the rest."""
+    found = tried_with_parts(TRIALS, SEED)
+    print(f"\nseed {SEED}: {dict(found)}")
+    assert found["parts"] > found["releases"] / 4
+    assert found["series that change"] > 0
+    assert found["given away without"] > found["without a ledger"] / 8

@@ -142,7 +142,7 @@ def test_readers_who_know_that_people_come_and_go_may_see_that_one_more_came(tur
 
 
 def test_two_releases_of_all_and_two_of_a_part_tell_by_two_differences_who_came_outside_of_it() -> None:
-    """Why releases of a part do not belong into the series of the whole: every pair is allowed, and one is given away."""
+    """Why parts are not judged as tables of their own beside the whole: every pair is allowed, and one is given away."""
     domain = Domain.of({"town": Hierarchy.flat(["t"]), "age": Hierarchy.flat(["adult", "young"])})
     counts = {"all": [20, 20], "adults": [20, 0], "all later": [25, 21], "adults later": [25, 0]}
     tables = {name: table_of(domain, rows) for name, rows in counts.items()}
