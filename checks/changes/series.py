@@ -27,12 +27,12 @@ Pairs are judged, not groups, and a group of three or more tables can be smaller
 together can single one out: with two releases of everybody and two of a known part of them, who came outside of the part is
 the difference of two differences, each of them k or more. So a series is of one population, not of it and its parts.
 
-There is one way to publish a part beside them: as a release of everybody of which only some cells are shown. Where each margin
-shows the attributes by which the part is told from the rest, at levels that separate it (age >= 20 by ages in tens, age >= 21 by
-single years alone), the cells of the part are cells of these margins. So if the series allows everybody to be published on them,
-the part may be: what is shown is computed from what was allowed, and nothing is certain by it that would not be certain by the
-whole. The series must count the release as one of everybody, with all cells, those that are not shown included: judged by what
-was shown alone it would again be pairs of a whole and a part. No releases of parts are made in this way yet.
+There is one way to publish a part beside them: as a release of everybody of which only some cells are shown. Where each
+margin shows the attributes by which the part is told from the rest, at levels that separate it (age >= 20 by ages in tens,
+age >= 21 by single years alone), the cells of the part are cells of these margins. So if the series allows everybody to be
+published on them, the part may be: what is shown is computed from what was allowed, and nothing is certain by it that would
+not be certain by the whole. The series must count the release as one of everybody, with all cells, also those that are not
+shown: judged by what was shown alone it would again be pairs of a whole and a part. No such releases are made yet.
 """
 
 from collections.abc import Iterator
