@@ -49,7 +49,8 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
     contract = {"out", "kl_divergence", "kl_suppressed", "margins", "checks", "search"}
-    assert set(answer) == contract | {"steward", "information", "dropped", "errors", "suggestions"}
+    further = {"steward", "information", "dropped", "errors", "suggestions", "unpublished", "binding"}
+    assert set(answer) == contract | further
     assert set(answer["search"]) == {"strategy", "evaluated", "optimal", "lower_bound", "base"}
     assert answer["kl_divergence"] < answer["kl_suppressed"]
     release = marginals.open_release(tmp_path / "out")

@@ -316,6 +316,54 @@ def test_a_candidate_is_searched_compared_and_taken(browser: Browser) -> None:
 
 
 @pytest.mark.slow
+def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> None:
+    """A policy that no table satisfies; then one under which single attributes are too fine."""
+    browser.post("/search", {"k_link": "5000"})
+    assert "demands 5,000 rows" in browser.until("/search", "Candidate 1")
+    browser.post("/search", {"k_link": "400"})
+    page = browser.until("/search", "Candidate 2")
+    assert "Nothing is published of age" in page
+    fields = {"remedy": "fit", "attribute": "age"}
+    shown = browser.post("/search/remedy", fields).get_data(as_text=True)
+    assert "+ladder = &#34;fitted&#34;" in shown
+    assert browser.window.config().source.attributes["age"].is_fitted
+    assert browser.window.config().policy.k_link == 5
+    browser.post("/search/remedy", {"remedy": "want", "first": "age", "second": "disease", "weight": "10"})
+    assert [own.weight for own in browser.window.config().policy.analyses] == [10.0]
+    before = browser.window.file.text
+    for bad in (
+        {"remedy": "fit", "attribute": "x"},
+        {"remedy": "want", "first": "x", "second": "age"},
+        {"remedy": "x"},
+    ):
+        assert problem(browser.post("/search/remedy", bad).get_data(as_text=True))
+        assert browser.window.file.text == before
+
+
+@pytest.mark.slow
+def test_the_frontier_is_that_of_python(browser: Browser) -> None:
+    browser.post("/search/frontier", {"k": "2, 20, 5000", "diversity": "entropy:2; distinct:2"})
+    page = browser.until("/search", '<svg class="frontier"')
+    job = browser.window.jobs.latest("frontier")
+    assert job is not None
+    config = browser.window.config()
+    grid = marginals.frontier(
+        config.read_table(), config.policy, [2, 20, 5000], ["entropy:2", "distinct:2"], ["greedy"]
+    )
+    found = [row["kl_divergence"] for row in job.answer["rows"]]
+    assert found == pytest.approx(grid["kl_divergence"].tolist(), abs=1e-9, nan_ok=True) or None in found
+    assert page.count("<circle class=") == 4
+    assert "marginals.frontier(" in page
+    for bad in (
+        {"k": ""},
+        {"k": "2", "diversity": "x"},
+        {"k": "2", "strategy": "x"},
+        {"k": " ".join(map(str, range(2, 99)))},
+    ):
+        assert problem(browser.post("/search/frontier", bad).get_data(as_text=True))
+
+
+@pytest.mark.slow
 def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     browser.post("/search", {})
     browser.post("/jobs/1/stop", {"back": "/search"})
