@@ -206,3 +206,20 @@ def test_a_way_that_makes_records_or_stops_has_dashes(tmp_path: Path) -> None:
         "| AIM, epsilon 0.3 | not begun | - | - | - | - | - |",
         "| AIM, epsilon 10 | not done after 5 seconds | - | - | - | - | - |",
     ]
+
+
+def test_the_kept_audits_claim_what_integer_programming_claims_and_grow_like_the_blocks() -> None:
+    """The file is as the benchmark wrote it: its options `--seeds 101 102 103 --programs 8`."""
+    file = ROOT / "benchmarks" / "results" / "published_tables.jsonl"
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    compared = [line for line in lines if line.get("case") == "claims against integer programming"]
+    assert sum(line["counts"] for line in compared) == 7_992
+    assert all(line["other_claims"] == 0 and line["times_faster"] >= 50 for line in compared)
+    census = {(line["seed"], line["blocks"]): line for line in lines if "undecided" in line}
+    assert len(census) == 9
+    assert all(line["undecided"] == 0 for line in census.values())
+    for seed in (101, 102, 103):
+        assert census[seed, 300]["seconds"] < 1.5 * 4 * census[seed, 75]["seconds"]
+    tables = [line for line in lines if line.get("sizes") == {"cells": 2107}]
+    assert len(tables) == 2
+    assert all(line["seconds"] < 10 and line["sharp"] for line in tables)

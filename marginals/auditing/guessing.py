@@ -113,7 +113,7 @@ def _table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpe
     if len(percents) > 1 and len(whole_numbers) == 1:
         return _of_percentages(file, known, percents, file.header[whole_numbers[0]])
     if percents and not whole_numbers:
-        raise InputError(f"{file.name} shows percentages; write a spec that says of what: percent_of")
+        raise InputError(f"{file.name} shows percentages or rates and no counts; say of what in a spec: percent_of")
     if not counted:
         raise InputError(f"{file.name} has no column of counts; write a spec that says how to read it")
     count = count_column(file)
@@ -131,7 +131,14 @@ def _table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpe
     across, why_across = _across(known, {file.header[n] for n in counted})
     attributes = tuple(name for n, name in enumerate(file.header) if n not in counted and n not in percents)
     ignore = tuple(file.header[n] for n in percents)
-    reasons = [why_across, *([f"left out, since they are percentages: {names(ignore)}"] if ignore else [])]
+    reasons = [
+        why_across,
+        *(
+            [f"left out, since they are percentages, rates or other numbers with decimals: {names(ignore)}"]
+            if ignore
+            else []
+        ),
+    ]
     return TableSpec(attributes, across=across, ignore=ignore), reasons
 
 

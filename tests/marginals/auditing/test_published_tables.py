@@ -188,7 +188,7 @@ def test_percentages_of_the_one_column_of_whole_numbers_are_guessed(tmp_path: Pa
     assert found["Ulm", "female"] == (10, 10)
     assert found["Linz", "male"] == (38, 38)
     assert found["Graz", "male"] == (36, 36)  # suppressed, and 41 less 5
-    with pytest.raises(InputError, match="shows percentages; write a spec that says of what: percent_of"):
+    with pytest.raises(InputError, match="shows percentages or rates and no counts; say of what in a spec: percent_of"):
         guessed_spec([write(tmp_path / "p.csv", "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n")])
 
 
