@@ -42,7 +42,10 @@ class Jobs:
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
             pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _take, (work,))
             try:
-                return _told(pool.map(_do, parts), done)
+                futures = [
+                    pool.submit(_do, part) for part in parts
+                ]  # `map` cancels on errors; Python 3.11 fails on both
+                return _told((future.result() for future in futures), done)
             except BrokenProcessPool:
                 raise WorkerLostError from None
             except BaseException:
@@ -50,7 +53,7 @@ class Jobs:
                     process.kill()  # nobody waits for what the others find
                 raise
             finally:
-                pool.shutdown(cancel_futures=True)
+                pool.shutdown()
 
 
 def _told(answers: Iterable[Answer], done: Callable[[int], None] | None) -> list[Answer]:

@@ -26,11 +26,11 @@ class Step:
 class SearchResult:
     """The best collection found.
 
-    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: collections put to the
-    constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
-    nats; no allowed collection has a smaller objective (None: not known). value: the objective of the collection (None
-    where the objective is a stopping rule only). wanted: for each wanted margin its divergence from the data in nats. What
-    binds where it ended, `Problem.binding` says.
+    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often the search put a collection
+    to the constraint; where two searches came to one, both count. optimal: whether no allowed collection is better, proven.
+    steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
+    the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin its
+    divergence from the data in nats. What binds where it ended, `Problem.binding` says.
     """
 
     strategy: str

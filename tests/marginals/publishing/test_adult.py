@@ -80,6 +80,27 @@ def test_the_release_is_three_times_closer_than_the_best_single_table_and_verifi
     assert len(release.junction_tree()) == len(release.margins)
 
 
+@pytest.mark.parametrize("base", ["none", "best", "auto"])
+@pytest.mark.parametrize(
+    ("hierarchies", "values", "divergence"),
+    [
+        ("hierarchies", "observed", 0.413),
+        ("hierarchies", "declared", 0.428),
+        ("hierarchies-incognito", "observed", 0.399),
+        ("hierarchies-incognito", "declared", 0.399),
+    ],
+)
+def test_under_which_condition_adult_ends_at_which_divergence(
+    policy: Path, hierarchies: str, values: str, divergence: float, base: str
+) -> None:
+    """Of README and docs/papers.md: each the best of all under the policy of KG06 section 8, with the base and without."""
+    text = policy.read_text().replace("/hierarchies/", f"/{hierarchies}/").replace('"observed"', f'"{values}"')
+    policy.write_text(f'{text}[base]\ntable = "{base}"\n[search]\nstrategy = "exact"\n')
+    answer = run("publish", policy, "--out", policy.parent / "out")
+    assert answer["kl_divergence"] == pytest.approx(divergence, abs=5e-4)
+    assert answer["search"]["optimal"]  # type: ignore[index]
+
+
 def test_facts_of_the_table(policy: Path) -> None:
     """Ages 31-40 are 12,291 rows, 81-90 are 114."""
     table = marginals.read_config(policy).read_table()

@@ -48,6 +48,9 @@ def test_it_is_the_better_of_both_and_says_which(strategy: str) -> None:
         assert each["auto"].value == min(each["best"].value, each["none"].value)
         assert each["auto"].result.bound == each["none"].result.bound, "what is proven is about all releases"
         assert each["auto"].base is not None, "the best single table is a yardstick either way"
+        evaluated = {base: search.result.evaluated for base, search in each.items()}
+        proven = each["none"].result.optimal
+        assert evaluated["auto"] == evaluated["none"] + (0 if proven else evaluated["best"]), "both searches count"
         choice, lead = each["auto"].choice, each["best"].value - each["none"].value
         if choice.lead is not None:
             assert choice.lead == pytest.approx(abs(lead))
