@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from checks.risk.errors import DisclosureRuleError, SensitivityError
     from marginals import interchange as interchange
     from marginals.anonymizers.hilbert_mapping import hilbert
+    from marginals.anonymizers.recoded_file import verify_recoded
     from marginals.anonymizers.sweeping import sweep
     from marginals.attacks.attacking import attack
     from marginals.auditing.auditing import Audit, audit
@@ -140,6 +141,7 @@ __all__ = [
     "sweep",
     "unregister_diversity",
     "verify",
+    "verify_recoded",
 ]
 
 _HOMES = {
@@ -206,6 +208,7 @@ _HOMES = {
     "sweep": "marginals.anonymizers.sweeping",
     "unregister_diversity": "checks.diversity.registry",
     "verify": "marginals.bundle.verification",
+    "verify_recoded": "marginals.anonymizers.recoded_file",
 }
 """Where each name lives. Its module is imported when the name is first asked for: pandas takes a second to load."""
 

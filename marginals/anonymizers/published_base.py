@@ -14,21 +14,14 @@ difference tells of rows again: the tests have a table of fourteen rows of which
 show each column at one level is its table a margin, and can be the base.
 """
 
-import csv
-from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
+from marginals.anonymizers.published_table import read_published_table
 from marginals.errors import InputError
-from marginals.regular_file import bounded_content, reading
 from marginals.tables.table import Table
 from models.tables.domain import Mask
 from models.tables.hierarchy import SUPPRESSED
-
-_MOST_BYTES = 1 << 30
-"""Of a file."""
-
-COUNT = "count"
-"""The column that says how many rows a line stands for, where no attribute is called so."""
 
 
 def is_file(base: str) -> bool:
@@ -45,58 +38,31 @@ def published_base(table: Table, path: str | Path) -> Mask:
 
     Raises InputError, naming the file and the column, where it is no full-domain generalization of the table's rows.
     """
-    path = Path(path)
-    with reading("published table", path, "commas"):
-        header, *lines = [*csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines())] or [[]]
-    name = f"the published table {path.name}"
-    lines = [[cell.strip() for cell in line] for line in lines if line]
-    columns = [column.strip() for column in header]
-    if len(set(columns)) < len(columns) or any(len(line) != len(columns) for line in lines):
-        raise InputError(f"{name} does not have one value in each row for each of its columns, each named once")
-    counted = COUNT in columns and COUNT not in table.domain.attributes
-    shown = [column for column in columns if not (counted and column == COUNT)]
-    if unknown := [column for column in shown if column not in table.domain.attributes]:
+    published = read_published_table(path, table.domain.attributes)
+    name = published.name
+    if published.rows != table.counts.total:
         raise InputError(
-            f"{name} has the column {unknown[0]!r}, which is no attribute of the table, so that what it tells cannot be "
-            "judged; give it a role in the config"
-        )
-    classes: Counter[tuple[str, ...]] = Counter()
-    for number, line in enumerate(lines, 2):
-        named = dict(zip(columns, line))
-        text = named[COUNT] if counted else "1"
-        if not (text.isascii() and text.isdigit() and len(text) < 16):
-            raise InputError(f"{name}: the count in row {number} is no whole number from 0 on")
-        classes[tuple(named[column] for column in shown)] += int(text)
-    classes = +classes
-    if classes.total() != table.counts.total:
-        raise InputError(
-            f"{name} has {classes.total():,} rows where the table has {table.counts.total:,}; only a table of the same rows "
+            f"{name} has {published.rows:,} rows where the table has {table.counts.total:,}; only a table of the same rows "
             "can be the base"
         )
-    levels = {}
-    for place, column in enumerate(shown):
-        values: Counter[str] = Counter()
-        for cells, count in classes.items():
-            values[cells[place]] += count
-        levels[column] = _level(table, column, values, name)
+    values = {
+        column: {label: count for (label,), count in published.among([column]).items()} for column in published.columns
+    }
+    levels = {column: _level(table, column, values[column], name) for column in published.columns}
     mask = table.domain.mask(levels)
     margin = table.cube.table(mask)
-    kept = [shown.index(attribute) for attribute in margin.attributes]
-    published = Counter[tuple[str, ...]]()
-    for cells, count in classes.items():
-        published[tuple(cells[place] for place in kept)] += count
-    if published != Counter({labels: int(count) for labels, count in margin.cells()}):
+    if published.among(margin.attributes) != {labels: int(count) for labels, count in margin.cells()}:
         raise InputError(f"{name} counts some class otherwise than the table does; it is of other rows")
     return mask
 
 
-def _level(table: Table, column: str, values: Counter[str], name: str) -> int:
+def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> int:
     """The level of the hierarchy whose labels a column has, as often as the table. Raises InputError for none."""
     hierarchy = table.domain.hierarchy(column)
     for level in range(hierarchy.height + 1):
         mask = table.domain.mask({column: level})
         cells = ((labels[0], int(count)) for labels, count in table.cube.table(mask).cells()) if mask else ()
-        if values == (Counter(dict(cells)) if mask else Counter({SUPPRESSED: table.counts.total})):
+        if values == (dict(cells) if mask else {SUPPRESSED: table.counts.total}):
             return level
     shown = [set(labels) for labels in hierarchy.labels]
     finer = values.keys() - {SUPPRESSED}

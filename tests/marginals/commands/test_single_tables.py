@@ -179,3 +179,43 @@ def test_assess_tells_what_is_eligible(tmp_path: Path) -> None:
     assert "tau of 0.333334 or more at every l up to 3" in text
     assert "beyond functional:0.7,3: none, since this table does not satisfy it" in text
     assert "eligible" not in json.loads(assessed(config, "--json").stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["lattice", "sweep", "hilbert"])
+def test_a_written_table_is_verified_from_its_file_without_the_data(config: Path, tmp_path: Path, method: str) -> None:
+    out = tmp_path / "published.csv"
+    config = with_policy(config, FUNCTIONAL)
+    assert anonymized(config, "--method", method, "--out", out).exit_code == 0
+    (data,) = (path for path in tmp_path.glob("*.csv") if path != out)
+    data.unlink()
+
+    def verified(*options: object) -> Result:
+        return CliRunner().invoke(main, ["verify", str(out), *map(str, options)])
+
+    found = verified("--config", config, "--json")
+    assert found.exit_code == 0, found.output
+    checks = json.loads(found.output)["checks"]
+    assert [check["criterion"] for check in checks] == ["k-anonymity", "l-diversity"]
+    sizes = [sum(held.values()) for held in classes(out).values()]
+    assert checks[0]["worst"]["count"] == min(sizes)
+    assert verified("--config", config, "--check", f"k-link={min(sizes) + 1}").exit_code == 1
+    assert "give --config CONFIG" in verified().output
+    assert verified("--config", config, "--rule", "cms-11").exit_code == 2
+
+
+@pytest.mark.slow
+def test_a_written_table_is_the_base_of_a_release_where_each_column_has_one_level(config: Path, tmp_path: Path) -> None:
+    with_policy(config, K_ALONE)
+    for method, status in (("lattice", 0), ("sweep", 2)):
+        assert anonymized(config, "--method", method, "--out", tmp_path / f"{method}.csv").exit_code == 0
+        injected = tmp_path / f"{method}.toml"
+        injected.write_text(config.read_text() + f'\n[base]\ntable = "{method}.csv"\n')
+        out = tmp_path / method
+        published = CliRunner().invoke(main, ["publish", str(injected), "--out", str(out)])
+        assert published.exit_code == status, published.output
+        if status:
+            assert "no margin of the data" in published.output
+            assert not out.exists()
+        else:
+            assert CliRunner().invoke(main, ["verify", str(out)]).exit_code == 0

@@ -1,0 +1,138 @@
+"""A published table is judged from its file alone: against the fractions of TZ09 Def. 4 for all values that may occur."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain, combinations
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+
+from checks.diversity.functional import Functional
+from checks.diversity.registry import parse_diversity
+from checks.finding import Verdict
+from marginals import InputError, Policy
+from marginals.anonymizers.hilbert_mapping import hilbert
+from marginals.anonymizers.recoded_file import verify_recoded
+from marginals.anonymizers.sweeping import sweep
+from marginals.errors import NothingPublishableError
+from marginals.example import attributes, table
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.table import Table
+from models.tables.hierarchy import Hierarchy
+from recoding_oracles import line_holds, requirements, tables
+
+
+def possible(hierarchy: Hierarchy, shown: set[str]) -> Iterator[set[int]]:
+    """Every set of base values that may be those of the data, given the labels that a file shows."""
+    base = list(hierarchy.labels[0])
+    certain = {base.index(label) for label in shown if label in base}
+    for others in chain.from_iterable(combinations(range(len(base)), n) for n in range(len(base) + 1)):
+        occurring = certain | set(others)
+        under = [leaves_of(hierarchy, label) for label in shown]
+        new = len(others) + len(certain) == len(occurring)
+        if new and occurring <= set().union(*under) and all(leaves & occurring for leaves in under):
+            yield occurring
+
+
+def leaves_of(hierarchy: Hierarchy, label: str) -> set[int]:
+    level = next(level for level, labels in enumerate(hierarchy.labels) if label in labels)
+    code = hierarchy.labels[level].index(label)
+    return {leaf for leaf, node in enumerate(hierarchy.lift(0, level).tolist()) if node == code}
+
+
+def holds(frame: pd.DataFrame, secret: str, hierarchy: Hierarchy, requirement: Functional, occurring: set[int]) -> bool:
+    """Whether each class is diverse when these base values occur."""
+    public = [column for column in frame.columns if column not in (secret, "count")]
+    for _, rows in frame.groupby(public) if public else [((), frame)]:
+        shares = dict.fromkeys(range(hierarchy.size(0)), Fraction(0))
+        for label, count in zip(rows[secret], rows["count"]):
+            under = leaves_of(hierarchy, label) & occurring
+            for leaf in under:
+                shares[leaf] += Fraction(int(count), len(under) * int(rows["count"].sum()))
+        if not line_holds(list(shares.values()), requirement):
+            return False
+    return True
+
+
+@given(tables(), requirements(3), requirements(3))
+def test_verdicts_are_those_of_every_set_of_values_that_may_occur(
+    tmp_path_factory: pytest.TempPathFactory, table: Table, made: Functional, asked: Functional
+) -> None:
+    path = tmp_path_factory.mktemp("published") / "swept.csv"
+    try:
+        swept = sweep(table, made)
+    except NothingPublishableError:
+        return
+    frame = swept.frame()
+    frame.to_csv(path, index=False)
+    (secret,) = table.sensitive
+    hierarchy = table.domain.hierarchy(secret)
+    roles = {a: Attribute(role, table.domain.hierarchy(a)) for a, role in table.roles.items()}
+    for requirement in (made, asked):
+        claims = Policy(diversity=str(requirement), k_link=2).requirements((secret,)).claims
+        size, found = verify_recoded(path, roles, claims)
+        assert size.holds == bool(swept.sizes.min() >= 2)
+        verdicts = {
+            holds(frame, secret, hierarchy, requirement, occurring)
+            for occurring in possible(hierarchy, set(frame[secret]))
+        }
+        expected = {(True,): Verdict.HOLDS, (False,): Verdict.FAILS}.get(tuple(verdicts), Verdict.UNDECIDED)
+        assert found.verdict is expected
+        assert swept.satisfies(requirement) in verdicts
+
+
+@given(tables())
+def test_other_criteria_are_those_of_the_table(tmp_path_factory: pytest.TempPathFactory, table: Table) -> None:
+    path = tmp_path_factory.mktemp("published") / "mapped.csv"
+    mapped = hilbert(table, k=min(3, table.rows))
+    mapped.frame().to_csv(path, index=False)
+    roles = {a: Attribute(role, table.domain.hierarchy(a)) for a, role in table.roles.items()}
+    for diversity in ("entropy:2", "distinct:2", "recursive:2,2"):
+        (found,) = verify_recoded(path, roles, Policy(diversity=diversity).requirements(table.sensitive).claims)
+        assert found.holds == mapped.satisfies(parse_diversity(diversity))
+
+
+def claims(**policy: object) -> tuple[object, ...]:
+    return Policy(**policy).requirements(("diagnosis",)).claims
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    path = tmp_path / "swept.csv"
+    sweep(table, "functional:0.5,2", k=4).frame().to_csv(path, index=False)
+    return path
+
+
+def test_a_changed_file_fails_and_names_the_class(swept: Path) -> None:
+    frame = pd.read_csv(swept, dtype=str)
+    assert all(
+        found.holds for found in verify_recoded(swept, attributes, claims(k_link=4, diversity="functional:0.5,2"))
+    )
+    first = frame.iloc[0]
+    same = (frame["age"] == first["age"]) & (frame["sex"] == first["sex"])
+    frame[~same | (frame.index == 0)].assign(count="1").to_csv(swept, index=False)
+    size, diverse = verify_recoded(swept, attributes, claims(k_link=4, diversity="functional:0.5,2"))
+    assert size.verdict is diverse.verdict is Verdict.FAILS
+    assert diverse.worst.as_json()["cell"] == {"age": first["age"], "sex": first["sex"]}
+    (least,) = verify_recoded(swept, attributes, claims(min_cell=2))
+    assert least.as_json()["worst"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("demanded", "change", "said"),
+    [
+        ({"k_link": 2}, lambda rows: rows.rename(columns={"sex": "town"}), "column 'town', which is no attribute"),
+        ({"k_link": 2}, lambda rows: rows.iloc[:0], "has no rows"),
+        ({}, lambda rows: rows, "nothing is claimed"),
+        ({"diversity": "distinct:2"}, lambda rows: rows.assign(diagnosis="gout"), "no value of its hierarchy"),
+        ({"diversity": "distinct:2"}, lambda rows: rows.assign(diagnosis="*"), "functional:tau,l only"),
+        ({"diversity": "t-closeness:0.2"}, lambda rows: rows, "compares with the whole table"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(swept: Path, demanded, change, said) -> None:
+    change(pd.read_csv(swept, dtype=str)).to_csv(swept, index=False)
+    flat = attributes | {"diagnosis": Attribute(Role.SENSITIVE, table.domain.hierarchy("diagnosis"))}
+    with pytest.raises(InputError, match=said):
+        verify_recoded(swept, flat, claims(**demanded))
