@@ -27,7 +27,7 @@ from marginals.anonymizers.published_table import Labels, PublishedTable, read_p
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Role
 from models.arrays import CountArray
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _MOST_UNSEEN = 10
 """So many base values may occur unseen before their possibilities are too many to go through."""
@@ -38,19 +38,20 @@ def verify_recoded(
 ) -> tuple[Finding, ...]:
     """What is found of each claim on the classes of the table in a CSV file: k-link as k-anonymity, diversity, least cell.
 
-    attributes: roles of the file's columns, and the hierarchies of the sensitive ones; without one a value is published
-    as it is or as `*`. claims: for example those of `Policy(...).requirements(("diagnosis",)).claims`. Raises InputError for
-    a file that is no such table, for a sensitive value in no hierarchy, and for claims that are no question of one table.
+    attributes: roles of the file's columns, and the hierarchies of the sensitive ones; without one all values must be
+    published as they are. claims: for example those of `Policy(...).requirements(("diagnosis",)).claims`. Raises InputError
+    for a file that is no such table, for a sensitive value in no hierarchy, and for claims that one table does not decide.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import marginals
     >>> from marginals.example import attributes, table
+    >>> known = marginals.Attribute(marginals.Role.SENSITIVE, table.domain.hierarchy("diagnosis"))
     >>> claims = marginals.Policy(k_link=4, diversity="functional:0.5,2").requirements(("diagnosis",)).claims
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "swept.csv")
     ...     marginals.sweep(table, "functional:0.5,2", k=4).frame().to_csv(file, index=False)
-    ...     findings = verify_recoded(file, attributes, claims)
+    ...     findings = verify_recoded(file, {**attributes, "diagnosis": known}, claims)
     >>> [(finding.criterion, finding.holds) for finding in findings]
     [('k-anonymity', True), ('l-diversity', True)]
     """
@@ -118,7 +119,7 @@ def _diverse(published: _Classes, attribute: Attribute, sensitive: str, diversit
     labels = sorted(set().union(*held.values()))
     counts = np.array([[rows[label] for label in labels] for rows in held.values()], dtype=np.int64)
     counts = counts.reshape(len(held), len(labels))
-    hierarchy = attribute.hierarchy or Hierarchy.from_rows((label, "*") for label in labels if label != "*")
+    hierarchy = _hierarchy(published, attribute, sensitive, labels)
     nodes = [_node(published, hierarchy, sensitive, label) for label in labels]
     algorithms = (Algorithm.EVERY_CLASS,)
     if not len(counts):
@@ -142,6 +143,19 @@ def _diverse(published: _Classes, attribute: Attribute, sensitive: str, diversit
         )
     worst = _worst(published, [*held], labels, counts, judges[verdicts.index(verdicts[0])])
     return Finding("l-diversity", Verdict.HOLDS if verdicts[0] else Verdict.FAILS, {}, worst, algorithms, len(counts))
+
+
+def _hierarchy(published: _Classes, attribute: Attribute, sensitive: str, labels: Sequence[str]) -> Hierarchy:
+    """That which is given, or none above the values. Raises InputError where the file alone does not tell what is below."""
+    if attribute.hierarchy is not None:
+        return attribute.hierarchy
+    generalized = attribute.intervals or attribute.prefixes or attribute.dates or attribute.ladder == "fitted"
+    if generalized or SUPPRESSED in labels:
+        raise InputError(
+            f"which values of {sensitive!r} lie under the generalized ones of {published.table.name}, only the data would "
+            "tell; give its hierarchy as a file"
+        )
+    return Hierarchy.from_rows((label, SUPPRESSED) for label in labels)
 
 
 _TOO_MANY = "more base values may occur under the generalized ones, unseen, than can be gone through"

@@ -81,7 +81,7 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     if asked["config"] is None:
         if len(folders) == 1 and folders[0].suffix.casefold() == ".csv" and folders[0].is_file():
             raise InputError(
-                f"{folders[0].name} is a single table, and a release is a folder; to check the table against the policy of a "
+                f"{folders[0].name} is a single table, and a release is a folder; to check it against the policy of a "
                 "config, give --config CONFIG"
             )
         verification = marginals.verify(

@@ -94,6 +94,9 @@ def test_other_criteria_are_those_of_the_table(tmp_path_factory: pytest.TempPath
         assert found.holds == mapped.satisfies(parse_diversity(diversity))
 
 
+KNOWN = attributes | {"diagnosis": Attribute(Role.SENSITIVE, table.domain.hierarchy("diagnosis"))}
+
+
 def claims(**policy: object) -> tuple[object, ...]:
     return Policy(**policy).requirements(("diagnosis",)).claims
 
@@ -107,16 +110,14 @@ def swept(tmp_path: Path) -> Path:
 
 def test_a_changed_file_fails_and_names_the_class(swept: Path) -> None:
     frame = pd.read_csv(swept, dtype=str)
-    assert all(
-        found.holds for found in verify_recoded(swept, attributes, claims(k_link=4, diversity="functional:0.5,2"))
-    )
+    assert all(found.holds for found in verify_recoded(swept, KNOWN, claims(k_link=4, diversity="functional:0.5,2")))
     first = frame.iloc[0]
     same = (frame["age"] == first["age"]) & (frame["sex"] == first["sex"])
     frame[~same | (frame.index == 0)].assign(count="1").to_csv(swept, index=False)
-    size, diverse = verify_recoded(swept, attributes, claims(k_link=4, diversity="functional:0.5,2"))
+    size, diverse = verify_recoded(swept, KNOWN, claims(k_link=4, diversity="functional:0.5,2"))
     assert size.verdict is diverse.verdict is Verdict.FAILS
     assert diverse.worst.as_json()["cell"] == {"age": first["age"], "sex": first["sex"]}
-    (least,) = verify_recoded(swept, attributes, claims(min_cell=2))
+    (least,) = verify_recoded(swept, KNOWN, claims(min_cell=2))
     assert least.as_json()["worst"]["count"] == 1
 
 
@@ -133,6 +134,13 @@ def test_a_changed_file_fails_and_names_the_class(swept: Path) -> None:
 )
 def test_what_cannot_be_judged_is_refused(swept: Path, demanded, change, said) -> None:
     change(pd.read_csv(swept, dtype=str)).to_csv(swept, index=False)
-    flat = attributes | {"diagnosis": Attribute(Role.SENSITIVE, table.domain.hierarchy("diagnosis"))}
     with pytest.raises(InputError, match=said):
-        verify_recoded(swept, flat, claims(**demanded))
+        verify_recoded(swept, KNOWN, claims(**demanded))
+
+
+@pytest.mark.parametrize("attribute", [Attribute(Role.SENSITIVE), Attribute(Role.SENSITIVE, prefixes=(1,))])
+def test_what_lies_under_a_generalized_value_is_not_guessed(swept: Path, attribute: Attribute) -> None:
+    rows = pd.read_csv(swept, dtype=str)
+    rows.assign(diagnosis=["*", *rows["diagnosis"][1:]]).to_csv(swept, index=False)
+    with pytest.raises(InputError, match="only the data would tell"):
+        verify_recoded(swept, attributes | {"diagnosis": attribute}, claims(diversity="functional:0.9,2"))

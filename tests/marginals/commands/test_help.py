@@ -44,6 +44,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "functional.toml").write_text(config.replace("recursive:3,4", "functional:0.5,4"))
     (folder / "by_age.csv").write_text("area,age,count\nUlm,young,9\nUlm,old,<5\nUlm,Total,12\n")
     (folder / "by_sex.csv").write_text("area,female,male,Total\nUlm,4,8,12\n")
+    swept = [
+        f"{sex},{illness},20\n"
+        for sex in ("Female", "Male")
+        for illness in ("asthma", "diabetes", "flu", "gout", "mumps")
+    ]
+    (folder / "swept.csv").write_text("sex,diagnosis,count\n" + "".join(swept))
     write_stub(folder / "programs")
     keys = write_keys(folder, "minisign")
     assert (keys.public.name, keys.secret.name) == ("minisign.pub", "minisign.key")
