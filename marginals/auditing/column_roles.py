@@ -16,6 +16,8 @@ _MARKERS = frozenset(
     | {"..c", "c..", "np", "n.p.", "(x)", "(d)", "(s)", "#", "~", "^", "unreliable", "not applicable", "missing", "nr"}
 )
 _DECIMAL = re.compile(r"-?\d+[.,]\d+%?")
+_DECIMALS = "holds percentages, rates or other numbers with decimals"
+_OTHER = "is another count"
 _SUPPRESSED = 15
 """The largest count that a column shows nothing but suppressed ones of."""
 
@@ -65,13 +67,16 @@ def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
         elif all(text.lower() in TOTALS for text in texts):
             left_out[name] = "is empty, or marks totals"
         elif looks_like_percentages(file, number) or _has_decimals(texts):
-            left_out[name] = "holds percentages, rates or other numbers with decimals"
+            left_out[name] = _DECIMALS
         elif _COUNTS.fullmatch(name.strip()) and looks_counted(file, number):
-            left_out[name] = "is another count"
+            left_out[name] = _OTHER
         elif same is not None:
             left_out[name] = f"tells the same as {file.header[same]!r}"
         else:
             kept.append(number)
+    if len({tuple(row[number] for number in kept) for row in file.rows}) < len(file.rows):
+        # Numbers that tell rows apart are values of an attribute, such as doses.
+        return {name: why for name, why in left_out.items() if why not in (_DECIMALS, _OTHER)}
     return left_out
 
 

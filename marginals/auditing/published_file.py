@@ -14,9 +14,10 @@ from marginals.regular_file import bounded_content
 _MOST_BYTES = 1 << 26
 _SPREADSHEETS = (".xlsx", ".xlsm")
 _SEPARATORS = ",;\t|"
-_NOTE = re.compile(
-    r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\(?[a-z0-9]\)\s|\*{1,3}\s|\u00a9|symbols?\s*:"
-)
+_NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
+_LONG = 60
+"""Characters beyond which a line of one text below a table is a note."""
+
 _NUMBER = re.compile(r"\d[\d,. ]*%?")
 
 
@@ -52,7 +53,7 @@ def read_published(path: Path) -> PublishedFile:
         raise InputError(f"there is no table {path}") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror or type(error).__name__}") from None
-    lines = _without_empty_columns([line for line in lines if any(line)])
+    lines = _without_notes(_without_empty_columns(lines))
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
     if begin is None or begin + 1 >= len(lines):
@@ -64,7 +65,7 @@ def read_published(path: Path) -> PublishedFile:
         twice = next(name for name in header if header.count(name) > 1)
         raise InputError(f"{path.name} has two columns of the name {twice!r}")
     rows = []
-    for number, line in enumerate(_without_notes(lines[begin + 1 :]), start=begin + 2):
+    for number, line in enumerate(lines[begin + 1 :], start=begin + 2):
         if any(line[len(header) :]):
             raise InputError(f"{path.name}: row {number} is longer than the header")
         rows.append(tuple([*line, *([""] * len(header))][: len(header)]))
@@ -79,13 +80,17 @@ def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
     return [[text for text, is_used in zip(line, used) if is_used] for line in lines]
 
 
-def _without_notes(lines: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Rows of a table without what is written below it: notes, sources, and lines of one text."""
-    noted = (n for n, line in enumerate(lines) if _NOTE.match(line[0]) and not any(map(_NUMBER.fullmatch, line[1:])))
-    end = next(noted, len(lines))
-    while end and sum(map(bool, lines[end - 1])) < 2 < len(max(lines, key=len)):
-        end -= 1
-    return lines[:end]
+def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
+    """Lines with something in them, without what is written below the table: single texts that are no row without counts.
+
+    The first of them begins like a note or a source, is long, or stands below an empty line; no row with a number follows.
+    """
+    last = max((n for n, line in enumerate(lines) if any(map(_NUMBER.fullmatch, line[1:]))), default=len(lines))
+    for number, line in enumerate(lines[last + 1 :], start=last + 1):
+        is_single = bool(line) and bool(line[0]) and not any(line[1:])
+        if is_single and (_NOTE.match(line[0]) or len(line[0]) > _LONG or not any(lines[number - 1])):
+            return [each for each in lines[:number] if any(each)]
+    return [line for line in lines if any(line)]
 
 
 def _csv(path: Path) -> list[list[str]]:

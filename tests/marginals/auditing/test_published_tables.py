@@ -252,3 +252,16 @@ def test_a_table_behind_a_cover_sheet_with_titles_and_notes(tmp_path: Path) -> N
     assert [row[0] for row in file.rows] == ["Ulm", "Linz", "Total"]
     (part,) = audit(tmp_path / "deaths.xlsx").parts
     assert sorted(fact.proven for fact in part.facts) == [(1, 1), (18, 18)]
+
+
+@pytest.mark.parametrize("last", ["Graz,,", "a) Graz,,", "Graz,*,c", "Notes,*,*"])
+def test_a_last_row_without_any_count_is_no_note(tmp_path: Path, last: str) -> None:
+    """To lose a value would make the total look like the sum of the others."""
+    file = read_published(write(tmp_path / "t.csv", f"area,f,m\nTotal,30,40\nUlm,12,14\n{last}\n"))
+    assert [row[0] for row in file.rows] == ["Total", "Ulm", last.split(",")[0]]
+
+
+def test_decimals_that_tell_rows_apart_are_values(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "sex,dose,count\nf,0.5,7\nf,1.5,7\nm,0.5,9\nm,1.5,8\n")
+    (table,) = guessed_spec([path]).spec.tables.values()
+    assert table.attributes == ("sex", "dose")
