@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from werkzeug.wrappers import Request, Response
 
@@ -110,7 +111,7 @@ def verify(window: Window, request: Request) -> Response:
     job = window.jobs.command_in_words("verify", ["verify", name, *(["--key", _PUBLIC] if with_key else [])])
     window.say("The release is checked from its files alone.", job.shown)
     job.done.wait(8)
-    return window.back(f"/publish?release={name}")
+    return window.back(f"/publish?release={quote(name)}")
 
 
 def attack(window: Window, request: Request) -> Response:
@@ -119,7 +120,7 @@ def attack(window: Window, request: Request) -> Response:
     job = window.jobs.command_in_words("attack", ["attack", name, "--seconds", "60"])
     window.say("What readers can conclude is measured.", job.shown)
     job.done.wait(0.3)
-    return window.back(f"/publish?release={name}")
+    return window.back(f"/publish?release={quote(name)}")
 
 
 def told_by_ledger(window: Window, request: Request) -> Response:

@@ -364,6 +364,26 @@ def test_the_frontier_is_that_of_python(browser: Browser) -> None:
 
 
 @pytest.mark.slow
+def test_a_release_with_a_ledger_and_a_name_with_a_space(browser: Browser) -> None:
+    assert (
+        "there is no key" in browser.post("/publish", {"out": "release", "sign": "yes"}).get_data(as_text=True).lower()
+    )
+    browser.post("/publish", {"out": "my release", "ledger": "ledger"})
+    page = browser.until("/publish", "The release is written to the folder my release")
+    assert "It is the first release of the ledger." in page
+    assert "Ledgers in this folder: ledger." in page
+    browser.post("/publish/ledger", {"ledger": "ledger"})
+    assert "marginals ledger ledger" in browser.until("/publish", "<h2>The ledger</h2>")
+    browser.post("/publish/attack", {"release": "my release"})
+    assert 'class="printed"' in browser.until("/publish", "<h2>What readers can conclude</h2>")
+    for name in ("report", "steward"):
+        assert browser.get(f"/publish/my%20release/{name}").status_code == 200
+    assert browser.get("/publish/my%20release/other").status_code == 400
+    assert browser.get("/publish/other/report").status_code == 400
+    assert browser.get("/explore?release=my+release").status_code == 200
+
+
+@pytest.mark.slow
 def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     browser.post("/search", {})
     browser.post("/jobs/1/stop", {"back": "/search"})
