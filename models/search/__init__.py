@@ -1,11 +1,11 @@
 """Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
 
 from models.search.anneal import anneal
+from models.search.bounds.of_results import with_bound
 from models.search.constraint import Constraint, MarginLimits, Refusal, RefusalScope, RefusedMove, Unconstrained
 from models.search.exact import exact
 from models.search.genetic import genetic
 from models.search.greedy import backward, both, forward, stepwise
-from models.search.lower_bound import with_bound
 from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
 from models.search.problem import Problem, Stop, from_independence
 from models.search.rebuild import rebuild, rebuilt

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.moves import allowed_moves
+from models.search.bounds.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
 from models.search.constraint import RefusalScope
 from models.search.greedy import both, forward, result_of
-from models.search.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
 from models.search.position import Position
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step

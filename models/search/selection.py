@@ -19,10 +19,11 @@ from models.graphs.moves import AddEdge, RemoveEdge, allowed_moves
 from models.inference.edges.estimable import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
+from models.search.bounds.lower_bound import LARGEST_LATTICE, lattice_size
+from models.search.bounds.of_results import with_bound
 from models.search.constraint import Constraint, MarginLimits, RefusedMove, Unconstrained
 from models.search.exact import exact
 from models.search.greedy import backward, both, stepwise
-from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.objective import KL, LEAST_GAIN, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
 from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Strategy

@@ -24,6 +24,9 @@ _FEWER = 8
 _KEPT = 2
 """Tables between have together at most so many times the cells of the largest table that was given."""
 
+_ANCESTORS = 256
+"""Tables among which one to count from is looked for, besides those given and those between: more take longer to look at."""
+
 _VALUE_PAIRS_PER_COUNT = 128
 """Counting this many pairs of values by bit sets takes about as long as counting one pair of columns."""
 
@@ -55,6 +58,7 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
+        self._ancestors = dict(self._tables)
         self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._log_leaves: dict[Mask, float] = {}
@@ -69,15 +73,17 @@ class DataCube:
         return any(mask & ~own == 0 for own in self._tables)
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
-        finer = [table for own, table in self._tables.items() if mask & ~own == 0]
+        finer = [table for own, table in self._ancestors.items() if mask & ~own == 0]
         if not finer and self._source is not None:
             counted = self._source.table(self.domain.margin(mask))
             finer = [self._tables.setdefault(counted.mask, counted)]
+            self._ancestors[counted.mask] = finer[0]
         if not finer:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
         smallest = min(finer, key=len)
         while (between := self._between(mask, smallest)) is not None:
-            smallest = self._tables[self.domain.mask(between)] = smallest.rolled_up(between)
+            smallest = smallest.rolled_up(between)
+            self._tables[smallest.mask] = self._ancestors[smallest.mask] = smallest
             self._spare_cells -= len(smallest)
         return smallest
 
@@ -107,7 +113,9 @@ class DataCube:
         """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
         if mask not in self._tables:
             ancestor = self._ancestor(mask)
-            self._tables.setdefault(mask, ancestor.rolled_up(self.domain.margin(mask)))
+            table = self._tables.setdefault(mask, ancestor.rolled_up(self.domain.margin(mask)))
+            if len(self._ancestors) < _ANCESTORS:
+                self._ancestors[mask] = table
         return self._tables[mask]
 
     def counts(self, mask: Mask) -> CountArray:

@@ -20,7 +20,7 @@ Beyond that, every collection is coarser than the table that shows each attribut
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -28,19 +28,11 @@ import numpy as np
 
 from models.arrays import FloatArray, IndexArray
 from models.search.constraint import RefusalScope
-from models.search.objective import KL, PenalizedDivergence
 from models.search.problem import Problem, Stop
-from models.search.result import SearchResult
 from models.tables.domain import Mask
 
 LARGEST_LATTICE = 1 << 16
 """Margins of a domain beyond which not all of them are told apart."""
-
-LARGEST_GRID = 1 << 13
-"""Margins that are told apart in such a domain, at most."""
-
-_WORK = 1 << 27
-"""These margins times the cells of the table that they are counted from, at most: a second or so."""
 
 Node: TypeAlias = tuple[int, ...]
 """The resolution of each attribute; in a grid, the place of it among those that are told apart."""
@@ -189,14 +181,28 @@ def lower_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid | Non
     scores: FloatArray = np.full(shape, np.inf)
     for mask, node in allowed.items():
         scores[node] = score(problem, mask)
-    remaining = _hidden(problem, grid)
-    flat = remaining.reshape(-1)
-    steps = [(_joining(scores, axis).reshape(-1), int(np.prod(shape[axis + 1 :]))) for axis in range(len(shape))]
+    steps = [_step_costs(scores, axis) for axis in range(len(shape))]
+    return LowerBound(problem, shortest_paths(hidden_leaves(problem, grid), steps))
+
+
+def shortest_paths(hidden: FloatArray, step_costs: Sequence[FloatArray]) -> FloatArray:
+    """The least nats that all steps from each margin on can cost, those of what stays hidden at the end included.
+
+    hidden: nats where nothing more is shown, an axis for each attribute. step_costs: for each axis, of the same shape, the
+    least that the next step of that attribute costs beside the margin itself; infinite where it is not allowed. Beside a
+    part of a margin it may cost less, and is taken for that.
+    """
+    remaining = hidden.copy()
+    flat, shape = remaining.reshape(-1), remaining.shape
+    steps = [
+        (_beside_any_part(costs, axis).reshape(-1), int(np.prod(shape[axis + 1 :])))
+        for axis, costs in enumerate(step_costs)
+    ]
     for nodes in _finer_first(shape):
         for costs, stride in steps:
             extendable = nodes[np.isfinite(costs[nodes])]
             flat[extendable] = np.minimum(flat[extendable], costs[extendable] + flat[extendable + stride])
-    return LowerBound(problem, remaining)
+    return remaining
 
 
 def of_finest_levels(problem: Problem, finest: Node) -> float:
@@ -215,28 +221,6 @@ def of_finest_levels(problem: Problem, finest: Node) -> float:
     return max(leaves + sum(map(cube.entropy, own)) - sum(map(cube.entropy, base)), 0.0)
 
 
-def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """A result that also says how far from the best allowed collection it can be, where that can be bounded in time."""
-    if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
-        return result
-    if lattice_size(problem) > LARGEST_LATTICE:
-        return result if stop() else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stop))
-    allowed = allowed_margins(problem, stop)
-    return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
-
-
-def _of_large_lattice(problem: Problem, stop: Stop) -> float:
-    finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
-    least = of_finest_levels(problem, finest)
-    if not problem.cube.holds(base):
-        return least
-    most = min(LARGEST_GRID, _WORK // max(len(problem.cube.table(base)), 1))
-    grid = coarse_grid(problem, finest, most)
-    if grid is None or (allowed := allowed_margins(problem, stop, grid)) is None:
-        return least
-    return max(lower_bound(problem, allowed, grid).value, least)
-
-
 def _finer_first(shape: tuple[int, ...]) -> Iterable[IndexArray]:
     """The flat positions of all margins, those together that show as many induced attributes, most first."""
     rank = np.indices(shape).sum(axis=0).reshape(-1)
@@ -244,26 +228,31 @@ def _finer_first(shape: tuple[int, ...]) -> Iterable[IndexArray]:
     return np.split(order, np.flatnonzero(np.diff(rank[order])) + 1)
 
 
-def _hidden(problem: Problem, grid: Grid) -> FloatArray:
-    """The nats that the leaves cost where nothing more is shown."""
-    total: FloatArray = np.zeros(tuple(map(len, grid)))
+def hidden_leaves(problem: Problem, grid: Grid, places: Sequence[int] | None = None) -> FloatArray:
+    """The nats that the leaves of some attributes, of all by default, cost where nothing more is shown: an axis for each."""
     domain = problem.cube.domain
-    for i, (attribute, hierarchy, resolutions) in enumerate(zip(domain.attributes, domain.hierarchies, grid)):
-        leaves = np.array([problem.cube.log_leaves(attribute, hierarchy.height - r) for r in resolutions])
-        total += leaves.reshape([-1 if axis == i else 1 for axis in range(len(grid))])
+    places = range(len(grid)) if places is None else places
+    total: FloatArray = np.zeros([len(grid[place]) for place in places])
+    for axis, place in enumerate(places):
+        hierarchy = domain.hierarchies[place]
+        leaves = [problem.cube.log_leaves(domain.attributes[place], hierarchy.height - r) for r in grid[place]]
+        total += np.reshape(leaves, [-1 if other == axis else 1 for other in range(total.ndim)])
     return total
 
 
-def _joining(scores: FloatArray, axis: int) -> FloatArray:
-    """For each margin, the least that showing one step more of an attribute costs, beside any part of the margin.
-
-    scores: s(E) of each margin, infinite where it is not allowed.
-    """
+def _step_costs(scores: FloatArray, axis: int) -> FloatArray:
+    """For each margin what showing one step more of an attribute beside it costs. scores: infinite where not allowed."""
     costs: FloatArray = np.full(scores.shape, np.inf)
     before, finer = np.moveaxis(scores, axis, 0)[:-1], np.moveaxis(scores, axis, 0)[1:]
     allowed = np.isfinite(finer)
     np.moveaxis(costs, axis, 0)[:-1][allowed] = finer[allowed] - before[allowed]
-    for other in range(scores.ndim):
-        if other != axis:
-            np.minimum.accumulate(costs, axis=other, out=costs)
     return costs
+
+
+def _beside_any_part(costs: FloatArray, axis: int) -> FloatArray:
+    """For each margin the least that the step costs beside any part of it with as much of the attribute of the step."""
+    least = costs.copy()
+    for other in range(costs.ndim):
+        if other != axis:
+            np.minimum.accumulate(least, axis=other, out=least)
+    return least

@@ -1,0 +1,103 @@
+"""A lower bound for many attributes: their lattice is too large to be laid out, that of each of some blocks is not.
+
+The objective of a decomposable collection in perfect sequence is a sum over the steps v that it shows (`lower_bound`),
+
+    sum_v [ s(P_v + v) - s(P_v) ] + sum_B E_p[ln leaves_B] - H(p),
+
+where P_v + v is a part of an allowed margin, and P_v was shown before. Split the attributes into blocks. Of a step v of an
+attribute in block b, P_v has a part Q_v in the block, which was shown before as well, and a part outside. Whatever that is,
+
+    s(P_v + v) - s(P_v)  >=  min_E [ s(E) - s(E - v) ],
+
+over the allowed margins E of which v is the finest step of its attribute and whose other steps in the block were shown
+before: P_v + v is one, since the coarser steps of an attribute come before the finer ones. So the sum over the steps and
+leaves of a block is at least the shortest path through the lattice of that block alone with these costs, and the sum over
+the blocks, less H(p), is a bound. It lets blocks borrow from each other what order forbids, A from B and B from A: so blocks
+hold attributes that tell most of each other. One block of all attributes gives the bound of `lower_bound`, each attribute by
+itself the least that any allowed margin leaves of it.
+
+Which resolutions are told apart (`lower_bound`) is made finer round by round, until all are or work or time are used up.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, pairwise
+
+import numpy as np
+
+from models.arrays import FloatArray
+from models.search.bounds.lower_bound import Grid, Node, allowed_margins, hidden_leaves, score, shortest_paths
+from models.search.problem import Problem, Stop
+from models.tables.domain import Mask
+
+LARGEST_BLOCK = 1 << 13
+"""Margins of the lattice of a block, at most."""
+
+Block = tuple[int, ...]
+"""Places of attributes in the domain, ascending."""
+
+
+def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop) -> float:
+    """The best bound by blocks, in nats, 0 if none. finest: what is allowed of each attribute by itself.
+
+    most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions.
+    """
+    best = 0.0
+    for grid in _finer_grids(finest):
+        looks = count()
+        allowed = allowed_margins(problem, lambda looks=looks: stop() or next(looks) >= most, grid)  # type: ignore[misc]
+        if allowed is None:
+            break
+        best = max(best, block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)))
+    return best
+
+
+def _finer_grids(finest: Node) -> Iterator[Grid]:
+    """Grids of which each halves the ranges of the one before, from 0 and the finest resolution to all."""
+    grid: Grid = tuple((0, last) if last else (0,) for last in finest)
+    while True:
+        yield grid
+        finer = tuple(
+            tuple(sorted({*own, *((low + high) // 2 for low, high in pairwise(own) if high - low > 1)})) for own in grid
+        )
+        if finer == grid:
+            return
+        grid = finer
+
+
+def block_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, blocks: Sequence[Block]) -> float:
+    """No allowed collection has a smaller objective, in nats.
+
+    allowed: as `allowed_margins` gives them for the grid. blocks: each attribute in one of them.
+    """
+    scores = {node: score(problem, mask) for mask, node in allowed.items()}
+    home = {place: block for block in blocks for place in block}
+    shapes = {block: tuple(len(grid[place]) for place in block) for block in blocks}
+    costs: dict[int, FloatArray] = {place: np.full(shapes[block], np.inf) for place, block in home.items()}
+    for node, own in scores.items():
+        for place, resolution in enumerate(node):
+            if resolution:
+                before = (*node[:place], resolution - 1, *node[place + 1 :])
+                where = tuple(before[other] for other in home[place])
+                costs[place][where] = min(costs[place][where], own - scores[before])
+    total = -problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
+    for block in blocks:
+        paths = shortest_paths(hidden_leaves(problem, grid, block), [costs[place] for place in block])
+        total += float(paths[(0,) * len(block)])
+    return max(total, 0.0)
+
+
+def related_blocks(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> list[Block]:
+    """Blocks of attributes that tell most of each other in some allowed margin of two, each with a small enough lattice."""
+    gains: dict[Block, float] = {}
+    scores = {node: score(problem, mask) for mask, node in allowed.items()}
+    for node, own in scores.items():
+        places = tuple(place for place, resolution in enumerate(node) if resolution)
+        if len(places) == 2:
+            alone = [tuple(r if i == place else 0 for i, r in enumerate(node)) for place in places]
+            gains[places] = max(gains.get(places, 0.0), scores[alone[0]] + scores[alone[1]] - own)
+    blocks: dict[int, Block] = {place: (place,) for place in range(len(grid))}
+    for first, second in sorted(gains, key=lambda pair: (-gains[pair], pair)):
+        joined = tuple(sorted({*blocks[first], *blocks[second]}))
+        if np.prod([len(grid[place]) for place in joined], dtype=float) <= LARGEST_BLOCK:
+            blocks |= dict.fromkeys(joined, joined)
+    return sorted(set(blocks.values()))

@@ -1,0 +1,52 @@
+"""Results of any strategy with a bound on how much better some allowed collection can be."""
+
+from dataclasses import replace
+
+from models.search.bounds.block_bound import of_blocks
+from models.search.bounds.lower_bound import (
+    LARGEST_LATTICE,
+    allowed_margins,
+    coarse_grid,
+    finest_alone,
+    lattice_size,
+    lower_bound,
+    of_finest_levels,
+)
+from models.search.objective import KL, PenalizedDivergence
+from models.search.problem import Problem, Stop
+from models.search.result import SearchResult
+
+LARGEST_GRID = 1 << 13
+"""Margins that are told apart in a domain with a larger lattice, at most."""
+
+_WORK = 1 << 27
+"""These margins times the cells of the table that they are counted from, at most."""
+
+_WORK_BY_BLOCKS = 1 << 29
+"""The margins that are looked at in each grid for the bound by blocks, times those cells, at most: some ten seconds."""
+
+_LOOKS = 1 << 17
+"""Margins that are looked at in each grid, at most, however small the table."""
+
+
+def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """A result that also says how far from the best allowed collection it can be, where that can be bounded in time."""
+    if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
+        return result
+    if lattice_size(problem) > LARGEST_LATTICE:
+        return result if stop() else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stop))
+    allowed = allowed_margins(problem, stop)
+    return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
+
+
+def _of_large_lattice(problem: Problem, stop: Stop) -> float:
+    """The largest of the bounds that are found in time, in nats of KL divergence."""
+    finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
+    least = of_finest_levels(problem, finest)
+    if not problem.cube.holds(base):
+        return least
+    cells = max(len(problem.cube.table(base)), 1)
+    grid = coarse_grid(problem, finest, min(LARGEST_GRID, _WORK // cells))
+    if grid is not None and (allowed := allowed_margins(problem, stop, grid)) is not None:
+        least = max(lower_bound(problem, allowed, grid).value, least)
+    return max(of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop), least)
