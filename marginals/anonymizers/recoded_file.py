@@ -141,6 +141,9 @@ def _diverse(published: _Classes, attribute: Attribute, sensitive: str, diversit
         return Finding(
             "l-diversity", Verdict.UNDECIDED, {}, None, algorithms, len(counts), note if verdicts else _TOO_MANY
         )
+    if not verdicts[0] and attribute.hierarchy is None and SUPPRESSED in labels:
+        # Each value more under * takes shares from all others, so that what holds without one holds with any number.
+        return Finding("l-diversity", Verdict.UNDECIDED, {}, None, algorithms, len(counts), _UNLISTED)
     worst = _worst(published, [*held], labels, counts, judges[verdicts.index(verdicts[0])])
     return Finding("l-diversity", Verdict.HOLDS if verdicts[0] else Verdict.FAILS, {}, worst, algorithms, len(counts))
 
@@ -150,14 +153,16 @@ def _hierarchy(published: _Classes, attribute: Attribute, sensitive: str, labels
     if attribute.hierarchy is not None:
         return attribute.hierarchy
     generalized = attribute.intervals or attribute.prefixes or attribute.dates or attribute.ladder == "fitted"
-    if generalized or SUPPRESSED in labels:
+    values = [label for label in labels if label != SUPPRESSED]
+    if generalized or not values:
         raise InputError(
             f"which values of {sensitive!r} lie under the generalized ones of {published.table.name}, only the data would "
             "tell; give its hierarchy as a file"
         )
-    return Hierarchy.from_rows((label, SUPPRESSED) for label in labels)
+    return Hierarchy.from_rows((label, SUPPRESSED) for label in values)
 
 
+_UNLISTED = "more values may occur under * than the file shows; give the hierarchy as a file"
 _TOO_MANY = "more base values may occur under the generalized ones, unseen, than can be gone through"
 
 

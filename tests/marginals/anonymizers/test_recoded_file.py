@@ -138,9 +138,22 @@ def test_what_cannot_be_judged_is_refused(swept: Path, demanded, change, said) -
         verify_recoded(swept, KNOWN, claims(**demanded))
 
 
-@pytest.mark.parametrize("attribute", [Attribute(Role.SENSITIVE), Attribute(Role.SENSITIVE, prefixes=(1,))])
-def test_what_lies_under_a_generalized_value_is_not_guessed(swept: Path, attribute: Attribute) -> None:
-    rows = pd.read_csv(swept, dtype=str)
-    rows.assign(diagnosis=["*", *rows["diagnosis"][1:]]).to_csv(swept, index=False)
+def test_what_lies_under_a_generalized_value_is_not_guessed(swept: Path) -> None:
+    unknown = attributes | {"diagnosis": Attribute(Role.SENSITIVE, prefixes=(1,))}
     with pytest.raises(InputError, match="only the data would tell"):
-        verify_recoded(swept, attributes | {"diagnosis": attribute}, claims(diversity="functional:0.9,2"))
+        verify_recoded(swept, unknown, claims(diversity="functional:0.9,2"))
+
+
+@pytest.mark.parametrize(("stars", "unlisted"), [(6, 0), (6, 3), (2, 0), (2, 1), (2, 9)])
+def test_values_that_no_list_names_take_shares_from_all_others(tmp_path: Path, stars: int, unlisted: int) -> None:
+    """What holds by the shown values holds however many more there are; what does not is undecided."""
+    path = tmp_path / "one.csv"
+    path.write_text(f"sex,diagnosis,count\nf,flu,4\nf,cold,1\nf,*,{stars}\n")
+    flat = {"sex": Attribute(Role.QUASI_IDENTIFIER), "diagnosis": Attribute(Role.SENSITIVE)}
+    requirement = Functional(Fraction(13, 20), 3)
+    (found,) = verify_recoded(path, flat, claims(diversity="functional:0.65,3"))
+    values = 2 + unlisted
+    shares = [Fraction(count) + Fraction(stars, values) for count in (4, 1, *[0] * unlisted)]
+    true = line_holds([share / (5 + stars) for share in shares], requirement)
+    assert found.verdict in (Verdict.HOLDS, Verdict.UNDECIDED)
+    assert true or not found.holds
