@@ -6,8 +6,9 @@ FOLDER holds HealthInsurance.csv (Medical Expenditure Panel Survey 1996) and Doc
 1977/78), as the package AER of R has them, and yrbss.csv (Youth Risk Behavior Surveillance System) and acs12.csv (American
 Community Survey 2012), as the package openintro has them; those that are not there are left out. Both configs have the roles
 that `init` guesses, but for the sensitive column of yrbss, and the same policy. The hierarchies by hand know what is rare:
-ends are top-coded, and levels go up step by step; those of the last two tables were written before anything was published.
-What is printed are the figures of the steward's page, smaller being better.
+ends are top-coded, and levels go up step by step; those of the last two tables were drafted before anything was published,
+and then mended where levels did not nest. How `init` treats decimals and long texts was changed after the first run on
+yrbss. What is printed are the figures of the steward's page, smaller being better.
 """
 
 import argparse
