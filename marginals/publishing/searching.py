@@ -34,6 +34,9 @@ from models.search import (
 )
 from models.tables.domain import Domain, Mask
 
+_SHARE_FOR_BOUNDS = 1 / 12
+"""Share of the policy's time limit that a bound may take where the lattice is too large to be laid out."""
+
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit, to say how good a result is that used up its time."""
 
@@ -190,7 +193,10 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress:
     elif (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = rebuilt(first, problem, stop, _ROUNDS, _SHARE * first.evaluated)
     for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
-    bounded = with_bound(result, problem, lambda: for_the_bound.is_over)
+    early = Deadline(
+        min(for_the_bound.at, searching.clock() + _SHARE_FOR_BOUNDS * wish.policy.time_limit), searching.clock
+    )
+    bounded = with_bound(result, problem, lambda: for_the_bound.is_over, lambda: early.is_over)
     return Search(problem, base, first, bounded, BaseChoice(demanded=base is not None, contained=base is not None))
 
 

@@ -185,7 +185,7 @@ class Comparison:
         >>> release.steward.comparison.summary()[["one_way", "two_way"]].round(3)  # doctest: +NORMALIZE_WHITESPACE
                                                 one_way  two_way
         this release                              0.273    0.585
-        one-way tables, all else independent      0.000    0.373
+        exact one-way tables, all else independent      0.000    0.373
         a single table, refined step by step      0.280    0.675
         """
         import pandas as pd

@@ -29,12 +29,16 @@ _LOOKS = 1 << 17
 """Margins that are looked at in each grid, at most, however small the table."""
 
 
-def with_bound(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """A result that also says how far from the best allowed collection it can be, where that can be bounded in time."""
+def with_bound(result: SearchResult, problem: Problem, stop: Stop, stop_early: Stop | None = None) -> SearchResult:
+    """A result that also says how far from the best allowed collection it can be, where that can be bounded in time.
+
+    stop_early: asked instead of `stop` in a larger lattice, of which more and more can be told apart for ever better bounds.
+    """
     if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
     if lattice_size(problem) > LARGEST_LATTICE:
-        return result if stop() else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stop))
+        early = stop_early or stop
+        return result if stop() else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), early))
     allowed = allowed_margins(problem, stop)
     return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
 
