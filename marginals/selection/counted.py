@@ -101,6 +101,11 @@ def _in_pandas(data: Any) -> pd.DataFrame:
 
 
 def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
+    if _is_cross_table(frame):
+        raise InputError(
+            f"the frame looks like a cross table, whose columns are values of {frame.columns.names[0]!r}; bring it into one "
+            "row for each combination: frame.stack().rename('Freq').reset_index(), and say counts='Freq'"
+        )
     columns = [str(column) for column in frame.columns]
     if len(set(columns)) < len(columns):
         raise InputError("two columns of the frame have the same name")
@@ -124,6 +129,12 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
     table = ContingencyTable.from_cells(domain, dict.fromkeys(attributes, 0), codes, weights)
     ordered = frozenset(a for a, v in values.items() if v.ordered)
     return Counted(table, ordered, dropped, {a: v.categories for a, v in values.items()})
+
+
+def _is_cross_table(frame: pd.DataFrame) -> bool:
+    """Whether rows and columns are values of attributes, and hold whole numbers, as `pandas.crosstab` makes them of rows."""
+    named = all(name is not None for name in (*frame.index.names, *frame.columns.names))
+    return named and all(pd.api.types.is_integer_dtype(kind) for kind in frame.dtypes)
 
 
 def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:

@@ -55,6 +55,7 @@ def test_counts_that_are_no_whole_numbers_are_refused_in_a_sentence_without_them
         (pd.DataFrame({"income": np.arange(40.0)}), "40 different values"),
         (pd.DataFrame({"a": ["1", 1]}), "read alike"),
         (pd.DataFrame({"a": [None, None]}), "no value"),
+        (pd.crosstab(survey()["age"], survey()["smokes"]), "cross table, whose columns are values of 'smokes'"),
         (pd.DataFrame([["x", "y"]], columns=["a", "a"]), "same name"),
         (pd.DataFrame(), "no column"),
         (pd.DataFrame({"a": ["x", "y"], "Freq": [2, 3]}), "say counts='Freq'"),
