@@ -47,15 +47,12 @@ TESTS = {
     "entropy_at_odds": ("odds",),
     "entropy_boxes": ("entropy_boxes", "branch_and_bound", "maxent_algorithms"),
     "entropy_cases": ("cases", "entropy_boxes", "branch_and_bound", "maxent_algorithms"),
-    "exact_entropy": ("exact_entropy",),
     "functional": ("functional", "cases", "maxent_algorithms"),
     "group_cases": ("cases", "branch_and_bound", "maxent_algorithms"),
     "hull": ("maxent_algorithms", "budget"),
-    "k_anonymity": ("k_anonymity",),
     "k_combinatorial": ("k_combinatorial", "maxent_algorithms", "several_sensitive"),
     "largest_odds": ("odds",),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms"),
-    "min_cell": ("min_cell",),
     "negative_disclosure": (
         "criterion",
         "cases",
@@ -69,7 +66,6 @@ TESTS = {
     "recursive": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
     "population": ("reidentification",),
     "sensitive_values": ("relative",),
-    "several_sensitive": ("several_sensitive",),
     "relaxed_diversity": ("maxent_algorithms",),
     "share_range": ("relative", "odds"),
     "simple": ("criterion", "cases", "assessment", "branch_and_bound", "maxent_diversity", "maxent_algorithms"),
@@ -78,7 +74,7 @@ TESTS = {
     "under_odds": ("odds",),
     "vector_sets": ("vector_sets", "maxent_algorithms", "k_combinatorial"),
 }
-"""The test files of tests/checks for a module."""
+"""The test files of tests/checks for a module whose tests are not only those of its own name."""
 
 MARGINALS_TESTS = {
     "attacks": (
@@ -200,18 +196,27 @@ def module_of(mutant: str) -> str:
 def tests_of(mutant: str) -> list[Path]:
     """The test files that a mutant is run against."""
     if mutant.startswith("checks."):
-        return [path for name in TESTS[module_of(mutant)] for path in test_files(name)]
+        return [path for name in TESTS.get(module_of(mutant), (module_of(mutant),)) for path in test_files(name)]
     _, wing, *rest = mutant.split(".")[:-1]
     names = MARGINALS_TESTS.get(f"{wing}.{rest[0]}", MARGINALS_TESTS[wing])
     return [(ROOT / "tests" / "marginals" / f"{name}.py").resolve() for name in names]
 
 
 def test_files(name: str) -> list[Path]:
-    """The test files of a module of `checks`, in whichever wing they are."""
-    files = sorted((ROOT / "tests" / "checks").rglob(f"test_{name}.py"))
+    """The test files of a module of `checks`, in whichever wing they are; those of its wing where none has its name."""
+    tests = ROOT / "tests" / "checks"
+    if files := sorted(tests.rglob(f"test_{name}.py")):
+        return files
+    modules = sorted((ROOT / "checks").rglob(f"{name}.py"))
+    files = [path for module in modules for path in wing_tests(tests / module.parent.relative_to(ROOT / "checks"))]
     if not files:
         raise SystemExit(f"tests/checks has no test_{name}.py; the table TESTS in {__file__} names it")
     return files
+
+
+def wing_tests(folder: Path) -> list[Path]:
+    """The test files of a wing, or of the one around it that has some."""
+    return sorted(folder.glob("test_*.py")) or wing_tests(folder.parent)
 
 
 def in_fork(name: str, work: Callable[[], int]) -> int:

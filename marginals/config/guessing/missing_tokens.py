@@ -42,9 +42,13 @@ def missing_tokens(columns: Sequence[Column]) -> MissingTokens:
     """
     words = [word for word in WORDS if any(word in column.values for column in columns)]
     why: dict[str, str] = {}
+    numbers: dict[str, dict[str, Decimal]] = {}
     for token in (*_NEGATIVE, *_NINES):
         having = [column for column in columns if _spelling(token, column)]
-        reasons = [_stands_apart(Decimal(token), column) for column in having]
+        for column in having:
+            if column.name not in numbers:
+                numbers[column.name] = _numbers(column)
+        reasons = [_stands_apart(Decimal(token), column, numbers[column.name]) for column in having]
         if having and all(reasons):
             others = "" if len(having) == 1 else f", and the same goes for {len(having) - 1} more columns"
             for spelling in dict.fromkeys(_spelling(token, column) for column in having):
@@ -57,15 +61,19 @@ def _spelling(token: str, column: Column) -> str:
     return next((text for text in (token, f"{token}{column.decimal}0") if text in column.values), "")
 
 
-def _stands_apart(token: Decimal, column: Column) -> str:
-    """Why a number stands for nothing in a column that has it; empty where it may be a number like the others."""
-    tokens = set(map(Decimal, _NEGATIVE if token < 0 else _NINES))
+def _numbers(column: Column) -> dict[str, Decimal]:
+    """The values of a column as numbers, words for missing values left out; none where another is no number."""
     try:
         number_of = {v: Decimal(numeral) for v, numeral in zip(column.values, column.numerals) if v not in WORDS}
     except ArithmeticError:
-        return ""
-    others = set(number_of.values()) - tokens
-    if not all(number.is_finite() for number in number_of.values()) or len(others) < _FEW:
+        return {}
+    return number_of if all(number.is_finite() for number in number_of.values()) else {}
+
+
+def _stands_apart(token: Decimal, column: Column, number_of: Mapping[str, Decimal]) -> str:
+    """Why a number stands for nothing in a column that has it; empty where it may be a number like the others."""
+    others = set(number_of.values()) - set(map(Decimal, _NEGATIVE if token < 0 else _NINES))
+    if len(others) < _FEW:
         return ""
     if token < 0:
         return f"all other numbers of {column.name} are 0 or more" if min(others) >= 0 else ""

@@ -1,5 +1,6 @@
 """Words that tell what a column is about: in its name, in its description, or among its values; in some languages."""
 
+import re
 from collections.abc import Collection, Iterable
 
 from marginals.tables.column import Column, words_in_order
@@ -91,6 +92,8 @@ _STEMS = {
 _WHOLE = {"illnesses and causes of death": {"flu", "hiv", "aids", "heart", "lung"}, "sexual orientations": {"gay"}}
 """Whole words of the same kinds."""
 
+_WORD = re.compile(r"[^\W\d_]+")
+
 _RATINGS = {"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"}
 
 
@@ -124,16 +127,13 @@ def sensitive_values(column: Column, meanings: Collection[str] = ()) -> str | No
     weights = [1] * len(texts) if meanings else column.counts.tolist()
     if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:
         return "ratings, as of health"
+    spoken = [(words, weight) for text, weight in zip(texts, weights) if (words := _WORD.findall(text))]
     for kind, stems in _STEMS.items():
         begins, whole = tuple(stems.split()), _WHOLE.get(kind, set())
-        if 2 * sum(weight for text, weight in zip(texts, weights) if _tells(text, begins, whole)) >= sum(weights):
+        if 2 * sum(weight for words, weight in spoken if _tells(words, begins, whole)) >= sum(weights):
             return kind
     return None
 
 
-def _tells(text: str, begins: tuple[str, ...], whole: Collection[str]) -> bool:
-    return any(word.startswith(begins) or word in whole for word in _words(text))
-
-
-def _words(text: str) -> Iterable[str]:
-    return "".join(c if c.isalpha() else " " for c in text).split()
+def _tells(words: Iterable[str], begins: tuple[str, ...], whole: Collection[str]) -> bool:
+    return any(word.startswith(begins) or word in whole for word in words)
