@@ -23,7 +23,7 @@ def main():
 
     data = Dataset(pd.read_csv(task["codes"]), Domain.fromdict(task["sizes"]))
     np.random.seed(task["seed"])  # noqa: NPY002 - what MST draws from
-    begin = time.perf_counter()
+    begin = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
         if task["mechanism"] == "MST":
             from mst import MST
@@ -41,7 +41,7 @@ def main():
             )
             workload = [(way, 1.0) for ways in (2, 3) for way in itertools.combinations(data.domain, ways)]
             _, made = aim.run(data, workload)
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     made.df.to_csv(task["out"], index=False)
     print(json.dumps({"seconds": seconds}))
 
