@@ -156,6 +156,10 @@ class PrivacyConstraint:
             if claim.about is not None:
                 # Raises CriterionError for a label or a level that there is not, before anything is searched.
                 claim.stated_on(Collection.of(cube, [cube.domain.mask({claim.about: 0})]))
+        self._least_class = max((claim.least_count or 1 for claim in self._claims), default=1)
+        self._least_cell = requirements.cell_size
+        self._is_too_small: dict[Mask, bool] = {}
+        """Whether a margin without sensitive attributes has a class of too few rows: with and without them it is asked."""
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
@@ -170,7 +174,7 @@ class PrivacyConstraint:
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """None when the collection with these cliques satisfies the requirements."""
         for clique in [new] if new else cliques:
-            if refusal := self._margin_refusal(clique):
+            if refusal := self.of_margin(clique):
                 return refusal
         sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
         limit = self._max_sensitive_margins
@@ -180,18 +184,19 @@ class PrivacyConstraint:
             self._collections[sensitive] = self._collection_refusal(sensitive)
         return self._collections[sensitive]
 
-    def _margin_refusal(self, clique: Mask) -> Refusal | None:
+    def of_margin(self, clique: Mask) -> Refusal | None:
+        """What a margin is refused for by itself, and with it everything that shows it."""
         if clique not in self._margins:
             self._margins[clique] = self._judge_margin(clique)
         return self._margins[clique]
 
     def _judge_margin(self, clique: Mask) -> Refusal | None:
-        k = max((claim.least_count or 1 for claim in self._claims), default=1)
+        k, least = self._least_class, self._least_cell
         public = nonsensitive_part(self._cube.domain, clique, self._requirements.sensitive)
-        counts = self._cube.counts(public)
-        if len(counts) and counts.min() < k:
+        if public not in self._is_too_small:
+            self._is_too_small[public] = bool(self._cube.counts(public).min(initial=k) < k)
+        if self._is_too_small[public]:
             return Refusal(f"a class of fewer than {k} rows", RefusalScope.FINER)
-        least = self._requirements.cell_size
         if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:
             return Refusal(f"a cell of fewer than {least} rows", RefusalScope.FINER)
         for claim in self._claims:

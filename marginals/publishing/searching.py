@@ -34,11 +34,11 @@ from models.search import (
 )
 from models.tables.domain import Domain, Mask
 
-_SHARE_FOR_BOUNDS = 1 / 12
-"""Share of the policy's time limit that a bound may take where the lattice is too large to be laid out."""
+_SHARE_FOR_BOUNDS = 1 / 6
+"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out."""
 
 _FOR_THE_BOUND = 0.5
-"""Seconds beyond the time limit, to say how good a result is that used up its time."""
+"""Seconds beyond the time limit for any other bound, and for all where the time is for everything."""
 
 _ROUNDS = 25
 """Rounds of rebuilding in a row without a better collection, after which one with fitted ladders is taken as it is."""
@@ -99,18 +99,20 @@ def searched(
     searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)
     envelope = None if series is None else series.masks
     constraint = _constraint(table, policy, requirements, series)
-    wish = _Wish(table, policy, requirements, constraint, envelope, isinstance(constraint.then, FewWaiting))
+    wish = _Wish(table, policy, requirements, constraint, envelope, isinstance(constraint.then, FewWaiting), deadline)
+    searching = deadline.share(2) if deadline.at < inf else searching
     if policy.base == "auto" and not envelope:
-        search = _better_of_both(wish, deadline.share(2) if deadline.at < inf else searching, progress)
+        search = _better_of_both(wish, searching, progress)
     else:
         try:
             base = None if envelope else _base(table, policy, requirements, _until(deadline, progress))
+            searching = deadline.share(2) if deadline.at < inf else searching
         except TimeOverError:
             raise NothingPublishableError(
                 "the time was over before the base table was found; give more seconds, or look for a release without one "
                 '(base "none")'
             ) from None
-        search = _search(wish, base, deadline.share(2) if deadline.at < inf else searching, progress)
+        search = _bounded(wish, _search(wish, base, searching, progress), searching)
     obstacles = Obstacles(table, requirements, search.problem.constraint)
     if not search.result.cliques:
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
@@ -121,7 +123,7 @@ def searched(
 class _Wish:
     """What is looked for, with the base table or without: one constraint, which remembers what it has judged.
 
-    few_may_wait: whether it is the first release of a ledger, beside which few may wait.
+    few_may_wait: whether it is the first release of a ledger, beside which few may wait. deadline: when everything ends.
     """
 
     table: Table
@@ -130,6 +132,7 @@ class _Wish:
     constraint: Constraint
     envelope: tuple[Mask, ...] | None
     few_may_wait: bool
+    deadline: Deadline
 
 
 def _better_of_both(wish: _Wish, searching: Deadline, progress: Progress) -> Search:
@@ -142,14 +145,15 @@ def _better_of_both(wish: _Wish, searching: Deadline, progress: Progress) -> Sea
     base, left_out = _base_in_time(wish, searching.share(4), progress)
     free = replace(_search(wish, None, searching.share(2), progress), base=base)
     if base is None:
-        return replace(free, choice=BaseChoice(left_out=left_out))
+        return replace(_bounded(wish, free, searching), choice=BaseChoice(left_out=left_out))
     if free.result.optimal:
         return free
     try:
         contained = _search(wish, base, searching, progress)
     except (InputError, NothingPublishableError) as error:
-        return replace(free, choice=BaseChoice(left_out=str(error)))
-    better, bound = (contained if contained.value <= free.value + _TIE else free), free.result.bound
+        return replace(_bounded(wish, free, searching), choice=BaseChoice(left_out=str(error)))
+    better = contained if contained.value <= free.value + _TIE else free
+    bound = _bounded(wish, free, searching).result.bound
     result = replace(
         better.result,
         evaluated=contained.result.evaluated + free.result.evaluated,
@@ -192,12 +196,16 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress:
         result = _best_of_several(first, problem, stop)
     elif (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = rebuilt(first, problem, stop, _ROUNDS, _SHARE * first.evaluated)
-    for_the_bound = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
-    early = Deadline(
-        min(for_the_bound.at, searching.clock() + _SHARE_FOR_BOUNDS * wish.policy.time_limit), searching.clock
-    )
-    bounded = with_bound(result, problem, lambda: for_the_bound.is_over, lambda: early.is_over)
-    return Search(problem, base, first, bounded, BaseChoice(demanded=base is not None, contained=base is not None))
+    return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
+
+
+def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
+    """A search that is over, with a bound on what any release can reach."""
+    soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
+    late = searching.clock() + _SHARE_FOR_BOUNDS * wish.policy.time_limit
+    early = Deadline(late if wish.deadline.at == inf else min(late, soon.at), searching.clock)
+    result = with_bound(search.result, search.problem, lambda: soon.is_over, lambda: early.is_over)
+    return replace(search, result=result)
 
 
 def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> SearchResult:

@@ -66,6 +66,17 @@ def pivot_of(constraint: Constraint, domain: Domain) -> Mask:
     return pivot
 
 
+def is_refused_in_all(constraint: Constraint, margin: Mask) -> bool:
+    """Whether a constraint refuses every collection that shows a margin.
+
+    A constraint may have a method `of_margin` that says of one margin, by itself, what the constraint says for good: the
+    refusal with the scope FINER, or None. Otherwise it is asked of the collection of this margin.
+    """
+    of_margin = getattr(constraint, "of_margin", None)
+    refusal = of_margin(margin) if of_margin else constraint((margin,), margin)
+    return refusal is not None and refusal.scope is RefusalScope.FINER
+
+
 class Unconstrained:
     """Allows everything: plain model selection."""
 
@@ -103,6 +114,12 @@ class MarginLimits:
             if reason := self._excess(clique):
                 return Refusal(reason, RefusalScope.FINER)
         return self.then(cliques, new)
+
+    def of_margin(self, margin: Mask) -> Refusal | None:
+        """The refusal of everything that shows a margin."""
+        if reason := self._excess(margin):
+            return Refusal(reason, RefusalScope.FINER)
+        return Refusal("a margin that is refused", RefusalScope.FINER) if is_refused_in_all(self.then, margin) else None
 
     def _excess(self, clique: Mask) -> str | None:
         if self.max_attributes is not None and len(self.domain.margin(clique)) > self.max_attributes:

@@ -12,9 +12,13 @@ from models.checked_arrays import value_codes, whole_counts
 from models.errors import DomainMismatchError
 from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain, Mask
+from models.tables.hierarchy import Hierarchy
 from models.tables.margin import Margin
 from models.tables.mixed_radix import pack, tally_cells
 from models.x_log_x import x_log_x
+
+_SMALL = 1 << 12
+"""Cells up to which a table keeps its columns at coarser levels."""
 
 
 def entropy(counts: CountArray) -> float:
@@ -152,11 +156,51 @@ class ContingencyTable:
         """
         return self.coded_cells.columns(margin)
 
+    @cached_property
+    def _shown(self) -> list[tuple[Mask, Hierarchy, int, CodeArray]]:
+        """Of each attribute all its induced attributes, its hierarchy, its level here and its codes."""
+        places = map(self.domain.index, self.attributes)
+        own = [(self.domain.attribute_masks[place], self.domain.hierarchies[place]) for place in places]
+        return [(*each, self.margin[a], codes) for each, a, codes in zip(own, self.attributes, self.codes)]
+
+    @cached_property
+    def _lifted(self) -> dict[Mask, CodeArray]:
+        """Columns of a small table at coarser levels: there, looking up takes longer than counting."""
+        return {}
+
+    def _coarsened(self, mask: Mask) -> tuple[list[CodeArray], list[int]]:
+        """The columns of a coarser margin in the domain's order, and the number of values of each."""
+        columns, radices = [], []
+        for own, hierarchy, level, codes in self._shown:
+            if part := mask & own:
+                coarse = hierarchy.height - part.bit_count()
+                column = codes if coarse == level else self._lifted.get(part)
+                if column is None:
+                    column = hierarchy.lift(level, coarse)[codes]
+                    if len(self) <= _SMALL:
+                        self._lifted[part] = column
+                columns.append(column)
+                radices.append(hierarchy.size(coarse))
+        return columns, radices
+
+    def keys(self, mask: Mask) -> tuple[CodeArray, int]:
+        """For each cell a number of the cell of a coarser margin that it falls into, and a bound, as `pack` has them.
+
+        mask: valid, and nothing that this table does not show.
+        """
+        return pack(*self._coarsened(mask), len(self))
+
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """The coarser table: attributes dropped, values generalized, counts summed."""
         kept = self.domain.margin(self.domain.mask(margin))
         columns, radices = self.columns(kept)
         return self._of_tallied(self.domain, kept, radices, *tally_cells(columns, radices, self.counts))
+
+    def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
+        """The coarser table of a valid mask, which shows nothing that this table does not show."""
+        columns, radices = self._coarsened(mask)
+        cells = tally_cells(columns, radices, self.counts)
+        return self._of_tallied(self.domain, self.domain.margin(mask), radices, *cells)
 
     def positions_in(self, coarse: "ContingencyTable") -> IndexArray:
         """For each cell the position of the cell of a coarser table that it falls into: shape (len(self),).

@@ -3,20 +3,25 @@
 The same cube serves a steward, whose one table is the data, and an analyst, whose tables are the published marginals.
 """
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Protocol
 
 import numpy as np
 
-from models.arrays import CountArray, FloatArray
+from models.arrays import CountArray, FloatArray, read_only
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable, entropy
 from models.tables.domain import Domain, Mask
-from models.tables.mixed_radix import pack, tally_totals
+from models.tables.mixed_radix import tally_totals
 from models.tables.pair_entropies import pair_entropies
 
 _LARGE = 1 << 13
 """Cells from which on a table is too large to be counted again for each of its margins."""
+
+_SMALL = 1 << 12
+"""Cells up to which a table is counted sooner than a smaller one is looked for."""
 
 _FEWER = 8
 """A table between two others is worth its count where it has at least so many times fewer cells than the finer one."""
@@ -58,7 +63,13 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
-        self._ancestors = dict(self._tables)
+        self._order = count()
+        self._ancestors: list[tuple[int, int, Mask, ContingencyTable]] = []
+        """Those to count from, the smallest first, of equals the one that came first; with their masks."""
+        for table in self._tables.values():
+            self._count_from(table)
+        self._latest: tuple[Mask, CountArray] | None = None
+        """What was counted last: who judges a margin mostly asks for its entropy next."""
         self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._log_leaves: dict[Mask, float] = {}
@@ -72,18 +83,21 @@ class DataCube:
         """Whether some table at hand is at least as fine."""
         return any(mask & ~own == 0 for own in self._tables)
 
+    def _count_from(self, table: ContingencyTable) -> None:
+        insort(self._ancestors, (len(table), next(self._order), table.mask, table))
+
     def _ancestor(self, mask: Mask) -> ContingencyTable:
-        finer = [table for own, table in self._ancestors.items() if mask & ~own == 0]
-        if not finer and self._source is not None:
+        smallest = next((table for _, _, own, table in self._ancestors if not mask & ~own), None)
+        if smallest is None and self._source is not None:
             counted = self._source.table(self.domain.margin(mask))
-            finer = [self._tables.setdefault(counted.mask, counted)]
-            self._ancestors[counted.mask] = finer[0]
-        if not finer:
+            smallest = self._tables.setdefault(counted.mask, counted)
+            self._count_from(smallest)
+        if smallest is None:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
-        smallest = min(finer, key=len)
         while (between := self._between(mask, smallest)) is not None:
             smallest = smallest.rolled_up(between)
-            self._tables[smallest.mask] = self._ancestors[smallest.mask] = smallest
+            self._tables[smallest.mask] = smallest
+            self._count_from(smallest)
             self._spare_cells -= len(smallest)
         return smallest
 
@@ -113,19 +127,21 @@ class DataCube:
         """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
         if mask not in self._tables:
             ancestor = self._ancestor(mask)
-            table = self._tables.setdefault(mask, ancestor.rolled_up(self.domain.margin(mask)))
-            if len(self._ancestors) < _ANCESTORS:
-                self._ancestors[mask] = table
+            table = self._tables.setdefault(mask, ancestor.rolled_up_to(mask))
+            if len(self._ancestors) < _ANCESTORS and len(ancestor) > _SMALL:
+                self._count_from(table)
         return self._tables[mask]
 
     def counts(self, mask: Mask) -> CountArray:
         """The counts of the nonempty cells of a margin, without the cells."""
         if mask in self._tables:
             return self._tables[mask].counts
-        ancestor = self._ancestor(mask)
-        columns, radices = ancestor.columns(self.domain.margin(mask))
-        keys, space = pack(columns, radices, len(ancestor))
-        return tally_totals(keys, space, None if ancestor.is_unweighted else ancestor.counts)
+        if self._latest is None or self._latest[0] != mask:
+            ancestor = self._ancestor(mask)
+            keys, space = ancestor.keys(mask)
+            totals = tally_totals(keys, space, None if ancestor.is_unweighted else ancestor.counts)
+            self._latest = mask, read_only(totals)
+        return self._latest[1]
 
     def cell_count(self, mask: Mask) -> int:
         """Number of cells of a margin that are parameters of a model with that margin: all, empty ones included."""

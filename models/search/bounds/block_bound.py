@@ -21,11 +21,20 @@ Which resolutions are told apart (`lower_bound`) is made finer round by round, u
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
+from math import inf
 
 import numpy as np
 
 from models.arrays import FloatArray
-from models.search.bounds.lower_bound import Grid, Node, allowed_margins, hidden_leaves, score, shortest_paths
+from models.search.bounds.lower_bound import (
+    Grid,
+    Node,
+    allowed_margins,
+    grid_steps,
+    hidden_leaves,
+    score,
+    shortest_paths,
+)
 from models.search.problem import Problem, Stop
 from models.tables.domain import Mask
 
@@ -36,10 +45,11 @@ Block = tuple[int, ...]
 """Places of attributes in the domain, ascending."""
 
 
-def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop) -> float:
+def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, enough: float = inf) -> float:
     """The best bound by blocks, in nats, 0 if none. finest: what is allowed of each attribute by itself.
 
     most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions.
+    enough: a bound with which it ends.
     """
     best = 0.0
     for grid in _finer_grids(finest):
@@ -48,6 +58,8 @@ def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop) -> float:
         if allowed is None:
             break
         best = max(best, block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)))
+        if best >= enough:
+            break
     return best
 
 
@@ -69,16 +81,23 @@ def block_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, bloc
 
     allowed: as `allowed_margins` gives them for the grid. blocks: each attribute in one of them.
     """
-    scores = {node: score(problem, mask) for mask, node in allowed.items()}
-    home = {place: block for block in blocks for place in block}
-    shapes = {block: tuple(len(grid[place]) for place in block) for block in blocks}
-    costs: dict[int, FloatArray] = {place: np.full(shapes[block], np.inf) for place, block in home.items()}
-    for node, own in scores.items():
-        for place, resolution in enumerate(node):
-            if resolution:
-                before = (*node[:place], resolution - 1, *node[place + 1 :])
-                where = tuple(before[other] for other in home[place])
-                costs[place][where] = min(costs[place][where], own - scores[before])
+    steps, nodes = grid_steps(problem, grid), np.array(list(allowed.values()), dtype=np.intp)
+    scores = {mask: score(problem, mask) for mask in allowed}
+    own, masks = np.array(list(scores.values())), list(allowed)
+    costs: dict[int, FloatArray] = {}
+    for block in blocks:
+        shape = tuple(len(grid[place]) for place in block)
+        beside = np.ravel_multi_index(tuple(nodes[:, list(block)].T), shape)
+        for axis, place in enumerate(block):
+            shown = np.flatnonzero(nodes[:, place])
+            last = nodes[shown, place].tolist()
+            coarser = (scores[masks[number] ^ steps[place][at]] for number, at in zip(shown.tolist(), last))
+            costs[place] = np.full(shape, np.inf)
+            np.minimum.at(
+                costs[place].reshape(-1),
+                beside[shown] - int(np.prod(shape[axis + 1 :])),
+                own[shown] - np.fromiter(coarser, dtype=float, count=len(shown)),
+            )
     total = -problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
     for block in blocks:
         paths = shortest_paths(hidden_leaves(problem, grid, block), [costs[place] for place in block])
@@ -88,13 +107,13 @@ def block_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, bloc
 
 def related_blocks(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> list[Block]:
     """Blocks of attributes that tell most of each other in some allowed margin of two, each with a small enough lattice."""
-    gains: dict[Block, float] = {}
-    scores = {node: score(problem, mask) for mask, node in allowed.items()}
-    for node, own in scores.items():
-        places = tuple(place for place, resolution in enumerate(node) if resolution)
-        if len(places) == 2:
-            alone = [tuple(r if i == place else 0 for i, r in enumerate(node)) for place in places]
-            gains[places] = max(gains.get(places, 0.0), scores[alone[0]] + scores[alone[1]] - own)
+    steps, gains = grid_steps(problem, grid), dict[Block, float]()
+    for mask, node in allowed.items():
+        if sum(map(bool, node)) == 2:
+            first, second = (place for place, resolution in enumerate(node) if resolution)
+            alone = [mask & sum(steps[place]) for place in (first, second)]
+            gain = sum(score(problem, own) for own in alone) - score(problem, mask)
+            gains[first, second] = max(gains.get((first, second), 0.0), gain)
     blocks: dict[int, Block] = {place: (place,) for place in range(len(grid))}
     for first, second in sorted(gains, key=lambda pair: (-gains[pair], pair)):
         joined = tuple(sorted({*blocks[first], *blocks[second]}))

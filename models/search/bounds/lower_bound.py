@@ -27,7 +27,7 @@ from typing import TypeAlias
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
-from models.search.constraint import RefusalScope
+from models.search.constraint import is_refused_in_all
 from models.search.problem import Problem, Stop
 from models.tables.domain import Mask
 
@@ -53,43 +53,70 @@ def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> d
     those that an allowed margin can be refined to.
     """
     grid = grid or whole_grid(problem)
-    nothing = (0,) * len(grid)
-    allowed: dict[Mask, Node] = {0: nothing}
-    frontier, passing, looked_at = [nothing], {nothing}, {nothing}
+    steps = grid_steps(problem, grid)
+    coarsest = [[0, *(resolved(problem, i, low + 1) for low in resolutions[:-1])] for i, resolutions in enumerate(grid)]
+    allowed: dict[Mask, Node] = {0: (0,) * len(grid)}
+    frontier: dict[Mask, _Shown] = {0: ()}
     while frontier:
-        following: list[Node] = []
-        for node in frontier:
-            for i, resolutions in enumerate(grid):
-                finer = (*node[:i], node[i] + 1, *node[i + 1 :])
-                if finer[i] == len(resolutions) or finer in looked_at or not passing.issuperset(_coarser(finer)):
-                    continue
-                if stop():
-                    return None
-                looked_at.add(finer)
-                coarsest = _mask(problem, (r[place - 1] + 1 if place else 0 for r, place in zip(grid, finer)))
-                if _is_allowed(problem, coarsest):
-                    mask = _mask(problem, (r[place] for r, place in zip(grid, finer)))
-                    allowed[mask] = finer
-                    _ = problem.cube.entropy(mask)  # remembered, so that the bound itself takes no time
-                    passing.add(finer)
-                    following.append(finer)
+        following: dict[Mask, _Shown] = {}
+        for mask, shown in _one_step_finer(frontier, grid, steps):
+            if stop():
+                return None
+            if not is_refused_in_all(problem.constraint, sum(coarsest[i][place] for i, place in shown)):
+                node = [0] * len(grid)
+                for i, place in shown:
+                    node[i] = place
+                allowed[mask] = tuple(node)
+                _ = problem.cube.entropy(mask)  # remembered, so that the bound itself takes no time
+                following[mask] = shown
         frontier = following
     return allowed
 
 
-def _coarser(node: Node) -> Iterable[Node]:
-    """Those one step coarser."""
-    return ((*node[:i], place - 1, *node[i + 1 :]) for i, place in enumerate(node) if place)
+_Shown: TypeAlias = tuple[tuple[int, int], ...]
+"""The attributes that a margin of a grid shows, ascending, and the place of the resolution of each."""
 
 
-def _mask(problem: Problem, node: Iterable[int]) -> Mask:
-    return sum(((1 << resolution) - 1) << offset for resolution, offset in zip(node, problem.cube.domain.offsets))
+def _one_step_finer(
+    frontier: Mapping[Mask, _Shown], grid: Grid, steps: Sequence[Sequence[Mask]]
+) -> list[tuple[Mask, _Shown]]:
+    """Those one step finer than some of a frontier all of whose own coarser ones are in it, by the first of these.
+
+    Each is made once: of the one that shows less of its last attribute.
+    """
+    position = {mask: number for number, mask in enumerate(frontier)}
+    found: list[tuple[int, int, Mask, _Shown]] = []
+    for mask, shown in frontier.items():
+        last, place = shown[-1] if shown else (0, 0)
+        for i in range(last, len(grid)):
+            finer = place + 1 if i == last else 1
+            if finer == len(grid[i]):
+                continue
+            candidate = mask | steps[i][finer]
+            extended = (*shown[:-1], (i, finer)) if shown and i == last else (*shown, (i, finer))
+            first, step = len(position), 0
+            for other, at in extended:
+                coarser = position.get(candidate ^ steps[other][at])
+                if coarser is None:
+                    break
+                if coarser < first:
+                    first, step = coarser, other
+            else:
+                found.append((first, step, candidate, extended))
+    return [(mask, shown) for *_, mask, shown in sorted(found)]
 
 
-def _is_allowed(problem: Problem, mask: Mask) -> bool:
-    """By itself, or as a part of another."""
-    refusal = problem.constraint((mask,), mask)
-    return refusal is None or refusal.scope is not RefusalScope.FINER
+def resolved(problem: Problem, place: int, resolution: int) -> Mask:
+    """An attribute at a resolution."""
+    return ((1 << resolution) - 1) << problem.cube.domain.offsets[place]
+
+
+def grid_steps(problem: Problem, grid: Grid) -> list[list[Mask]]:
+    """For each attribute and each resolution told apart the steps that it has beyond the one before; none for the first."""
+    return [
+        [0, *(resolved(problem, i, high) ^ resolved(problem, i, low) for low, high in pairwise(resolutions))]
+        for i, resolutions in enumerate(grid)
+    ]
 
 
 def whole_grid(problem: Problem) -> Grid:
@@ -101,12 +128,12 @@ def finest_alone(problem: Problem) -> Node:
     """The finest resolution at which each attribute is allowed by itself; 0 for none."""
     finest = []
     for i, hierarchy in enumerate(problem.cube.domain.hierarchies):
-        node = [0] * len(problem.cube.domain.attributes)
-        while node[i] < hierarchy.height and _is_allowed(
-            problem, _mask(problem, [*node[:i], node[i] + 1, *node[i + 1 :]])
-        ):
-            node[i] += 1
-        finest.append(node[i])
+        resolution = 0
+        while resolution < hierarchy.height:
+            if is_refused_in_all(problem.constraint, resolved(problem, i, resolution + 1)):
+                break
+            resolution += 1
+        finest.append(resolution)
     return tuple(finest)
 
 
@@ -116,10 +143,9 @@ def coarse_grid(problem: Problem, finest: Node, most: int) -> Grid | None:
     finest: of each attribute. The margins that are refined to one resolution have entropies from the coarsest to that
     resolution; the widest such range is halved first, of equals that of the first attribute.
     """
-    domain = problem.cube.domain
     entropies = [
-        [problem.cube.entropy(((1 << resolution) - 1) << offset) for resolution in range(last + 1)]
-        for offset, last in zip(domain.offsets, finest)
+        [problem.cube.entropy(resolved(problem, i, resolution)) for resolution in range(last + 1)]
+        for i, last in enumerate(finest)
     ]
     grid = tuple((0, last) if last else (0,) for last in finest)
     if _size(grid) > most:
@@ -170,8 +196,8 @@ class LowerBound:
 
 def score(problem: Problem, mask: Mask) -> float:
     """s(E) of a margin, in nats."""
-    parameters = problem.cube.cell_count(mask) - 1
-    return problem.cube.entropy(mask) + (problem.price * parameters if problem.price else 0.0)
+    entropy, price = problem.cube.entropy(mask), problem.price
+    return entropy + price * (problem.cube.cell_count(mask) - 1) if price else entropy
 
 
 def lower_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid | None = None) -> LowerBound:
@@ -214,7 +240,7 @@ def of_finest_levels(problem: Problem, finest: Node) -> float:
     cube = problem.cube
     levels = [hierarchy.height - resolution for hierarchy, resolution in zip(cube.domain.hierarchies, finest)]
     leaves = sum(map(cube.log_leaves, cube.domain.attributes, levels))
-    own = [((1 << resolution) - 1) << offset for resolution, offset in zip(finest, cube.domain.offsets)]
+    own = [resolved(problem, i, resolution) for i, resolution in enumerate(finest)]
     base = cube.domain.attribute_masks
     if cube.holds(sum(base)):
         return max(leaves + cube.entropy(sum(own)) - cube.entropy(sum(base)), 0.0)

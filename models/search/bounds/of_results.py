@@ -1,6 +1,7 @@
 """Results of any strategy with a bound on how much better some allowed collection can be."""
 
 from dataclasses import replace
+from math import inf
 
 from models.search.bounds.block_bound import of_blocks
 from models.search.bounds.lower_bound import (
@@ -22,10 +23,13 @@ LARGEST_GRID = 1 << 13
 _WORK = 1 << 27
 """These margins times the cells of the table that they are counted from, at most."""
 
-_WORK_BY_BLOCKS = 1 << 29
-"""The margins that are looked at in each grid for the bound by blocks, times those cells, at most: some ten seconds."""
+_WORK_BY_BLOCKS = 1 << 31
+"""The margins that are looked at in each grid for the bound by blocks, times those cells, at most: half a minute or so."""
 
-_LOOKS = 1 << 17
+_NEAR = 0.95
+"""Share of what a search has found from which on a bound is not made better: for no more than that, nobody waits."""
+
+_LOOKS = 1 << 20
 """Margins that are looked at in each grid, at most, however small the table."""
 
 
@@ -38,13 +42,18 @@ def with_bound(result: SearchResult, problem: Problem, stop: Stop, stop_early: S
         return result
     if lattice_size(problem) > LARGEST_LATTICE:
         early = stop_early or stop
-        return result if stop() else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), early))
+        enough = _NEAR * (inf if result.value is None else result.value)
+        return (
+            result
+            if early()
+            else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), early, enough))
+        )
     allowed = allowed_margins(problem, stop)
     return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
 
 
-def _of_large_lattice(problem: Problem, stop: Stop) -> float:
-    """The largest of the bounds that are found in time, in nats of KL divergence."""
+def _of_large_lattice(problem: Problem, stop: Stop, enough: float) -> float:
+    """The largest of the bounds that are found in time until one is enough, in nats of KL divergence."""
     finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
     least = of_finest_levels(problem, finest)
     if not problem.cube.holds(base):
@@ -53,4 +62,6 @@ def _of_large_lattice(problem: Problem, stop: Stop) -> float:
     grid = coarse_grid(problem, finest, min(LARGEST_GRID, _WORK // cells))
     if grid is not None and (allowed := allowed_margins(problem, stop, grid)) is not None:
         least = max(lower_bound(problem, allowed, grid).value, least)
-    return max(of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop), least)
+    if least >= enough:
+        return least
+    return max(of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop, enough), least)

@@ -23,7 +23,8 @@ from checks.maxent.sensitive_tree import SensitiveTree
 from models.graphs.collection import Collection
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.moves import AddEdge, AddVertex, allowed_moves
-from models.search import RefusalScope
+from models.search import MarginLimits, RefusalScope
+from models.search.constraint import is_refused_in_all
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
@@ -98,6 +99,20 @@ def grown(data: st.DataObject, graph: InteractionGraph) -> tuple[InteractionGrap
     if isinstance(move, AddEdge):
         return move.apply(graph), move.clique(graph)
     return move.apply(graph), graph.domain.coarser_steps(move.vertex) | 1 << move.vertex
+
+
+@given(cases())
+def test_what_is_said_of_a_margin_by_itself_is_what_is_said_for_good_of_the_collection_of_it(case: Case) -> None:
+    """What bounds ask, beneath limits and without."""
+    collection, requirements, limit = case
+    domain = collection.domain
+    for limits in (MarginLimits(domain), MarginLimits(domain, max_cells=6, max_attributes=2)):
+        asked, alone = (replace(limits, then=PrivacyConstraint(collection.cube, requirements, limit)) for _ in range(2))
+        for mask in collection.masks:
+            refusal = asked((mask,), mask)
+            for_good = refusal is not None and refusal.scope is RefusalScope.FINER
+            assert is_refused_in_all(alone, mask) is is_refused_in_all(asked, mask) is for_good
+            assert is_refused_in_all(lambda cliques, new: asked(cliques, new), mask) is for_good  # noqa: B023
 
 
 @given(cases(), st.data())
