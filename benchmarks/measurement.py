@@ -83,6 +83,24 @@ def say(**line: Any) -> None:
     print(json.dumps(line), flush=True)
 
 
+class Lines:
+    """JSON lines, printed at once and kept."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+
+    def say(self, **line: Any) -> None:
+        """Print and keep one."""
+        self.kept.append(json.dumps(line))
+        print(self.kept[-1], flush=True)
+
+    def write(self, path: Path) -> None:
+        """All lines, or nothing."""
+        half = path.with_suffix(".part")
+        half.write_text("\n".join([*self.kept, ""]), encoding="utf-8")
+        half.replace(path)
+
+
 def circumstances() -> dict[str, Any]:
     """When and on what something is measured: date, processor, cores, load, Python, and the commit of this folder."""
     folder = Path(__file__).parent

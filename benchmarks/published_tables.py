@@ -7,15 +7,13 @@ claim is compared with integer programming (HiGHS), two programs for each count.
     python benchmarks/published_tables.py [--blocks 75 150 300] [--programs 8] [--seeds 101 102 103] [--keep FILE]
 """
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from measurement import Measurement, circumstances, options
+from measurement import Lines, Measurement, circumstances, options
 
 from checks.audits.certain_facts import Asked, FactKind, certain_facts
 from models.intervals.classification import Classification
@@ -206,24 +204,6 @@ def large_table(seed: int = 0, *, careful: bool = False) -> tuple[list[IntervalT
     cells = cells_of(counts, values)
     ranges = carefully(cells, counts) if careful else carelessly(cells, seed)
     return [IntervalTable.of("large", ["row", "column"], ranges)], classifications
-
-
-class Lines:
-    """JSON lines, printed at once and kept."""
-
-    def __init__(self) -> None:
-        self.kept: list[str] = []
-
-    def say(self, **line: Any) -> None:
-        """Print and keep one."""
-        self.kept.append(json.dumps(line))
-        print(self.kept[-1], flush=True)
-
-    def write(self, path: Path) -> None:
-        """All lines, or nothing."""
-        half = path.with_suffix(".part")
-        half.write_text("\n".join([*self.kept, ""]), encoding="utf-8")
-        half.replace(path)
 
 
 def measured_growth(lines: Lines, blocks: int, seed: int) -> float:

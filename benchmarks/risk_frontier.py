@@ -1,5 +1,9 @@
 """The frontier of risk against utility, on the demo's table and on Adult with seven quasi-identifiers, by processor time.
 
+    python benchmarks/risk_frontier.py [--keep FILE]
+
+The kept lines are `benchmarks/results/risk_frontier.jsonl`: under 5 seconds are asked of the demo, under 20 of Adult.
+
 The yardstick is what a loop over the level vectors cannot do without: for each, one bincount over the table's rows.
 Needs the real table Adult for the second: ../shared/data, or the folder that MARGINALS_DATA names.
 """
@@ -11,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from measurement import Measurement, fastest, options, peak_megabytes, skipped
+from measurement import Lines, Measurement, circumstances, fastest, options, peak_megabytes
 
 import marginals
 from checks.risk.sensitivity import Linear, Multiplicative
@@ -55,7 +59,8 @@ def adult(harm: HarmModel) -> RiskAssessment:
     return RiskAssessment.of(rows, Attackers((PeopleTable.of_quasi_identifiers(rows),)), harm)
 
 
-def measure(case: str, assessment: RiskAssessment) -> None:
+def measure(lines: Lines, case: str, assessment: RiskAssessment) -> None:
+    """Time and memory of one frontier."""
     records, vectors = len(assessment.originals), len(assessment.originals.space.level_vectors())
     _ = assessment.problem
     seconds, edge = fastest(assessment.frontier, runs=3, enough=1, clock=time.process_time)
@@ -65,26 +70,28 @@ def measure(case: str, assessment: RiskAssessment) -> None:
         np.bincount(codes, weights)
     yardstick = time.process_time() - begin
     facts = {"level vectors": vectors, "points": len(edge)}
-    Measurement(
-        "risk_frontier",
-        case,
-        {"rows": records},
-        seconds,
-        peak_megabytes(assessment.frontier),
-        "a bincount a vector",
-        yardstick,
-        facts,
-    ).print()
+    memory = peak_megabytes(assessment.frontier)
+    sizes = {"rows": records}
+    measured = Measurement("risk_frontier", case, sizes, seconds, memory, "a bincount a vector", yardstick, facts)
+    lines.say(**measured.line())
 
 
 def main() -> None:
-    options(__file__, __doc__).parse_args()
-    measure("demo", demo())
-    if not DATA.is_dir():
-        skipped("risk_frontier", "the real table Adult is not here: MARGINALS_DATA names its folder")
-        return
-    measure("Adult, occupation weighs", adult(HarmModel(Linear, {"occupation": 1.0})))
-    measure("Adult, all weigh", adult(HarmModel(Multiplicative, {**WEIGHTS, "occupation": 1.0})))
+    parser = options(__file__, __doc__)
+    parser.add_argument("--keep", type=Path, help="file that all lines are written to in the end")
+    given = parser.parse_args()
+    lines = Lines()
+    lines.say(benchmark="risk_frontier", clock="processor time", **circumstances())
+    measure(lines, "demo", demo())
+    if DATA.is_dir():
+        measure(lines, "Adult, occupation weighs", adult(HarmModel(Linear, {"occupation": 1.0})))
+        measure(lines, "Adult, all weigh", adult(HarmModel(Multiplicative, {**WEIGHTS, "occupation": 1.0})))
+    else:
+        lines.say(
+            benchmark="risk_frontier", skipped="the real table Adult is not here: MARGINALS_DATA names its folder"
+        )
+    if given.keep:
+        lines.write(given.keep)
 
 
 if __name__ == "__main__":

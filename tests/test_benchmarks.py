@@ -223,3 +223,16 @@ def test_the_kept_audits_claim_what_integer_programming_claims_and_grow_like_the
     tables = [line for line in lines if line.get("sizes") == {"cells": 2107}]
     assert len(tables) == 2
     assert all(line["seconds"] < 10 and line["sharp"] for line in tables)
+
+
+def test_the_kept_frontiers_took_no_longer_than_was_asked() -> None:
+    """Under 5 seconds of the processor for the demo, under 20 for Adult; `risk_frontier.py --keep` wrote the file."""
+    file = ROOT / "benchmarks" / "results" / "risk_frontier.jsonl"
+    where, *lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert {"date", "processor", "commit", "clock"} <= set(where)
+    assert {line["case"]: line["level vectors"] for line in lines} == {
+        "demo": 5120,
+        "Adult, occupation weighs": 4320,
+        "Adult, all weigh": 4320,
+    }
+    assert all(line["seconds"] < (5 if line["case"] == "demo" else 20) for line in lines)
