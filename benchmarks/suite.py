@@ -44,6 +44,7 @@ SCRIPTS = (
     Script("release_queries"),
     Script("published_tables", quick=("--blocks", "20", "40", "--programs", "1")),
     Script("risk_frontier"),
+    Script("wide_sweep"),
     Script("iterative_fitting"),
     Script("large_releases"),
     Script("anonymity_peers"),

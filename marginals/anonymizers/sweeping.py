@@ -13,7 +13,6 @@ With another criterion, or k alone, classes are swept on as wholes, and sensitiv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -21,21 +20,15 @@ import pandas as pd
 
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.functional import Functional, Induction
+from marginals.anonymizers.class_order import class_order
 from marginals.anonymizers.class_thinning import InducedBound
 from marginals.anonymizers.local_recoding import LocalRecoding, Weights, occurrence_weights, requirement_of
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.tables.generalized_cells import GeneralizedCells
-from models.tables.information import sweep_chains, sweep_order
 from models.tables.mixed_radix import pack
 from models.tables.taxonomy import Taxonomy
-
-MAX_LEVELS = 20_000
-"""So many combinations of levels are all swept through; of more, only the few of `sweep_chains`."""
-
-MAX_LOOKS = 60_000_000
-"""So many times a distinct row is looked at, once at each combination, or only at those chains: some ten seconds."""
 
 _STEPS = 1024
 """A step generalizes at most this part of the rows of a value at once: one row where there are fewer."""
@@ -129,8 +122,9 @@ def sweep(
     information those that are finer in it come first. weights: by default those of `occurrence_weights`. k: each class
     has at least so many rows; the paper asks for no more than diversity.
     Raises InputError where there is no sensitive attribute that the requirement could be about, or several and it is not
-    functional, and for another list of quasi-identifiers; NothingPublishableError when the table has fewer rows than k,
-    or when generalizing sensitive values does not lead to the requirement.
+    functional, for another list of quasi-identifiers, and for so many rows and levels that it would take minutes
+    (`class_order`); NothingPublishableError when the table has fewer rows than k, or when generalizing sensitive values
+    does not lead to the requirement.
 
     >>> from marginals.example import table
     >>> sweep(table, "functional:0.5,2", k=4)
@@ -159,27 +153,6 @@ def sweep(
     nodes, counts = (np.concatenate(part) for part in zip(*closed))
     cells = GeneralizedCells.from_rows(table.domain, nodes, counts)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive, known)
-
-
-def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
-
-    axes: the quasi-identifiers, the most important first. Base values that occur have weight 1. Levels that merge
-    nothing are taken for the finest that they equal. As all base values lie equally deep, each of these levels has a class
-    for every row, so the next class of a row that is swept out is the one at the next levels (Def. 7). Of more than
-    `MAX_LEVELS` combinations, or `MAX_LOOKS` looks at rows, only those on some chains are in the order.
-    """
-    hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
-    occurring = [
-        (np.bincount(table.base_counts.column(attribute, 0), minlength=hierarchy.size(0)) > 0).astype(int).tolist()
-        for attribute, hierarchy in zip(axes, hierarchies)
-    ]
-    finest = [[min(l for l in range(h.height + 1) if h.size(l) == h.size(level)) for level in range(h.height + 1)]
-              for h in hierarchies]  # fmt: skip
-    combinations = prod(hierarchy.height + 1 for hierarchy in hierarchies)
-    are_few = combinations <= min(MAX_LEVELS, MAX_LOOKS // max(len(table.base_counts), 1))
-    order = (sweep_order if are_few else sweep_chains)(hierarchies, occurring)
-    return tuple(dict.fromkeys(tuple(own[level] for own, level in zip(finest, levels)) for levels in order))
 
 
 def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret], k: int) -> list[_Closed]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from checks.claims.requirements import Requirements
     from marginals.config.release_toml import Config
     from marginals.files.output import OutputFile
+    from marginals.tables.table import Table
 
 
 @click.command()
@@ -217,12 +218,27 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
     if out is not None:
         out.write(csv_bytes(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)
+    on_chains = _swept_on_chains(table) if method == "sweep" else {}
     if as_json:
-        print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence})
+        print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence, **on_chains})
         return
     click.echo(
         f"{method}: {len(recoded):,} classes of {recoded.average_class_size:.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
     )
+    if on_chains:
+        click.echo(
+            f"SWEEP went through {on_chains['swept']:,} of {on_chains['combinations']:,} combinations of levels, on chains "
+            "from all values as they are to all suppressed: all of them were too many."
+        )
     if out is not None:
         print_lines(written_table_lines(str(out.path), recoded, _demanded(requirements)))
+
+
+def _swept_on_chains(table: "Table") -> dict[str, int]:
+    """How many combinations of levels SWEEP goes through, and how many there are; nothing where it goes through all."""
+    from marginals.anonymizers.class_order import class_order, level_combinations, sweeps_all
+
+    if sweeps_all(table):
+        return {}
+    return {"swept": len(class_order(table, table.quasi_identifiers)), "combinations": level_combinations(table)}

@@ -3,9 +3,10 @@
 A value that stands for n base values retains 1/n of what a base value says.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from math import lcm
 
 import numpy as np
 
@@ -65,43 +66,53 @@ def sweep_order(
 
 
 def sweep_chains(
-    hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
+    hierarchies: Sequence[Hierarchy],
+    weights: Sequence[Sequence[Fraction | int] | None] | None = None,
+    most: int | None = None,
 ) -> tuple[tuple[int, ...], ...]:
     """Some combinations of levels in the same order, where all are too many: (m + 1) m h at most, of m heights h.
 
     They are those on chains from all base values to all suppressed. Each step of a chain generalizes the attribute that
-    loses least information by it; in each chain but the first one attribute is kept as it is to the end.
+    loses least information by it; in each chain but the first one attribute is kept as it is to the end, the most
+    important first. most: further chains are left out where there would be more combinations than this; the first stays.
     """
     retained, heights = _retained(hierarchies, weights), [hierarchy.height for hierarchy in hierarchies]
-    axes = range(len(hierarchies))
-    nodes = set()
-    for kept in (None, *axes):
-        levels = [0] * len(heights)
-        nodes.add(tuple(levels))
-        while levels != heights:
-            open_axes = [axis for axis in axes if levels[axis] < heights[axis]]
-            free = [axis for axis in open_axes if axis != kept] or open_axes
-            axis = min(free, key=lambda one: (retained[one][levels[one]] - retained[one][levels[one] + 1], one))
-            levels[axis] += 1
-            nodes.add(tuple(levels))
+    nodes = set(_chain(retained, heights, None))
+    for kept in range(len(hierarchies)):
+        more = nodes | set(_chain(retained, heights, kept))
+        if most is not None and len(more) > most:
+            break
+        nodes = more
     return _by_information(nodes, retained)
+
+
+def _chain(retained: Sequence[Sequence[int]], heights: Sequence[int], kept: int | None) -> Iterator[tuple[int, ...]]:
+    """From all base values to all suppressed, the cheapest step first, those of one attribute last of all."""
+    levels = [0] * len(heights)
+    yield tuple(levels)
+    while levels != list(heights):
+        open_axes = [axis for axis, height in enumerate(heights) if levels[axis] < height]
+        free = [axis for axis in open_axes if axis != kept] or open_axes
+        axis = min(free, key=lambda one: (retained[one][levels[one]] - retained[one][levels[one] + 1], one))
+        levels[axis] += 1
+        yield tuple(levels)
 
 
 def _retained(
     hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None
-) -> list[list[Fraction]]:
-    """The information of each level of each hierarchy."""
+) -> list[list[int]]:
+    """The information of each level of each hierarchy, times one number that makes all of them whole: fast and exact."""
     base_weights = [None] * len(hierarchies) if weights is None else weights
-    return [
+    shares = [
         [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
         for hierarchy, own in zip(hierarchies, base_weights)
     ]
+    whole = lcm(*(share.denominator for own in shares for share in own))
+    return [[int(share * whole) for share in own] for own in shares]
 
 
-def _by_information(
-    nodes: Iterable[tuple[int, ...]], retained: Sequence[Sequence[Fraction]]
-) -> tuple[tuple[int, ...], ...]:
-    def rank(levels: tuple[int, ...]) -> tuple[Fraction, tuple[int, ...]]:
-        return -sum((own[level] for own, level in zip(retained, levels)), Fraction(0)), levels
+def _by_information(nodes: Iterable[tuple[int, ...]], retained: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    def rank(levels: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        return -sum(own[level] for own, level in zip(retained, levels)), levels
 
     return tuple(sorted(nodes, key=rank))

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from checks.diversity.criterion import satisfies
 from checks.diversity.functional import Functional
 from checks.diversity.registry import parse_diversity
-from marginals.anonymizers import sweeping
+from marginals.anonymizers import class_order as class_order_module
+from marginals.anonymizers.class_order import MOST_LOOKS, class_order, level_combinations, sweeps_all
 from marginals.anonymizers.full_domain import best_full_domain
 from marginals.anonymizers.hilbert_mapping import hilbert
 from marginals.anonymizers.local_recoding import LocalRecoding
-from marginals.anonymizers.sweeping import class_order, sweep
+from marginals.anonymizers.sweeping import sweep
 from marginals.config.hierarchy_file import read_hierarchy
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
@@ -88,7 +89,7 @@ def test_some_chains_of_levels_lead_to_a_diverse_table_too(table: Table, require
     if not can_be_met(table, table.sensitive[0], requirement):
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweeping, "MAX_LEVELS", 1)
+        patch.setattr(class_order_module, "MAX_LEVELS", 1)
         swept = sweep(table, requirement)
     assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
     assert classes_hold(swept, table, requirement)
@@ -100,11 +101,34 @@ def test_many_attributes_or_many_rows_are_swept_along_chains_only() -> None:
     bits = [tuple(f"{number:015b}") for number in range(40)]
     wide = _table({f"q{i:02}": flat for i in range(15)} | {"s": flat}, [(*b, b[-1]) for b in bits], ["s"])
     assert len(class_order(wide, wide.quasi_identifiers)) <= 16 * 16
+    assert (sweeps_all(wide), level_combinations(wide)) == (False, 2**15)
     few = _table({f"q{i}": flat for i in range(4)} | {"s": flat}, [(*b[-4:], b[-1]) for b in bits], ["s"])
     assert len(class_order(few, few.quasi_identifiers)) == 2**4
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweeping, "MAX_LOOKS", 16 * len(few.base_counts) - 1)
+        patch.setattr(class_order_module, "MAX_LOOKS", 16 * len(few.base_counts) - 1)
         assert len(class_order(few, few.quasi_identifiers)) < 2**4
+        # One chain is the least: from all base values to all suppressed.
+        patch.setattr(class_order_module, "MAX_LOOKS", 0)
+        assert len(class_order(few, few.quasi_identifiers)) == 1 + 4
+
+
+def test_what_would_take_minutes_is_refused_in_a_sentence_before_it_starts() -> None:
+    """One chain of levels on all distinct rows is the least that SWEEP must look at."""
+    flat = Hierarchy.flat(["0", "1"])
+    bits = [tuple(f"{number:06b}") for number in range(40)]
+    table = _table({f"q{i}": flat for i in range(6)} | {"s": flat}, [(*b, b[-1]) for b in bits], ["s"])
+    looks = (6 + 1) * len(table.base_counts)
+    assert looks < MOST_LOOKS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(class_order_module, "MOST_LOOKS", looks)
+        assert sweep(table, k=2).rows == 40
+        patch.setattr(class_order_module, "MOST_LOOKS", looks - 1)
+        with pytest.raises(InputError) as refused:
+            sweep(table, k=2)
+    said = str(refused.value)
+    assert "40 different rows at 7 combinations of levels or more" in said
+    assert "6 combinations are the most for so many rows" in said
+    assert "\n" not in said
 
 
 @given(tables(), requirements(), st.data())

@@ -89,6 +89,28 @@ def test_chains_are_a_part_of_the_order_with_both_ends(chosen: list[Hierarchy]) 
     assert len(chains) <= (1 + len(chosen)) * (1 + sum(h.height for h in chosen))
 
 
+@given(st.lists(hierarchies(), min_size=1, max_size=4), st.integers(0, 40))
+def test_fewer_chains_are_whole_chains_and_the_first_always_stays(chosen: list[Hierarchy], most: int) -> None:
+    steps = 1 + sum(hierarchy.height for hierarchy in chosen)
+    whole, fewer, first = sweep_chains(chosen), sweep_chains(chosen, most=most), sweep_chains(chosen, most=0)
+    assert len(first) == steps
+    assert set(first) <= set(fewer) <= set(whole)
+    assert len(fewer) <= max(most, steps)
+    assert fewer == whole or most < len(whole)
+
+
+@given(st.lists(hierarchies(), min_size=1, max_size=3), st.data())
+def test_the_order_is_that_of_the_fractions_themselves(chosen: list[Hierarchy], data: st.DataObject) -> None:
+    weights = [
+        data.draw(st.none() | st.lists(st.integers(1, 5), min_size=h.size(0), max_size=h.size(0))) for h in chosen
+    ]
+
+    def rank(levels: tuple[int, ...]) -> tuple[Fraction, tuple[int, ...]]:
+        return -sum((level_information(h, l, w) for h, l, w in zip(chosen, levels, weights)), Fraction(0)), levels
+
+    assert list(sweep_order(chosen, weights)) == sorted(sweep_order(chosen, weights), key=rank)
+
+
 @given(st.lists(hierarchies(), min_size=1, max_size=3))
 def test_generalizations_come_later_and_information_falls(chosen: list[Hierarchy]) -> None:
     order = sweep_order(chosen)
