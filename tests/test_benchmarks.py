@@ -236,3 +236,12 @@ def test_the_kept_frontiers_took_no_longer_than_was_asked() -> None:
         "Adult, all weigh": 4320,
     }
     assert all(line["seconds"] < (5 if line["case"] == "demo" else 20) for line in lines)
+
+
+def test_the_kept_sweeps_of_wide_tables_took_no_longer_than_was_asked() -> None:
+    """Four public tables with 15 to 20 quasi-identifiers as `marginals init` guesses them, under 30 seconds each."""
+    file = ROOT / "benchmarks" / "results" / "wide_sweep.jsonl"
+    where, *lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert {"date", "processor", "commit", "clock"} <= set(where)
+    assert {"rwm5yr", "RandHIE", "labsup", "STAR"} <= {line["case"] for line in lines}
+    assert all(line["sizes"]["attributes"] >= 15 and line["seconds"] < 30 for line in lines)
