@@ -19,7 +19,7 @@ import json
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,9 @@ from marginals.files.atomic_file import PRIVATE, replace_file
 from marginals.files.atomic_folder import replace_folder
 from marginals.files.leftovers import prefix
 from marginals.files.links import resolved
+from marginals.files.lock import held
 from marginals.files.output import keep_apart, refusals
 from marginals.ledger.entry import CELLS, ENTRY, FORMAT, HIERARCHIES, Entry, domain_from_json
-from marginals.ledger.lock import held
 from marginals.regular_file import bounded_content
 from marginals.tables.attribute import Role
 from models.errors import MarginalsError
@@ -118,7 +118,7 @@ class Ledger:
         folder, own = self.path, self.path / _name(entry.number)
         try:
             _made(folder)
-            with held(folder / LOCK, folder):
+            with self._held():
                 if Ledger.read(folder).head != self.head:
                     raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
                 files = entry.files(self.head, roles, bundle)
@@ -158,11 +158,19 @@ class Ledger:
         if not 1 <= number <= len(self.entries):
             listed = f"1 to {len(self.entries)}" if self.entries else "none"
             raise InputError(f"the ledger {self.path} has no release {number}; its releases are {listed}")
-        with held(self.path / LOCK, self.path):
+        with self._held():
             _put(self.path / f"{_name(number)}-retracted.json", {"date": date})
         entries = list(self.entries)
         entries[number - 1] = replace(entries[number - 1], retracted=date)
         return replace(self, entries=tuple(entries))
+
+    def _held(self) -> AbstractContextManager[None]:
+        """While this lasts no other process writes to the ledger. Raises InputError where one does."""
+        return held(
+            self.path / LOCK,
+            f"another process is writing to {self.path}; wait until it is done, and publish again",
+            without_locks=f"{self.path} cannot be locked on this system, so no ledger can be kept on it",
+        )
 
 
 def _name(number: int) -> str:

@@ -61,7 +61,7 @@ class Application:
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         """Answer a request, as WSGI has it."""
-        request = Request(environ)
+        request = Request(self.window.gate.below_root(environ))
         request.max_content_length = LARGEST_FORM
         request.max_form_memory_size = LARGEST_FORM
         request.max_form_parts = 20_000
@@ -73,7 +73,9 @@ class Application:
                 print(f"refused: {request.method}: {refusal}", file=sys.stderr)
                 return Response(rendered("refused.html", sentence=refusal), status=403, mimetype="text/html")
             if self.window.gate.enters(request):
-                return self.window.gate.remember(Response(rendered("enter.html"), mimetype="text/html"))
+                return self.window.gate.remember(
+                    Response(rendered("enter.html", root=self.window.gate.root), mimetype="text/html")
+                )
             answer, values = self._map.bind_to_environ(request.environ).match()
             return answer(self.window, request, **values)  # type: ignore[no-any-return]
         except MarginalsError as error:
@@ -114,7 +116,7 @@ class Application:
 
     def _stop(self, window: Window, request: Request) -> Response:  # noqa: ARG002
         window.stopping.set()
-        return Response(rendered("stopped.html"), mimetype="text/html")
+        return Response(rendered("stopped.html", root=window.gate.root), mimetype="text/html")
 
     def _events(self, window: Window, request: Request, number: int) -> Response:  # noqa: ARG002
         job = window.jobs.get(number)

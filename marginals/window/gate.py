@@ -1,9 +1,15 @@
-"""Who is let in: whoever has the token, by this machine's own address, from pages of this window."""
+"""Who is let in: whoever has the token, by this machine's own address, from pages of this window.
+
+A browser sends the cookies of 127.0.0.1 to every port of it, so also to servers of others on a machine that is shared with
+them. So all pages lie below a place that nobody can guess, and the cookie is sent to addresses below it alone.
+"""
 
 import hmac
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
@@ -23,15 +29,25 @@ REPORT_POLICY = (
 """Of reports, which stand alone: they run nothing, and are none of the window's pages."""
 
 
+_NOBODY = "The window belongs to whoever opened it. Use the address that marginals open printed."
+
+
 @dataclass(frozen=True)
 class Gate:
     """What a request must show to be answered.
 
-    port: of the server. token: what the address holds that the browser is sent to.
+    port: of the server. token: what the address holds that the browser is sent to. place: of 128 bits, with which addresses
+    begin.
     """
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    place: str = field(default_factory=lambda: secrets.token_urlsafe(16), repr=False)
+
+    @property
+    def root(self) -> str:
+        """What addresses begin with."""
+        return f"/{self.place}"
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -41,17 +57,25 @@ class Gate:
     @property
     def address(self) -> str:
         """Where the browser is sent."""
-        return f"http://{self.hosts[0]}/?token={self.token}"
+        return f"http://{self.hosts[0]}{self.root}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie; cookies of one machine are seen on all its ports."""
+        """The name of the cookie."""
         return f"marginals-{self.port}"
 
     @property
     def form_token(self) -> str:
         """What each form of the window holds, and no page from elsewhere can know."""
         return hmac.new(self.token.encode(), b"forms", sha256).hexdigest()
+
+    def below_root(self, environ: Mapping[str, Any]) -> dict[str, Any]:
+        """A request's environment of WSGI, with the root taken off its path where it stands there."""
+        path = str(environ.get("SCRIPT_NAME", "")) + str(environ.get("PATH_INFO", ""))
+        place, _, below = path.removeprefix("/").partition("/")
+        if not _is(place, self.place):
+            return {**environ, "SCRIPT_NAME": "", "PATH_INFO": path}
+        return {**environ, "SCRIPT_NAME": self.root, "PATH_INFO": f"/{below}"}
 
     def refusal(self, request: Request) -> str:
         """Why a request is refused, in a sentence; empty where it is not."""
@@ -60,13 +84,15 @@ class Gate:
         path = request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI") or request.path
         if _leads_astray(str(path).partition("?")[0]) or _leads_astray(request.path):
             return "The address leads out of the window."
+        if not _is(request.root_path, self.root):
+            return _NOBODY
         origin = request.headers.get("Origin")
         if origin is not None and origin not in [f"http://{host}" for host in self.hosts]:
             return "The request comes from another page."
         if not self.enters(request) and request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             return "The request comes from another page."
         if not self.enters(request) and not _is(request.cookies.get(self.cookie, ""), self.token):
-            return "The window belongs to whoever opened it. Use the address that marginals open printed."
+            return _NOBODY
         if request.method == "POST":
             return self._refused_form(request)
         return "" if request.method in ("GET", "HEAD") else "The window takes no such request."
@@ -87,7 +113,7 @@ class Gate:
 
     def remember(self, response: Response) -> Response:
         """The response, by which the browser knows the token from now on."""
-        response.set_cookie(self.cookie, self.token, httponly=True, samesite="Strict", path="/")
+        response.set_cookie(self.cookie, self.token, httponly=True, samesite="Strict", path=f"{self.root}/")
         return response
 
 

@@ -1,21 +1,16 @@
 """The folder that a window is about: what may be read and written in it, and that it has one window at a time."""
 
-import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from marginals.bundle.target import holds_bundle
 from marginals.errors import InputError
+from marginals.files.lock import held
 from marginals.tables.sources.files import files_at
-
-try:
-    import fcntl
-except ImportError:  # no Unix
-    fcntl = None  # type: ignore[assignment]
 
 CONFIG = "release.toml"
 
@@ -119,27 +114,14 @@ class Project:
             )
         return folder
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """While this lasts no other window has the project. Raises InputError where one does.
 
-        The system lets go of it when the process ends, however it does. A release alone is only read, by as many as want to.
+        A release alone is only read, by as many as want to.
         """
         if self.config is None:
-            yield
-            return
-        descriptor = os.open(self.private / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise InputError(
-                        f"another window is open on {self.folder}; use that one, or stop it first"
-                    ) from None
-            yield
-        finally:
-            os.close(descriptor)
+            return nullcontext()
+        return held(self.private / "lock", f"another window is open on {self.folder}; use that one, or stop it first")
 
 
 def _names(config: Path, table: Path) -> bool:

@@ -104,6 +104,7 @@ class Window:
         said = [self._said.popleft() for _ in range(len(self._said))]
         frame = {
             "window": self,
+            "root": self.gate.root,
             "step": step,
             "steps": STEPS if self.project.config is not None else STEPS[-1:],
             "said": said,
@@ -116,8 +117,8 @@ class Window:
         return Response(rendered(template, **(frame | content)), status=status, mimetype="text/html")
 
     def back(self, address: str) -> Response:
-        """Where to go after a form, so that loading a page again does nothing twice."""
-        return redirect(address, code=303)
+        """Where to go after a form, so that loading a page again does nothing twice. address: below the root."""
+        return redirect(self.gate.root + address, code=303)
 
     def edit(
         self,

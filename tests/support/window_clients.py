@@ -17,7 +17,8 @@ from marginals.window.project import Project
 from marginals.window.window import Window
 
 PORT = 5000
-BASE = f"http://127.0.0.1:{PORT}"
+PLACE = "where-nobody-looks"
+BASE = f"http://127.0.0.1:{PORT}/{PLACE}"
 
 
 @dataclass
@@ -47,7 +48,8 @@ class Browser:
 
     def fields_of(self, page: str, action: str) -> dict[str, Any]:
         """What a browser would send for the form of a page as it stands there."""
-        form = re.search(rf'<form method="post"[^>]*action="{re.escape(action)}"[^>]*>(.*?)</form>', page, re.DOTALL)
+        address = re.escape(f"/{PLACE}{action}")
+        form = re.search(rf'<form method="post"[^>]*action="{address}"[^>]*>(.*?)</form>', page, re.DOTALL)
         assert form is not None, action
         fields: dict[str, Any] = {}
         for tag in re.findall(r"<input[^>]*>", form[1]):
@@ -78,7 +80,7 @@ class Browser:
 @contextmanager
 def browsing(path: Path) -> Iterator[Browser]:
     """A window on a table, a config or a release, and a browser that came in."""
-    project, gate = Project.at(path), Gate(PORT)
+    project, gate = Project.at(path), Gate(PORT, place=PLACE)
     with project.held():
         window = Window(project, gate)
         try:

@@ -33,7 +33,7 @@ function offer() {
 
 // Progress of a job, as it comes.
 function follow(place) {
-  const events = new EventSource(`/jobs/${place.dataset.job}/events`);
+  const events = new EventSource(place.dataset.events);
   events.onmessage = (message) => {
     const told = JSON.parse(message.data);
     place.querySelector("[data-said]").textContent = told.said;
@@ -105,7 +105,7 @@ function cuts() {
 
 function prepare() {
   cuts();
-  document.querySelectorAll("[data-job]").forEach(follow);
+  document.querySelectorAll("[data-events]").forEach(follow);
   document.querySelectorAll("form[data-now] select").forEach((select) =>
     select.addEventListener("change", () => select.form.requestSubmit())
   );

@@ -14,8 +14,8 @@ import marginals
 from marginals.bundle.verification import BadFile
 from marginals.commands.main import main
 from marginals.errors import InputError
+from marginals.files.lock import held
 from marginals.ledger.ledger import Ledger
-from marginals.ledger.lock import held
 from marginals.ledger.telling import pairs
 from small_release import contents
 
@@ -235,7 +235,7 @@ def test_of_two_releases_made_at_once_the_second_is_refused(tmp_path: Path) -> N
 def test_while_another_process_writes_nothing_is_written(tmp_path: Path) -> None:
     release = marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger")
     (tmp_path / "ledger").mkdir(mode=0o700)
-    with held(tmp_path / "ledger" / "lock", tmp_path), pytest.raises(InputError, match="another process is writing"):
+    with held(tmp_path / "ledger" / "lock", "taken"), pytest.raises(InputError, match="another process is writing"):
         release.write(tmp_path / "one")
     assert not (tmp_path / "one").exists()
     release.write(tmp_path / "one")

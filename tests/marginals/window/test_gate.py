@@ -12,10 +12,11 @@ from werkzeug.test import Client
 
 from marginals.errors import InputError
 from marginals.window.application import ROUTES, Application
-from marginals.window.gate import POLICY
+from marginals.window.gate import POLICY, Gate
 from marginals.window.project import Project
+from marginals.window.window import Window
 from small_release import write_config
-from window_clients import BASE, PORT, Browser, browsing
+from window_clients import BASE, PLACE, PORT, Browser, browsing
 
 PAGES = sorted({path for method, path, _ in ROUTES if method == "GET" and "<" not in path})
 FORMS = sorted({path.replace("<int:number>", "1") for method, path, _ in ROUTES if method == "POST"})
@@ -33,6 +34,30 @@ def test_no_page_without_the_token(browser: Browser, path: str) -> None:
     for query in ({}, {"token": "x"}, {"token": browser.window.gate.form_token}):
         assert stranger.get(path, base_url=BASE, query_string=query).status_code == 403
     assert "people" not in stranger.get(path, base_url=BASE).get_data(as_text=True)
+
+
+@pytest.mark.parametrize("place", ["", "/", "/x", f"/{PLACE}x", f"/{PLACE.upper()}", f"/x/{PLACE}"])
+def test_no_page_outside_of_the_place_even_with_the_cookie(browser: Browser, place: str) -> None:
+    """And what is answered there does not tell the place."""
+    client = Client(Application(browser.window))
+    gate = browser.window.gate
+    client.set_cookie(gate.cookie, gate.token, domain="127.0.0.1", path="/")
+    for path in ("/", "/table", "/style.css"):
+        answer = client.get(path, base_url=f"http://127.0.0.1:{PORT}{place}", query_string={"token": gate.token})
+        assert answer.status_code == 403
+        assert PLACE not in answer.get_data(as_text=True) + str(answer.headers)
+
+
+def test_the_cookie_is_sent_to_no_other_place_of_this_machine(browser: Browser) -> None:
+    """Cookies are sent to all ports of 127.0.0.1; another server there cannot know where to have it asked for."""
+    gate = Gate(PORT)
+    entering = Client(Application(Window(browser.window.project, gate))).get(
+        "/", base_url=f"http://127.0.0.1:{PORT}{gate.root}", query_string={"token": gate.token}
+    )
+    assert f"Path={gate.root}/;" in entering.headers["Set-Cookie"] + ";"
+    assert len(gate.place) >= 22  # 128 bits
+    assert gate.place not in repr(gate)
+    assert Gate(PORT).place != gate.place
 
 
 @pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", ""])

@@ -13,7 +13,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 import marginals
 from marginals.release import estimates
 from small_release import CONFIG, write_config
-from window_clients import Browser, browsing
+from window_clients import BASE, Browser, browsing
 
 
 @pytest.fixture
@@ -253,11 +253,11 @@ def test_a_release_alone_is_explored(tmp_path: Path, small_release: marginals.Re
         assert "/policy" not in page
         levels = {"age": 0, "sex": 0, "disease": 0}
         query = {"release": "people-release", **{f"level:{name}": level for name, level in levels.items()}}
-        answer = browser.client.get("/explore", base_url="http://127.0.0.1:5000", query_string=query)
+        answer = browser.client.get("/explore", base_url=BASE, query_string=query)
         page = answer.get_data(as_text=True)
         assert "release.counts({&#39;age&#39;: 0, &#39;sex&#39;: 0, &#39;disease&#39;: 0})" in page
         assert browser.get("/policy").status_code == 400
-        csv = browser.client.get("/explore/table.csv", base_url="http://127.0.0.1:5000", query_string=query)
+        csv = browser.client.get("/explore/table.csv", base_url=BASE, query_string=query)
         lines = csv.get_data(as_text=True).splitlines()
         counts = estimates.counts(written.model, levels)
         assert lines[0] == "age,sex,disease,expected,lower,upper,exact,kind"

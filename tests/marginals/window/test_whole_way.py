@@ -88,12 +88,12 @@ def test_a_window_that_is_ended_in_the_middle_of_a_search_leaves_nothing_half_wr
     command = [sys.executable, "-u", "-c", COMMAND, "open", str(table), "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     assert server.stdout is not None
-    address = re.search(r"http://(127\.0\.0\.1:\d+)/\?token=(\S+)", server.stdout.readline())
+    address = re.search(r"http://(127\.0\.0\.1:\d+)/(\S+)/\?token=(\S+)", server.stdout.readline())
     assert address is not None
-    gate = Gate(int(address[1].partition(":")[2]), address[2])
+    gate = Gate(int(address[1].partition(":")[2]), token=address[3], place=address[2])
     asked = http.client.HTTPConnection(address[1])
     headers = {"Cookie": f"{gate.cookie}={gate.token}", "Content-Type": "application/x-www-form-urlencoded"}
-    asked.request("POST", "/search", f"form={gate.form_token}", headers)
+    asked.request("POST", f"{gate.root}/search", f"form={gate.form_token}", headers)
     assert asked.getresponse().status == 303
     asked.close()
     server.send_signal(number)
