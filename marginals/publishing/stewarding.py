@@ -85,7 +85,7 @@ def steward_report(
     if not policy.analyses:
         return report
     allows = search.problem.constraint
-    wanted = wanted_tables(cube, policy.analyses, (result.cliques, result.wanted), published.collection, allows)
+    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
     return replace(report, wanted=wanted)
 
 

@@ -1,7 +1,7 @@
 """Analyses that a release is wanted for: attributes that readers look at together, and what becomes of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from marginals.errors import InputError
@@ -10,23 +10,32 @@ from marginals.publishing.obstacles import as_written
 from marginals.release.wanted_table import WantedTable
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
-from models.search import Constraint, WantedAnalyses, WantedMargin
+from models.search import Constraint, Measure, WantedAnalyses, WantedMargin
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
+
+WEIGHT = 100.0
+"""Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
+
+MEASURES = tuple(measure.value for measure in Measure)
+"""By which an analysis can be judged."""
+
+_KEYS = ("attributes", "weight", "measure")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Attributes that are wanted in one table, and how much that counts besides the other analyses.
+    """Attributes that are wanted in one table, how much that counts besides all else, and how their table is judged.
 
-    Raises InputError for no attribute, one that is named twice, or a weight that is not above 0.
+    Raises InputError for no attribute, one that is named twice, a weight that is not above 0, or an unknown measure.
 
     >>> Wanted(("dead", "age")).weight
-    1.0
+    100.0
     """
 
     attributes: tuple[str, ...]
-    weight: float = 1.0
+    weight: float = WEIGHT
+    measure: str = Measure.DIVERGENCE.value
 
     def __post_init__(self) -> None:
         names = self.attributes
@@ -34,25 +43,29 @@ class Wanted:
             raise InputError("the attributes of a wanted analysis are a list of different names")
         if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 < self.weight < inf:
             raise InputError("the weight of a wanted analysis is a number above 0")
+        if self.measure not in MEASURES:
+            raise InputError(f"the measure of a wanted analysis is {' or '.join(map(repr, MEASURES))}")
 
     @classmethod
     def of(cls, entry: object) -> "Wanted":
-        """From one section of a config: `attributes`, and maybe `weight`. Raises InputError for anything else."""
+        """From one section of a config: `attributes`, maybe `weight` and `measure`. Raises InputError for anything else."""
         if isinstance(entry, Wanted):
             return entry
         named = entry.get("attributes") if isinstance(entry, Mapping) else None
         if not isinstance(entry, Mapping) or not isinstance(named, Sequence) or isinstance(named, str):
-            raise InputError('wanted is a list of analyses such as { attributes = ["dead", "age"], weight = 1.0 }')
-        if others := [key for key in entry if key not in ("attributes", "weight")]:
-            raise InputError(
-                f"unknown key search.wanted.{others[0]}; known are search.wanted.attributes, search.wanted.weight"
-            )
-        return cls(tuple(named), entry.get("weight", 1.0))
+            raise InputError('wanted is a list of analyses such as { attributes = ["dead", "age"], weight = 100.0 }')
+        if others := [key for key in entry if key not in _KEYS]:
+            known = ", ".join(f"search.wanted.{key}" for key in _KEYS)
+            raise InputError(f"unknown key search.wanted.{others[0]}; known are {known}")
+        return cls(tuple(named), *(entry.get(key, getattr(cls, key)) for key in _KEYS[1:]))
 
 
 def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
     """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
-    return WantedAnalyses(cube, [WantedMargin(_mask(cube.domain, a), a.weight) for a in wanted]) if wanted else None
+    if not wanted:
+        return None
+    margins = [WantedMargin(_mask(cube.domain, own), own.weight, Measure(own.measure)) for own in wanted]
+    return WantedAnalyses(cube, margins)
 
 
 def _mask(domain: Domain, analysis: Wanted) -> Mask:
@@ -107,15 +120,17 @@ def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint
 def wanted_tables(
     cube: DataCube,
     wanted: Sequence[Wanted],
-    found: tuple[Sequence[Mask], Sequence[float]],
+    cliques: Sequence[Mask],
     released: Collection,
     allows: Constraint,
 ) -> tuple[WantedTable, ...]:
-    """What became of each analysis. found: the published margins as masks, and the divergence of each analysis.
+    """What became of each analysis. cliques: the published margins as masks.
 
     released: the same as the release tells them. allows: the constraint of the search.
     """
-    domain, (cliques, divergences) = cube.domain, found
+    domain = cube.domain
+    judged = weighed(cube, [replace(analysis, measure=Measure.DIVERGENCE.value) for analysis in wanted])
+    divergences = judged.distances(cliques) if judged else ()
     tables = []
     for analysis, divergence in zip(wanted, divergences):
         passing = finest_passing(cube, analysis.attributes, allows)

@@ -12,7 +12,7 @@ from models.search.rebuild import rebuild, rebuilt
 from models.search.result import SearchResult, Step, Strategy
 from models.search.selection import NO_LIMITS, Limits, SelectedModel, fitted, select, window
 from models.search.strategies import STRATEGIES
-from models.search.wanted import WantedAnalyses, WantedMargin
+from models.search.wanted import Measure, WantedAnalyses, WantedMargin
 
 __all__ = [
     "KL",
@@ -22,6 +22,7 @@ __all__ = [
     "LikelihoodRatio",
     "Limits",
     "MarginLimits",
+    "Measure",
     "Objective",
     "PenalizedDivergence",
     "Problem",

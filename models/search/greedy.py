@@ -71,7 +71,7 @@ def result_of(
     priced = isinstance(problem.objective, PenalizedDivergence)
     value = divergence + (problem.price * model.parameter_count if problem.price else 0.0) if priced else None
     cliques = tuple(sorted(position.cliques))
-    wanted = problem.wanted.divergences(cliques) if problem.wanted else ()
+    wanted = problem.wanted.distances(cliques) if problem.wanted else ()
     if problem.wanted and value is not None:
         value += problem.wanted.weighted(wanted)
     return SearchResult(

@@ -15,7 +15,7 @@ from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.wanted import WantedAnalyses
+from models.search.wanted import Measure, WantedAnalyses
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 
@@ -32,7 +32,7 @@ class Change(NamedTuple):
 class Position:
     """A collection on the way: its graph, maximal cliques and KL divergence in nats.
 
-    analyses: what is wanted. known: the divergences of these margins where they are known already.
+    analyses: what is wanted. known: how far these margins are from the data, where that is known already.
     """
 
     cube: DataCube
@@ -52,10 +52,10 @@ class Position:
 
     @cached_property
     def wanted(self) -> tuple[float, ...]:
-        """For each wanted margin its divergence in nats; worked out when it is first asked for."""
+        """For each wanted margin how far it is from the data; worked out when it is first asked for."""
         if self.known is not None:
             return self.known
-        return self.analyses.divergences(self.cliques) if self.analyses else ()
+        return self.analyses.distances(self.cliques) if self.analyses else ()
 
     def change(self, move: Move) -> Change:
         """What an allowed move changes."""
@@ -129,7 +129,7 @@ class Position:
         )
 
     def wanted_after(self, move: Move) -> tuple[float, ...]:
-        """The divergences of the wanted margins after an allowed move; those that it cannot change are kept."""
+        """How far the wanted margins are from the data after an allowed move; what it cannot change is kept."""
         if not self.analyses:
             return ()
         domain = self.cube.domain
@@ -147,12 +147,12 @@ class Position:
             return self.wanted
         tree = JunctionTree.of(domain, self.cliques_after(move))
         return tuple(
-            self.analyses.divergence(margin.mask, tree) if changes else before
+            self.analyses.distance(margin, tree) if changes else before
             for margin, changes, before in zip(self.analyses.margins, concerned, self.wanted)
         )
 
     def wanted_gain(self, move: Move) -> float:
-        """By how many weighted nats the wanted margins come nearer to the data by an allowed move; below 0: farther."""
+        """By how much the wanted margins come nearer to the data by an allowed move, weighted; below 0: farther."""
         if not self.analyses:
             return 0.0
         return self.analyses.weighted(self.wanted) - self.analyses.weighted(self.wanted_after(move))
@@ -165,11 +165,17 @@ class Position:
         if not self.analyses:
             return 0.0
         if isinstance(move, AddVertex):
-            holding = (margin.weight for margin in self.analyses.margins if margin.mask >> move.vertex & 1)
-            return change.divergence * sum(holding)
-        edge, separator = 1 << move.first | 1 << move.second, move.separator(self.graph)
-        return sum(
-            margin.weight * self._joining(separator & margin.mask, 1 << move.first, 1 << move.second).divergence
-            for margin in self.analyses.margins
-            if not edge & ~margin.mask
-        )
+            first, second, common = 1 << move.vertex, 0, self.cube.domain.coarser_steps(move.vertex)
+        else:
+            first, second, common = 1 << move.first, 1 << move.second, move.separator(self.graph)
+        gained = 0.0
+        for margin in self.analyses.margins:
+            if (first | second) & ~margin.mask:
+                continue
+            given = common & margin.mask
+            if margin.measure is Measure.TOTAL_VARIATION:
+                gain = self.analyses.variation_alone(given, first, second)
+            else:
+                gain = self._joining(given, first, second).divergence if second else change.divergence
+            gained += margin.weight * gain
+        return gained

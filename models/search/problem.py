@@ -26,8 +26,8 @@ class Problem:
 
     cube: must hold the base table. kept: margins that every collection shows, together a decomposable collection that
     the constraint allows. start: where a stepwise search begins, showing at least what is kept and allowed too; by
-    default `kept`. seed: of the searches that draw at random. wanted: analyses whose divergences, each times its weight, the
-    objective counts too. Raises NotDecomposableError when kept or start are not
+    default `kept`. seed: of the searches that draw at random. wanted: analyses of which the objective
+    counts too how far each is from the data, times its weight. Raises NotDecomposableError when kept or start are not
     decomposable, SelectionError when start does not show what is kept.
     """
 

@@ -29,8 +29,8 @@ class SearchResult:
     cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often the search put a collection
     to the constraint; where two searches came to one, both count. optimal: whether no allowed collection is better, proven.
     steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
-    the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin its
-    divergence from the data in nats. What binds where it ended, `Problem.binding` says.
+    the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
+    far it is from the data. What binds where it ended, `Problem.binding` says.
     """
 
     strategy: str

@@ -1,17 +1,17 @@
 """Analyses that a model is wanted for: how far its distribution of some attributes is from that of the data.
 
-For a wanted set w of attributes that is KL(p_w || q_w) in nats, both at base values; an objective adds it with a weight to
-the divergence of the whole. q_w is that of the smallest part of the collection onto which it can be collapsed, so a number
-is remembered by that part, and asked again for no collection that has it too.
+For a wanted set w of attributes that is KL(p_w || q_w) in nats, or the total variation between p_w and q_w, both at base
+values; an objective adds it with a weight to the divergence of the whole. q_w is that of the smallest part of the collection
+onto which it can be collapsed, so a number is remembered by that part, and asked again for no collection that has it too.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from enum import Enum
 
 import numpy as np
 
+from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.collapse import collapsed
 from models.graphs.collection import Collection
@@ -19,98 +19,37 @@ from models.graphs.junction_tree import JunctionTree
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.sparse_margins import expected_marginal
+from models.search.path_margins import PathMargins
+from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
-_KEPT = 1 << 23
-"""Numbers in all matrices that are kept; they are cleared when there are more."""
+class Measure(Enum):
+    """How far a table of the model is from that of the data.
+
+    DIVERGENCE: KL(p || q) in nats. TOTAL_VARIATION: half the sum of abs(p - q) over the cells, from 0 to 1.
+    """
+
+    DIVERGENCE = "divergence"
+    TOTAL_VARIATION = "total variation"
 
 
 @dataclass(frozen=True)
 class WantedMargin:
-    """Attributes that are looked at together, as all their induced attributes, and the weight of their divergence.
+    """Attributes that are looked at together, as all their induced attributes, the weight of how far they are from the
+    data, and by which measure that is told.
 
     Raises SelectionError for no attribute, or a weight that is not above 0.
     """
 
     mask: Mask
     weight: float = 1.0
+    measure: Measure = Measure.DIVERGENCE
 
     def __post_init__(self) -> None:
         if not self.mask or not self.weight > 0:
             raise SelectionError("a wanted margin has attributes, and a weight above 0")
-
-
-class PathMargins:
-    """Distributions of two attributes along the path between them in a junction tree, one matrix for each clique on it.
-
-    The values of one attribute are carried from separator to separator by the shares p(s' | s), each a sparse matrix that
-    depends on the two separators alone and is kept for other trees.
-    """
-
-    def __init__(self, cube: DataCube) -> None:
-        self._cube = cube
-        self._steps: dict[tuple[Mask, Mask], csr_array] = {}
-        self._size = 0
-
-    def cross_entropy(self, first: Mask, second: Mask, tree: JunctionTree) -> float:
-        """-sum of p ln q over the values of two attributes, each as finely as the tree shows it."""
-        entropy = self._cube.entropy
-        path = _path(tree, first, second)
-        if not path:
-            return entropy(first) + entropy(second)
-        separators = [a & b for a, b in pairwise(path)]
-        if not separators:
-            return entropy(first | second)
-        if len(self._cube.counts(first)) > len(self._cube.counts(second)):
-            first, second, separators = second, first, separators[::-1]
-        origin = self._cube.table(first)
-        q = self._step(first, separators[0]).toarray() * (origin.counts / max(self._cube.total, 1))
-        for before, after in pairwise([*separators, second]):
-            q = self._step(before, after) @ q
-        table = self._cube.table(first | second)
-        rows, columns = table.positions_in(self._cube.table(second)), table.positions_in(origin)
-        return float(-(table.counts @ np.log(q[rows, columns])) / max(self._cube.total, 1))
-
-    def _step(self, given: Mask, shown: Mask) -> "csr_array":
-        """p(y | x) of the cells y of one margin given those x of another: shape (cells of `shown`, cells of `given`)."""
-        if (given, shown) not in self._steps:
-            together, x, y = (self._cube.table(mask) for mask in (given | shown, given, shown))
-            columns, rows = together.positions_in(x), together.positions_in(y)
-            from scipy.sparse import csr_array  # slow to import, and few need it
-
-            step = csr_array((together.counts / x.counts[columns], (rows, columns)), shape=(len(y), len(x)))
-            self._size += step.nnz
-            if self._size > _KEPT:
-                self._steps.clear()
-                self._size = step.nnz
-            self._steps[given, shown] = step
-        return self._steps[given, shown]
-
-
-def _path(tree: JunctionTree, first: Mask, second: Mask) -> list[Mask]:
-    """The cliques from one that shows the first attribute to one that shows the second, as few as can be; none where the two
-    are not connected.
-    """
-
-    def upward(wanted: Mask) -> list[int]:
-        ways = [next(i for i, clique in enumerate(tree.cliques) if not wanted & ~clique)]
-        while tree.parents[ways[-1]] >= 0:
-            ways.append(tree.parents[ways[-1]])
-        return ways
-
-    there, back = upward(first), upward(second)
-    meeting = next((clique for clique in there if clique in back), None)
-    if meeting is None:
-        return []
-    path = [*there[: there.index(meeting) + 1], *reversed(back[: back.index(meeting)])]
-    cliques = [tree.cliques[i] for i in path]
-    start = max(i for i, clique in enumerate(cliques) if not first & ~clique)
-    end = next(i for i, clique in enumerate(cliques) if i >= start and not second & ~clique)
-    return cliques[start : end + 1]
 
 
 class WantedAnalyses:
@@ -119,7 +58,9 @@ class WantedAnalyses:
     def __init__(self, cube: DataCube, margins: Iterable[WantedMargin] = ()) -> None:
         self.cube = cube
         self.margins = tuple(margins)
-        self._known: dict[tuple[Mask, frozenset[Mask]], float] = {}
+        self._known: dict[tuple[Mask, Measure, frozenset[Mask]], float] = {}
+        self._alone: dict[tuple[Mask, Mask, Mask], float] = {}
+        self._places: dict[tuple[Mask, Mask], tuple[IndexArray, FloatArray]] = {}
         self._paths = PathMargins(cube)
         own = cube.domain.attribute_masks
         for margin in self.margins:
@@ -129,27 +70,53 @@ class WantedAnalyses:
     def __len__(self) -> int:
         return len(self.margins)
 
-    def divergences(self, cliques: Iterable[Mask]) -> tuple[float, ...]:
-        """KL(p_w || q_w) in nats for each wanted margin, q the maxent distribution of a decomposable collection."""
+    def distances(self, cliques: Iterable[Mask]) -> tuple[float, ...]:
+        """How far each wanted margin of the maxent distribution of a decomposable collection is from the data."""
         if not self.margins:
             return ()
         tree = JunctionTree.of(self.cube.domain, cliques)
-        return tuple(self.divergence(margin.mask, tree) for margin in self.margins)
+        return tuple(self.distance(margin, tree) for margin in self.margins)
 
-    def divergence(self, wanted: Mask, tree: JunctionTree) -> float:
-        """KL(p_w || q_w) in nats of one margin."""
-        part = collapsed(tree, wanted)
-        if (wanted, part) not in self._known:
-            self._known[wanted, part] = self._divergence(wanted, part)
-        return self._known[wanted, part]
+    def distance(self, margin: WantedMargin, tree: JunctionTree) -> float:
+        """How far one margin is from the data, by its measure."""
+        part = collapsed(tree, margin.mask)
+        key = margin.mask, margin.measure, part
+        if key not in self._known:
+            measured = self._divergence if margin.measure is Measure.DIVERGENCE else self._variation
+            self._known[key] = measured(margin.mask, part)
+        return self._known[key]
 
-    def weighted(self, divergences: Iterable[float]) -> float:
+    def weighted(self, distances: Iterable[float]) -> float:
         """Their sum, each times its weight."""
-        return sum(margin.weight * nats for margin, nats in zip(self.margins, divergences))
+        return sum(margin.weight * far for margin, far in zip(self.margins, distances))
 
     def value(self, cliques: Iterable[Mask]) -> float:
-        """What an objective adds for a collection, in nats; never negative."""
-        return self.weighted(self.divergences(cliques))
+        """What an objective adds for a collection; never negative."""
+        return self.weighted(self.distances(cliques))
+
+    def variation_alone(self, given: Mask, first: Mask, second: Mask) -> float:
+        """The total variation between the table of two vertices, with others, and what these make of either by itself.
+
+        given: the others. second: 0 for a step finer of the first, whose values are spread evenly without it.
+        """
+        key = given, first, second
+        if key not in self._alone:
+            table, total = self.cube.table(given | first | second), max(self.cube.total, 1)
+            before = self.cube.table(given) if given else None
+            expected: FloatArray = np.full(len(table), float(total))
+            if before is not None:
+                expected = before.counts[table.positions_in(before)].astype(np.float64)
+            if second:
+                one, other = (self.cube.table(given | side) for side in (first, second))
+                expected = one.counts[table.positions_in(one)] * other.counts[table.positions_in(other)] / expected
+            else:
+                expected = expected * _leaves(table)
+                if before is None:
+                    expected = expected / self.cube.domain.hierarchy(table.attributes[0]).size(0)
+                else:
+                    expected = expected / _leaves(before)[table.positions_in(before)]
+            self._alone[key] = float(np.maximum(table.counts - expected, 0.0).sum() / total)
+        return self._alone[key]
 
     def _divergence(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """-sum of p_w ln q_w - H(p_w), where values below the finest level of the part are equally likely."""
@@ -171,6 +138,11 @@ class WantedAnalyses:
         ends = [shown & own for own in self.cube.domain.attribute_masks if shown & own]
         if len(ends) == 2:
             return self._paths.cross_entropy(ends[0], ends[1], JunctionTree.of(self.cube.domain, cliques))
+        p = self.cube.counts(shown) / max(self.cube.total, 1)
+        return float(-(p @ np.log(self._probabilities(shown, cliques))))
+
+    def _probabilities(self, shown: Mask, cliques: frozenset[Mask]) -> FloatArray:
+        """The model's probabilities of the cells of a margin that have rows, in the order of its table."""
         table, part = self.cube.table(shown), Collection.of(self.cube, cliques)
         margin = {attribute: table.margin[attribute] for attribute in table.attributes}
         try:
@@ -179,5 +151,48 @@ class WantedAnalyses:
             expected = expected_marginal(MaximumEntropy(part), margin)
             places, found = table.coded_cells.look_up(expected.cells)
             q = np.where(found, expected.expected[places], 0.0)
-        p = table.counts / max(self.cube.total, 1)
-        return float(-(p @ np.log(q / max(self.cube.total, 1))))
+        return np.asarray(q / max(self.cube.total, 1))
+
+    def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:
+        """Half the sum of abs(p_w - q_w), where values below the finest level of the part are equally likely."""
+        table, total = self.cube.table(wanted), max(self.cube.total, 1)
+        own = [attribute for attribute in self.cube.domain.attribute_masks if attribute & wanted]
+        shown = 0
+        for clique in part:
+            shown |= clique
+        shown &= wanted
+        placed = [self._placed(wanted, attribute & shown, attribute) for attribute in own]
+        if len(own) == 2:
+            ends = own[0] & shown, own[1] & shown
+            tree = JunctionTree.of(self.cube.domain, part)
+            q = self._paths.shares(ends, tree, (placed[0][0], placed[1][0]))
+        else:
+            q = self._probabilities(shown, part)[table.positions_in(self.cube.table(shown))] if shown else np.ones(1)
+        for _, share in placed:
+            q = q * share
+        return float(np.maximum(table.counts / total - q, 0.0).sum())
+
+    def _placed(self, wanted: Mask, end: Mask, own: Mask) -> tuple[IndexArray, FloatArray]:
+        """For each cell of a wanted margin, its place in the table of one of its attributes as that is shown, and the share
+        of its base value in the value there.
+
+        end: the attribute as it is shown, 0 where it is not. own: all of its vertices.
+        """
+        if (wanted, end or ~own) not in self._places:
+            table = self.cube.table(wanted)
+            if end:
+                shown = self.cube.table(end)
+                places = table.positions_in(shown)
+                share = 1 / _leaves(shown)[places]
+            else:
+                name = next(iter(self.cube.domain.margin(own)))
+                places = np.zeros(len(table), dtype=np.intp)
+                share = np.full(len(table), 1 / self.cube.domain.hierarchy(name).size(0))
+            self._places[wanted, end or ~own] = places, share
+        return self._places[wanted, end or ~own]
+
+
+def _leaves(table: ContingencyTable) -> CountArray:
+    """For each cell of a table of one attribute, the base values in it."""
+    (name,) = table.attributes
+    return np.asarray(table.domain.hierarchy(name).leaf_counts(table.margin[name])[table.codes[0]])

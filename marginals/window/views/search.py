@@ -11,6 +11,7 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.names.level_names import margin_in_words
+from marginals.publishing.wanted import WEIGHT
 from marginals.window.candidates import Candidate
 from marginals.window.config_edits import OlderVersionError, put, section
 from marginals.window.gate import REPORT_POLICY
@@ -225,7 +226,7 @@ def mend(window: Window, request: Request) -> Response:
         pair = (form.get("first", ""), form.get("second", ""))
         if not set(pair) <= set(window.config().source.used):
             raise InputError("there is no such attribute in the config")
-        return want(window, request, (), (pair, form.get("weight", 1.0, type=float)), "/search")
+        return want(window, request, (), (pair, form.get("weight", WEIGHT, type=float)), "/search")
     name, most = form.get("attribute", ""), form.get("most", 3, type=int)
     seconds = form.get("seconds", 60.0, type=float)
 

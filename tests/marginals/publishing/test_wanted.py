@@ -13,7 +13,7 @@ from checks.claims.requirements import PrivacyConstraint
 from marginals import InputError, Policy
 from marginals.commands.main import main
 from marginals.example import table
-from marginals.publishing.wanted import finest_passing, finest_together
+from marginals.publishing.wanted import WEIGHT, finest_passing, finest_together
 from models.search import SearchResult
 from small_release import write_config
 
@@ -47,7 +47,7 @@ def test_publish_says_which_wanted_analyses_have_a_table(tmp_path: Path) -> None
     page = (tmp_path / "out-steward.html").read_text(encoding="utf-8")
     assert "What was wanted" in page
     assert "Wanted age, sex, town: no published table shows them together" in page
-    assert [told["weight"] for told in answer["wanted"]] == [2.5, 1.0]
+    assert [told["weight"] for told in answer["wanted"]] == [2.5, WEIGHT]
 
 
 def test_without_wanted_analyses_nothing_is_said_of_them(tmp_path: Path) -> None:
@@ -65,6 +65,7 @@ def test_without_wanted_analyses_nothing_is_said_of_them(tmp_path: Path) -> None
         ("[[search.wanted]]\nattributes = ['age', 'age']\n", "a list of different names"),
         ("[[search.wanted]]\nattributes = ['age']\nweight = 0\n", "a number above 0"),
         ("[[search.wanted]]\nattributes = ['age']\nlevel = 1\n", "unknown key search.wanted.level"),
+        ("[[search.wanted]]\nattributes = ['age']\nmeasure = 'odds'\n", "'divergence' or 'total variation'"),
         ("[search]\nwanted = 3\n", "wanted is a list of analyses"),
         ("[search]\nwanted = 'age'\n", "wanted is a list of analyses"),
     ],

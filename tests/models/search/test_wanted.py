@@ -1,4 +1,4 @@
-"""Wanted analyses: their divergences are those of the maxent joint, and every strategy weighs them."""
+"""Wanted analyses: how far they are from the data is so in the maxent joint, and every strategy weighs them."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -14,7 +14,7 @@ from models.errors import SelectionError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.moves import allowed_moves
 from models.inference.marginal_model import MarginalModel
-from models.search import STRATEGIES, Problem, Refusal, RefusalScope, exact, forward, with_bound
+from models.search import STRATEGIES, Measure, Problem, Refusal, RefusalScope, exact, forward, with_bound
 from models.search.position import Position
 from models.search.wanted import WantedAnalyses, WantedMargin
 from models.tables.contingency_table import ContingencyTable
@@ -31,20 +31,23 @@ any_problem = problems() | private_problems()
 
 @st.composite
 def wanted_margins(draw, domain):
-    """One to three sets of attributes with weights that matter."""
+    """One to three sets of attributes with weights that matter, by either measure."""
     sets = st.sets(st.sampled_from(domain.attributes), min_size=1, max_size=3)
     weights = st.sampled_from([0.1, 0.5, 1.0, 3.0])
-    chosen = draw(st.lists(st.tuples(sets, weights), min_size=1, max_size=3))
-    return tuple(WantedMargin(domain.mask(dict.fromkeys(sorted(names), 0)), weight) for names, weight in chosen)
+    chosen = draw(st.lists(st.tuples(sets, weights, st.sampled_from(Measure)), min_size=1, max_size=3))
+    return tuple(
+        WantedMargin(domain.mask(dict.fromkeys(sorted(names), 0)), weight, measure) for names, weight, measure in chosen
+    )
 
 
 def brute_force(cube, cliques, margins):
-    """Weighted KL(p_w || q_w) summed, by iterative fitting over all base cells."""
+    """Weighted KL(p_w || q_w) or total variation summed, by iterative fitting over all base cells."""
     domain, p = cube.domain, joint_array(base_table(cube)) / max(cube.total, 1)
     q = iterative_proportional_fitting(p, domain, Collection.of(cube, cliques).margins)
     shown = [domain.margin(margin.mask) for margin in margins]
     pairs = [(dense_marginal(p, domain, margin), dense_marginal(q, domain, margin)) for margin in shown]
-    return sum(margin.weight * kl_divergence(*pair) for margin, pair in zip(margins, pairs))
+    measures = {Measure.DIVERGENCE: kl_divergence, Measure.TOTAL_VARIATION: lambda p, q: np.abs(p - q).sum() / 2}
+    return sum(margin.weight * measures[margin.measure](*pair) for margin, pair in zip(margins, pairs))
 
 
 @st.composite
@@ -56,7 +59,7 @@ def wanting(draw, problems=any_problem):
 
 @settings(max_examples=60)
 @given(decomposable_collections(max_cells=100), st.data())
-def test_the_divergences_are_those_of_the_maxent_joint(collection, data):
+def test_the_distances_are_those_of_the_maxent_joint(collection, data):
     margins = data.draw(wanted_margins(collection.domain))
     analyses = WantedAnalyses(collection.cube, margins)
     assert analyses.value(collection.masks) == pytest.approx(
@@ -88,7 +91,7 @@ def test_a_move_changes_them_by_what_the_position_says(collection, data):
     for move in allowed_moves(position.graph):
         change = position.change(move)
         after = position.after(move, change)
-        assert after.wanted == pytest.approx(analyses.divergences(after.cliques), abs=1e-9)
+        assert after.wanted == pytest.approx(analyses.distances(after.cliques), abs=1e-9)
         gain = analyses.value(position.cliques) - analyses.value(after.cliques)
         assert position.wanted_gain(move) == pytest.approx(gain, abs=1e-9)
         event("worse by adding" if gain < -1e-9 and change.clique else "no worse")
@@ -142,7 +145,7 @@ def test_every_strategy_weighs_them_and_says_so_truly(name, problem, turns):
     assert problem.constraint(found.cliques, 0) is None
     assert is_finer(found.cliques, problem.kept)
     assert found.value == pytest.approx(objective(problem, found.cliques), abs=1e-9)
-    assert found.wanted == pytest.approx(problem.wanted.divergences(found.cliques), abs=1e-12)
+    assert found.wanted == pytest.approx(problem.wanted.distances(found.cliques), abs=1e-12)
     best = least(problem)
     assert found.bound is not None
     assert found.bound <= best + 1e-9
