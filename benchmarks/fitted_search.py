@@ -2,8 +2,9 @@
 
 Eight attributes (seven quasi-identifiers with ARX's hierarchies, the occupation sensitive), k-link and k-combinatorial
 anonymity with k = 10, entropy 4-diversity, no base table, declared domain. Each strategy publishes once; then all 28 pairs
-are wanted, judged by total variation. Seconds are those of the whole `publish`, of the processor, so that others on the machine do not count; searches
-are stopped by the same clock. Needs the real table: ../shared/data, or the folder that MARGINALS_DATA names.
+are wanted, judged by total variation. Seconds are those of the whole `publish`, of the processor, so that others on the
+machine do not count; searches are stopped by the same clock. Needs the real table: ../shared/data, or the folder that
+MARGINALS_DATA names.
 
     python benchmarks/fitted_search.py [--strategy greedy ...] [--limit SECONDS]
 """
