@@ -97,8 +97,7 @@ class Application:
 
     def _problem(self, request: Request, sentence: str) -> Response:
         if request.method == "POST":
-            self.window.say(_begun(sentence), is_problem=True)
-            return self.window.back(_own_page(request))
+            return self.window.refuse(request, _begun(sentence), _own_page(request))
         return self._failed(_begun(sentence), 400)
 
     def _failed(self, sentence: str, status: int) -> Response:

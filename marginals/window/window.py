@@ -17,6 +17,7 @@ from marginals.window.counting import Counting
 from marginals.window.gate import Gate
 from marginals.window.jobs import Jobs
 from marginals.window.project import Project
+from marginals.window.refilling import refilled
 from marginals.window.rendering import rendered
 from models.errors import MarginalsError
 
@@ -49,6 +50,7 @@ class Window:
         self.stopping = threading.Event()
         self._said: deque[Said] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
+        self._refused: tuple[str, dict[str, list[str]]] | None = None
         if project.config is not None:
             self._file = ConfigFile(project, project.config)
             self._counting = Counting(self._file)
@@ -114,7 +116,17 @@ class Window:
             "done": list(self.done),
             "running": self.jobs.running(),
         }
-        return Response(rendered(template, **(frame | content)), status=status, mimetype="text/html")
+        text = rendered(template, **(frame | content))
+        if self._refused is not None:
+            action, typed = self._refused
+            self._refused, text = None, refilled(text.decode(), self.gate.root + action, typed).encode()
+        return Response(text, status=status, mimetype="text/html")
+
+    def refuse(self, request: Request, sentence: str, back: str) -> Response:
+        """Go back to the page of a form, which says why it was refused and still holds what was typed."""
+        self._refused = request.path, request.form.to_dict(flat=False)
+        self.say(sentence, is_problem=True)
+        return self.back(back)
 
     def back(self, address: str) -> Response:
         """Where to go after a form, so that loading a page again does nothing twice. address: below the root."""
@@ -137,8 +149,7 @@ class Window:
         except OlderVersionError as error:
             return self.conflict(request, error)
         except MarginalsError as error:
-            self.say(f"Nothing was written: {error}.", is_problem=True)
-            return self.back(back)
+            return self.refuse(request, f"Nothing was written: {error}.", back)
         self.tell(written, sentence)
         return self.back(back)
 

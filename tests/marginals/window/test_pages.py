@@ -392,3 +392,13 @@ def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     assert job.done.wait(20)
     assert browser.window.candidates.all() == [] or job.state == "done"
     assert not list(browser.window.project.folder.glob(".release.candidate-*"))
+
+
+def test_a_form_that_is_refused_still_holds_what_was_typed(browser: Browser) -> None:
+    before = browser.window.file.text
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    page = browser.post("/policy", {**fields, "k_link": "a few"}).get_data(as_text=True)
+    assert "said problem" in page
+    assert 'value="a few"' in page
+    assert browser.window.file.text == before
+    assert "a few" not in browser.get("/policy").get_data(as_text=True)
