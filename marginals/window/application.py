@@ -29,6 +29,9 @@ ROUTES: tuple[tuple[str, str, Answer], ...] = (
 )
 """Method, address, and what answers it."""
 
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
+"""Those that are printed by their names; another may hold anything."""
+
 
 class Application:
     """A window as a WSGI application."""
@@ -69,9 +72,14 @@ class Application:
 
     def _answer(self, request: Request) -> Response:
         try:
-            if refusal := self.window.gate.refusal(request):
-                print(f"refused: {request.method}: {refusal}", file=sys.stderr)
-                return Response(rendered("refused.html", sentence=refusal), status=403, mimetype="text/html")
+            refusal = self.window.gate.refusal(request)
+        except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
+            refusal = "The request cannot be read."
+        if refusal:
+            method = request.method if request.method in _METHODS else "another method"
+            print(f"refused: {method}: {refusal}", file=sys.stderr)
+            return Response(rendered("refused.html", sentence=refusal), status=403, mimetype="text/html")
+        try:
             if self.window.gate.enters(request):
                 return self.window.gate.remember(
                     Response(rendered("enter.html", root=self.window.gate.root), mimetype="text/html")
@@ -82,10 +90,9 @@ class Application:
             return self._problem(request, f"{error}.")
         except HTTPException as error:
             code = error.code or 500
-            if 300 <= code < 400:
-                return error.get_response()
             return self._failed(
-                "There is no such page." if code in (404, 405) else "The request cannot be answered.", code
+                "There is no such page." if code in (404, 405, 308) else "The request cannot be answered.",
+                code if code >= 400 else 404,
             )
         except OSError as error:
             return self._failed(f"A file cannot be read or written: {error.strerror or type(error).__name__}.", 500)

@@ -50,14 +50,14 @@ class Gate:
         return f"/{self.place}"
 
     @property
-    def hosts(self) -> tuple[str, ...]:
-        """The names by which the server may be addressed."""
-        return (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
+    def host(self) -> str:
+        """The one name of the server. It is not localhost, which may mean another server, at ::1."""
+        return f"127.0.0.1:{self.port}"
 
     @property
     def address(self) -> str:
         """Where the browser is sent."""
-        return f"http://{self.hosts[0]}{self.root}/?token={self.token}"
+        return f"http://{self.host}{self.root}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
@@ -78,20 +78,24 @@ class Gate:
         return {**environ, "SCRIPT_NAME": self.root, "PATH_INFO": f"/{below}"}
 
     def refusal(self, request: Request) -> str:
-        """Why a request is refused, in a sentence; empty where it is not."""
-        if request.headers.get("Host") not in self.hosts:
+        """Why a request is refused, in a sentence; empty where it is not.
+
+        Whoever lacks the place or the token is refused before a form is read, and is told neither.
+        """
+        if request.headers.get("Host") != self.host:
             return "The window answers only to its own address on this machine."
-        path = request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI") or request.path
-        if _leads_astray(str(path).partition("?")[0]) or _leads_astray(request.path):
+        if "Transfer-Encoding" in request.headers:
+            return "The window takes no request in pieces."
+        path = str(request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI") or request.path)
+        if not path.startswith("/") or _leads_astray(path.partition("?")[0]) or _leads_astray(request.path):
             return "The address leads out of the window."
         if not _is(request.root_path, self.root):
             return _NOBODY
-        origin = request.headers.get("Origin")
-        if origin is not None and origin not in [f"http://{host}" for host in self.hosts]:
+        if request.headers.get("Origin", f"http://{self.host}") != f"http://{self.host}":
             return "The request comes from another page."
         if not self.enters(request) and request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             return "The request comes from another page."
-        if not self.enters(request) and not _is(request.cookies.get(self.cookie, ""), self.token):
+        if not self.enters(request) and not self._is_known(request):
             return _NOBODY
         if request.method == "POST":
             return self._refused_form(request)
@@ -101,6 +105,10 @@ class Gate:
         """Whether this is the address with the token, by which the browser comes in."""
         asked = request.method == "GET" and request.path == "/"
         return asked and _is(request.args.get("token", ""), self.token)
+
+    def _is_known(self, request: Request) -> bool:
+        """Whether one of the cookies of our name has the token: another server of this machine may set more of that name."""
+        return any(_is(given, self.token) for given in request.cookies.getlist(self.cookie))
 
     def _refused_form(self, request: Request) -> str:
         if request.mimetype != "application/x-www-form-urlencoded":
@@ -118,13 +126,17 @@ class Gate:
 
 
 def guarded(response: Response) -> Response:
-    """The response with what tells a browser to load nothing else, keep nothing, and tell nobody."""
+    """The response with what tells a browser to load nothing else, keep nothing, and tell nobody.
+
+    Addresses are told to pages of the window alone, and of reports to nobody. Were they told to nobody at all, browsers
+    would send forms with `Origin: null`, which is also what they say of a page that hides where it is from.
+    """
     headers = response.headers
     headers.setdefault("Content-Security-Policy", POLICY)
     headers.setdefault("Cache-Control", "no-store")
     headers["X-Content-Type-Options"] = "nosniff"
     headers["X-Frame-Options"] = "DENY"
-    headers["Referrer-Policy"] = "same-origin"
+    headers["Referrer-Policy"] = "same-origin" if headers["Content-Security-Policy"] == POLICY else "no-referrer"
     headers["Cross-Origin-Opener-Policy"] = "same-origin"
     headers["Cross-Origin-Resource-Policy"] = "same-origin"
     return response

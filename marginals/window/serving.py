@@ -2,9 +2,11 @@
 
 import contextlib
 import sys
+import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
@@ -20,11 +22,18 @@ ADDRESS = "127.0.0.1"
 _PAGE = "open.html"
 """The page that sends the browser to the window."""
 
+_PATIENCE = 30.0
+"""Seconds that a connection may say nothing before it is closed."""
+
+_MOST = 100
+"""Connections that are answered at once."""
+
 
 class _QuietHandler(WSGIRequestHandler):
     """Logs nothing: an address may hold the token, and what was asked about people."""
 
     server_version, sys_version = "marginals", ""
+    timeout = _PATIENCE
 
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
         """Say nothing."""
@@ -34,12 +43,34 @@ class _QuietHandler(WSGIRequestHandler):
         if type == "error":
             print("failed: a request could not be answered", file=sys.stderr)
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
+        """Answer what is no request; without repeating what was sent."""
+        super().send_error(code, "refused", "")
+
 
 class _Server(ThreadedWSGIServer):
-    """A thread for each request; none keeps the program from ending."""
+    """A thread for each request, up to a number; none keeps the program from ending."""
 
     daemon_threads = True
     block_on_close = False
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._room = threading.BoundedSemaphore(_MOST)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin to answer in a thread; where too many are answered already, close the connection."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, in the thread, and make room again."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that went away is nothing to speak of."""
@@ -61,16 +92,12 @@ def serve(project: Project, port: int, announce: Callable[[str], None], show: bo
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)
-            if show:
-                _show(project, gate.address)
-            window.stopping.wait()
+            with _shown(project, gate.address) if show else contextlib.nullcontext():
+                window.stopping.wait()
             threading.Event().wait(0.3)  # until the last page has arrived
         finally:
             window.stopping.set()
             window.close()
-            if project.config is not None:
-                with contextlib.suppress(OSError):
-                    (project.private / _PAGE).unlink(missing_ok=True)
             server.shutdown()
             server.server_close()
 
@@ -80,14 +107,20 @@ def _refusing(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001
     return []
 
 
-def _show(project: Project, address: str) -> None:
+@contextlib.contextmanager
+def _shown(project: Project, address: str) -> Iterator[None]:
     """Open a browser by a page that only its owner may read: the command line of a browser can be seen by everybody.
 
-    A release alone may lie where nothing can be written.
+    The page is there while this lasts; in the folder for temporary files where there is a release alone, which may lie
+    where nothing can be written.
     """
-    if project.config is None:
-        webbrowser.open(address)
-        return
-    page = project.private / _PAGE
-    replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'.encode(), PRIVATE)
-    webbrowser.open(page.as_uri())
+    folder = tempfile.TemporaryDirectory() if project.config is None else contextlib.nullcontext(project.private)
+    with folder as place:
+        page = Path(place) / _PAGE
+        replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'.encode(), PRIVATE)
+        webbrowser.open(page.as_uri())
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                page.unlink(missing_ok=True)

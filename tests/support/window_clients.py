@@ -2,6 +2,7 @@
 
 import html
 import re
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from werkzeug.test import Client, TestResponse
 
 from marginals.window.application import Application
 from marginals.window.gate import Gate
 from marginals.window.project import Project
+from marginals.window.serving import serve
 from marginals.window.window import Window
 
 PORT = 5000
@@ -92,3 +95,27 @@ def browsing(path: Path) -> Iterator[Browser]:
         finally:
             window.stopping.set()
             window.close()
+
+
+@contextmanager
+def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a window on a path, served in a thread until this ends."""
+    windows: list[Window] = []
+    begin = Window.begin
+    monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
+    address: list[str] = []
+    ready = threading.Event()
+
+    def announce(told: str) -> None:
+        address.append(told)
+        ready.set()
+
+    thread = threading.Thread(target=serve, args=(Project.at(path), 0, announce), kwargs={"show": False}, daemon=True)
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield address[0]
+    finally:
+        windows[0].stopping.set()
+        thread.join(20)
+        assert not thread.is_alive()

@@ -16,6 +16,7 @@ from marginals.names.level_names import level_names, shown_at
 from marginals.publishing.opening import open_release
 from marginals.release.estimates import counts
 from marginals.release.release import Release
+from marginals.tables.values.numbers import number_in
 from marginals.window.views.publish import releases
 from marginals.window.window import Window
 from marginals.wording.kinds_in_words import basis_line
@@ -240,9 +241,21 @@ def download(window: Window, request: Request) -> Response:
         raise InputError(asked.sentence.rstrip("."))
     frame = asked.frame.reset_index()
     frame["kind"] = asked.kind
-    text = frame.to_csv(index=False, lineterminator="\n")
+    for attribute in asked.margin:
+        frame[attribute] = frame[attribute].map(harmless)
+    text = frame.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
     headers = {"Content-Disposition": 'attachment; filename="table.csv"'}
     return Response(text.encode(), mimetype="text/csv", headers=headers)
+
+
+def harmless(text: str) -> str:
+    """A label as a spreadsheet may read it: with an apostrophe before what it would take for a formula to work out.
+
+    >>> harmless("=1+1"), harmless("-5"), harmless("20-29")
+    ("'=1+1", '-5', '20-29')
+    """
+    is_formula = text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and number_in(text) is None
+    return f"'{text}" if is_formula else text
 
 
 ROUTES = (("GET", "/explore", show), ("GET", "/explore/table.csv", download))

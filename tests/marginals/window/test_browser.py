@@ -7,9 +7,7 @@ MARGINALS_AXE says.
 import os
 import re
 import shutil
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,11 +21,9 @@ import numpy as np
 
 import marginals
 from marginals.demo.census import simulate_census
-from marginals.window.project import Project
-from marginals.window.serving import serve
-from marginals.window.window import Window
 from project import NO_DATA, ROOT, data_folder
 from small_release import contents, marginals_command, write_config
+from window_clients import served
 
 WIDTHS = (1280, 400)
 
@@ -40,30 +36,6 @@ def axe() -> str:
     if found is None:
         pytest.skip("axe-core is not installed: npm install axe-core, or MARGINALS_AXE names its axe.min.js")
     return found.read_text(encoding="utf-8")
-
-
-@contextmanager
-def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a window on a path, served in a thread until this ends."""
-    windows: list[Window] = []
-    begin = Window.begin
-    monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
-    address: list[str] = []
-    ready = threading.Event()
-
-    def announce(told: str) -> None:
-        address.append(told)
-        ready.set()
-
-    thread = threading.Thread(target=serve, args=(Project.at(path), 0, announce), kwargs={"show": False}, daemon=True)
-    thread.start()
-    assert ready.wait(30)
-    try:
-        yield address[0]
-    finally:
-        windows[0].stopping.set()
-        thread.join(20)
-        assert not thread.is_alive()
 
 
 @dataclass

@@ -1,5 +1,12 @@
 """Who is let in: no request without the token, from elsewhere, or to elsewhere."""
 
+import contextlib
+import hmac
+import re
+import socket
+import time
+import urllib.request
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,14 +16,16 @@ pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 from werkzeug.test import Client
+from werkzeug.wrappers import Response
 
 from marginals.errors import InputError
+from marginals.window import serving
 from marginals.window.application import ROUTES, Application
-from marginals.window.gate import POLICY, Gate
+from marginals.window.gate import POLICY, REPORT_POLICY, Gate, guarded
 from marginals.window.project import Project
 from marginals.window.window import Window
 from small_release import write_config
-from window_clients import BASE, PLACE, PORT, Browser, browsing
+from window_clients import BASE, PLACE, PORT, Browser, browsing, served
 
 PAGES = sorted({path for method, path, _ in ROUTES if method == "GET" and "<" not in path})
 FORMS = sorted({path.replace("<int:number>", "1") for method, path, _ in ROUTES if method == "POST"})
@@ -60,7 +69,27 @@ def test_the_cookie_is_sent_to_no_other_place_of_this_machine(browser: Browser) 
     assert Gate(PORT).place != gate.place
 
 
-@pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        f"evil.example:{PORT}",
+        f"localhost:{PORT}",
+        "127.0.0.1",
+        f"127.0.0.1:{PORT + 1}",
+        f"127.0.0.1.:{PORT}",
+        f"127.0.0.1:{PORT}.",
+        f"me@127.0.0.1:{PORT}",
+        f"evil.example@127.0.0.1:{PORT}",
+        f"[::1]:{PORT}",
+        f"0.0.0.0:{PORT}",
+        f"2130706433:{PORT}",
+        f"127.1:{PORT}",
+        f"127.0.0.1:{PORT},evil.example",
+        f"127.0.0.1:0{PORT}",
+        "",
+    ],
+)
 def test_a_foreign_host_is_refused(browser: Browser, host: str) -> None:
     """Another name for this machine, by which a page from elsewhere could ask (DNS rebinding)."""
     answer = browser.client.get("/table", base_url=BASE, headers={"Host": host})
@@ -76,7 +105,7 @@ def test_a_foreign_origin_is_refused(browser: Browser, origin: str) -> None:
     assert browser.window.file.text == before
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "", "x", "same-origin, cross-site"])
 def test_a_request_that_another_page_made_is_refused(browser: Browser, site: str) -> None:
     assert browser.client.get("/table", base_url=BASE, headers={"Sec-Fetch-Site": site}).status_code == 403
 
@@ -218,3 +247,192 @@ def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
     project = Project.at(write_config(tmp_path / "project"))
     with pytest.raises(InputError, match="leads out of the project's folder"):
         project.inside("link/x.csv")
+
+
+def test_a_form_without_an_origin_still_needs_cookie_and_token(browser: Browser) -> None:
+    """Old browsers send neither Origin nor Sec-Fetch-Site."""
+    fields = {"form": browser.window.gate.form_token, "version": browser.window.file.version}
+    stranger = Client(Application(browser.window))
+    assert stranger.post("/policy", base_url=BASE, data=fields).status_code == 403
+    assert browser.client.post("/jobs/1/stop", base_url=BASE, data=fields).status_code == 303
+
+
+def test_another_cookie_of_our_name_neither_lets_in_nor_locks_out(browser: Browser) -> None:
+    """Another server of this machine may set a cookie of any name, for any path."""
+    gate, client = browser.window.gate, Client(Application(browser.window), use_cookies=False)
+    for cookies, status in [
+        (f"{gate.cookie}=x; {gate.cookie}={gate.token}", 200),
+        (f"{gate.cookie}={gate.token}; {gate.cookie}=x", 200),
+        (f"{gate.cookie}=x; {gate.cookie}=", 403),
+        (f"{gate.cookie}={gate.token[:-1]}", 403),
+        (f"{gate.cookie}={gate.token}x", 403),
+        (f"{gate.cookie}={gate.form_token}", 403),
+        (f"{gate.cookie}=\udcff", 403),
+        (f"x{gate.cookie}={gate.token}", 403),
+        (gate.token, 403),
+        ("", 403),
+    ]:
+        answer = client.get("/policy", base_url=BASE, headers={"Cookie": cookies})
+        assert answer.status_code == status, cookies
+
+
+def test_secrets_are_compared_in_constant_time(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place, the token in the address and in the cookie, and that of forms."""
+    compared: list[bytes] = []
+    true = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", lambda one, two: (compared.append(two), true(one, two))[1])
+    gate = browser.window.gate
+    browser.client.get("/", base_url=BASE, query_string={"token": gate.token})
+    browser.client.post("/jobs/1/stop", base_url=BASE, data={"form": gate.form_token})
+    assert {text.encode() for text in (gate.root[1:], gate.token, gate.form_token)} <= {
+        bytes(text) for text in compared
+    }
+
+
+def test_pages_tell_their_address_to_themselves_alone_and_reports_to_nobody(browser: Browser) -> None:
+    """Told to nobody at all, browsers send forms of the window with `Origin: null`, which is refused."""
+    assert browser.client.get("/policy", base_url=BASE).headers["Referrer-Policy"] == "same-origin"
+    report = guarded(Response("", headers={"Content-Security-Policy": REPORT_POLICY}))
+    assert report.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_what_is_refused_is_a_bare_sentence(browser: Browser, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the project, the place, or a form's token it says nothing, nor does what is printed repeat the request."""
+    for answer in (
+        Client(Application(browser.window)).get("/table", base_url=BASE),
+        browser.client.get("/table", base_url=f"http://127.0.0.1:{PORT}/elsewhere"),
+        browser.client.open("/table", method="\x1b[2J", base_url=BASE),
+        browser.client.post("/policy", base_url=BASE, data={"form": "x" * 5_000_000}),
+    ):
+        said = answer.get_data(as_text=True) + str(answer.headers)
+        assert answer.status_code == 403
+        for secret in (PLACE, browser.window.gate.form_token, browser.window.project.folder.name, "Location"):
+            assert secret not in said
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """Of a window that is really served."""
+    with served(write_config(tmp_path), monkeypatch) as address:
+        parts = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([^/]+)/\?token=(.+)", address)
+        assert parts is not None
+        yield Gate(int(parts[1]), parts[3], parts[2])
+
+
+def answered(gate: Gate, request: bytes) -> bytes:
+    """What the server says to these bytes, until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", gate.port), timeout=20) as connection:
+        said = b""
+        with contextlib.suppress(OSError):  # it may be closed before all is sent
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(65536):
+                said += part
+    return said
+
+
+@pytest.mark.slow
+def test_requests_that_no_browser_sends_get_no_page(gate: Gate, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each holds place and cookie, so that it is refused for its form alone."""
+    own, cookie = f"Host: {gate.host}\r\n", f"Cookie: {gate.cookie}={gate.token}\r\n"
+    page = f"{gate.root}/policy"
+    form = f"form={gate.form_token}"
+    typed = "Content-Type: application/x-www-form-urlencoded\r\n"
+    assert answered(gate, f"GET {page} HTTP/1.1\r\n{own}{cookie}\r\n".encode()).startswith(b"HTTP/1.1 200")
+    assert answered(gate, f"HEAD {page} HTTP/1.1\r\n{own}{cookie}\r\n".encode()).partition(b"\r\n\r\n")[2] == b""
+    odd = {
+        "absolute form": f"GET http://evil.example{page} HTTP/1.1\r\n{own}{cookie}\r\n",
+        "absolute form of our own": f"GET http://{gate.host}{page} HTTP/1.1\r\nHost: evil.example\r\n{cookie}\r\n",
+        "another scheme": f"GET file://{page} HTTP/1.1\r\n{own}{cookie}\r\n",
+        "no slash": f"GET {page[1:]} HTTP/1.1\r\n{own}{cookie}\r\n",
+        "asterisk": f"OPTIONS * HTTP/1.1\r\n{own}{cookie}\r\n",
+        "tunnel": f"CONNECT {gate.host} HTTP/1.1\r\n{own}{cookie}\r\n",
+        "trace": f"TRACE {page} HTTP/1.1\r\n{own}{cookie}\r\n",
+        "an own method": f"BREW {page} HTTP/1.1\r\n{own}{cookie}\r\n",
+        "HTTP/0.9": f"GET {page}\r\n",
+        "no host": f"GET {page} HTTP/1.1\r\n{cookie}\r\n",
+        "two hosts": f"GET {page} HTTP/1.1\r\n{own}Host: evil.example\r\n{cookie}\r\n",
+        "folded host": f"GET {page} HTTP/1.1\r\nHost: {gate.host}\r\n evil.example\r\n{cookie}\r\n",
+        "slashes within": f"GET {gate.root}//policy HTTP/1.1\r\n{own}{cookie}\r\n",
+        "up and down": f"GET {gate.root}/table/../policy HTTP/1.1\r\n{own}{cookie}\r\n",
+        "up, escaped": f"GET {gate.root}/table/%2E%2e/policy HTTP/1.1\r\n{own}{cookie}\r\n",
+        "escaped twice": f"GET {gate.root}/%2574able HTTP/1.1\r\n{own}{cookie}\r\n",
+        "no form": f"POST {page} HTTP/1.1\r\n{own}{cookie}{typed}\r\n",
+        "no length": f"POST {page} HTTP/1.1\r\n{own}{cookie}{typed}\r\n{form}",
+        "negative length": f"POST {page} HTTP/1.1\r\n{own}{cookie}{typed}Content-Length: -1\r\n\r\n{form}",
+        "two lengths": f"POST {page} HTTP/1.1\r\n{own}{cookie}{typed}Content-Length: 9\r\nContent-Length: 0\r\n\r\n{form}",
+        "huge length": f"POST {page} HTTP/1.1\r\n{own}{cookie}{typed}Content-Length: 99999999999\r\n\r\n{form}",
+        "chunked": f"POST {page} HTTP/1.1\r\n{own}{cookie}{typed}Transfer-Encoding: chunked\r\n\r\n"
+        f"{len(form):x}\r\n{form}\r\n0\r\n\r\n",
+        "multipart": f"POST {page} HTTP/1.1\r\n{own}{cookie}Content-Type: multipart/form-data; boundary=b\r\n"
+        f'Content-Length: 99\r\n\r\n--b\r\nContent-Disposition: form-data; name="form"\r\n\r\n{gate.form_token}\r\n--b--',
+        "no version": f"GET {page} HTTX\r\n{own}{cookie}\r\n",
+        "noise": "\0\xff\r\n\r\n",
+        "many headers": f"GET {page} HTTP/1.1\r\n{own}{cookie}{'X: y' + chr(13) + chr(10)}" * 200 + "\r\n",
+        "a long line": f"GET {page}?{'x' * 70_000} HTTP/1.1\r\n{own}{cookie}\r\n",
+    }
+    for name, request in odd.items():
+        said = answered(gate, request.encode("latin-1"))
+        assert re.match(rb"HTTP/1\.[01] (400|403|404|411|414|431|501|505) |$|<", said), (name, said[:200])
+        for secret in (gate.place, gate.token, gate.form_token, "evil.example", "k_link"):
+            assert secret.encode() not in said, (name, said)
+        assert b"window.js" not in said, name
+    out, err = capfd.readouterr()
+    for secret in (gate.place, gate.token, gate.form_token, "evil.example", "\0"):
+        assert secret not in out + err
+
+
+@pytest.mark.slow
+def test_an_event_stream_needs_what_pages_need(gate: Gate) -> None:
+    own, cookie = f"Host: {gate.host}\r\n", f"Cookie: {gate.cookie}={gate.token}\r\n"
+    for lacking in ("", f"{cookie}Origin: http://evil.example\r\n", f"{cookie}Sec-Fetch-Site: cross-site\r\n"):
+        for path in (f"{gate.root}/jobs/1/events", "/jobs/1/events"):
+            said = answered(gate, f"GET {path} HTTP/1.1\r\n{own}{lacking}\r\n".encode())
+            assert said.startswith(b"HTTP/1.1 403")
+    for number in ("2", "-1", "1e3", "99999999999999999999999"):
+        said = answered(gate, f"GET {gate.root}/jobs/{number}/events HTTP/1.1\r\n{own}{cookie}\r\n".encode())
+        assert said.startswith(b"HTTP/1.1 404")
+
+
+@pytest.mark.slow
+def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that says nothing is closed, and those that are too many at once are; then the window answers again."""
+    monkeypatch.setattr(serving._QuietHandler, "timeout", 2.0)
+    monkeypatch.setattr(serving, "_MOST", 3)
+    with served(write_config(tmp_path), monkeypatch) as address:
+        port = int(address.split(":")[2].split("/")[0])
+        connections = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(5)]
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for connection in connections:
+            with contextlib.suppress(ConnectionResetError):
+                assert connection.recv(10) == b""
+            connection.close()
+        for _ in range(100):  # until the threads have ended
+            with contextlib.suppress(OSError), urllib.request.urlopen(address) as answer:
+                assert answer.status == 200
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError
+
+
+@pytest.mark.parametrize("config", [True, False])
+def test_the_address_is_on_no_command_line(tmp_path: Path, config: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser is sent to a file that its owner alone may read, also where there is a release alone; then it is gone."""
+    seen: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", seen.append)
+    path = write_config(tmp_path)
+    project = Project.at(path) if config else Project(tmp_path, None, release=tmp_path)
+    with serving._shown(project, "http://127.0.0.1:5/secret/?token=secret"):
+        assert len(seen) == 1
+        assert seen[0].startswith("file://")
+        assert "secret" not in seen[0]
+        page = Path(urllib.request.url2pathname(seen[0].removeprefix("file://")))
+        assert "url=http://127.0.0.1:5/secret/?token=secret" in page.read_text()
+        assert page.stat().st_mode & 0o077 == 0
+        assert page.parent.stat().st_mode & 0o077 == 0
+    assert not page.exists()
