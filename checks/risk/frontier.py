@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checks.risk.choosing.ladder import Ladder, Progress, unwatched
-from checks.risk.optimal_disclosure import DecisionProblem
+from checks.risk.choosing.ladder import Ladder
+from checks.risk.optimal_disclosure import DecisionProblem, Progress, unwatched
 from models.arrays import FloatArray, read_only
 
 

@@ -6,9 +6,10 @@ finest vector of a box bound it: generalizing lowers utility, sensitivity and, o
 probability of identification.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -21,16 +22,24 @@ from checks.risk.record import Records
 from checks.risk.sensitivity import product
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 
+Progress = Callable[[int, int], None]
+"""Told how much of the work is done, and how much there is: level vectors, or those of each record."""
+
+
+def unwatched(done: int, total: int) -> None:
+    """Ignores progress."""
+
 
 @dataclass(frozen=True, eq=False)
 class DecisionProblem:
     """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
 
-    prior: the probability of each dictionary; losses are expected over it. Where it is None a loss is the largest over
-    the dictionaries, as minimax rules have it (section 4). harm: its sensitivities must not grow when a value is
-    generalized, as those of the modified harmonic mean do not. steps: what a step from the root is worth in each
-    attribute; 1 where nothing is said. weights: how often each record counts in means over the records, shape (records,);
-    once where nothing is said. Raises DisclosureRuleError.
+    prior: the probability of each dictionary; losses are expected over it. Where it is None the loss of a record is the
+    largest over the dictionaries, each record facing the one that is worst for it. The mean of these losses is no less
+    than the largest risk over the dictionaries, which the minimax rules of section 4 minimize; for one record it is that.
+    harm: its sensitivities must not grow when a value is generalized, as those of the modified harmonic mean do not. steps:
+    what a step from the root is worth in each attribute; 1 where nothing is said. weights: how often each record counts in
+    means over the records, shape (records,); once where nothing is said. Raises DisclosureRuleError.
     """
 
     originals: Records
@@ -156,13 +165,15 @@ def brute_force(problem: DecisionProblem, objective: Objective) -> Optimum:
     return best.optimum()
 
 
-def branch_and_bound(problem: DecisionProblem, objective: Objective) -> Optimum:
-    """The same scores from as few losses as the bounds leave."""
+def branch_and_bound(problem: DecisionProblem, objective: Objective, progress: Progress = unwatched) -> Optimum:
+    """The same scores from as few losses as the bounds leave. progress: of pairs of a record and a level vector."""
     best = _Incumbent(problem, objective)
     rows, heights = np.arange(len(problem.originals)), problem.originals.space.heights
     waiting = [_Box(heights * 0, heights.copy(), rows, None)]
+    everything = waiting[0].pairs
     while waiting:
         box = waiting.pop()
+        progress(everything - box.pairs - sum(other.pairs for other in waiting), everything)
         none = np.zeros(len(box.rows)) if box.bound is None else box.bound
         box = box.of(best.could_be_beaten(box.rows, none, box.fine))
         if len(box.rows) and box.bound is None:
@@ -171,6 +182,7 @@ def branch_and_bound(problem: DecisionProblem, objective: Objective) -> Optimum:
             box = replace(box, bound=bound).of(best.could_be_beaten(box.rows, bound, box.fine))
         if len(box.rows) and np.any(box.fine < box.coarse):
             waiting.extend(box.halves())
+    progress(everything, everything)
     return best.optimum()
 
 
@@ -182,6 +194,11 @@ class _Box:
     coarse: IndexArray
     rows: IndexArray
     bound: FloatArray | None
+
+    @property
+    def pairs(self) -> int:
+        """How many level vectors of its records it holds."""
+        return int(prod((self.coarse - self.fine + 1).tolist())) * len(self.rows)
 
     def of(self, kept: BoolArray) -> "_Box":
         """The same for some of the records."""

@@ -101,7 +101,10 @@ class _RiskOptions:
     help="Per row, show so many attributes, those of least loss if attributes are independent (or risk.clusters).",
 )
 @click.option(
-    "--minimax", is_flag=True, help="Count the largest loss of a row over the dictionaries, not the expected one."
+    "--minimax",
+    is_flag=True,
+    help="Count each row's loss under the dictionary that is worst for that row, not the expected one. Their mean is an "
+    "upper bound of the risk under every dictionary.",
 )
 @click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
 @click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
@@ -181,7 +184,7 @@ def _computed(
             )
             best = mean.optimum
         elif objective is not None:
-            best = assessment.optimum(objective)
+            best = assessment.optimum(objective, lambda done, total: progress("best disclosure", done, total))
         elif request.attributes is not None:
             best = assessment.optimum_of_attributes(request.attributes)
     releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]

@@ -43,7 +43,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     if rows.repeating:
         raise unit_refusal(rows.repeating)
     attackers = _attackers(config, rows)
-    rows = with_values_of(config.source.attributes, rows, attackers.tables)
+    rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if section.personal_weights is None else _people_table(config, section.personal_weights)
     harm = section.harm.with_personal(personal)
     assessment = RiskAssessment.of(rows, attackers, harm, section.rules, levels, section.step_utility)

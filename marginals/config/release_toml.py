@@ -117,9 +117,13 @@ class Config:
 
     def read_table(self) -> Table:
         """The table that the config names. Raises InputError."""
-        k = max(self.policy.least(key) or 1 for key in COUNTS)
         with _named(self.path):
-            return self.source.table(k)
+            return self.source.table(self.k)
+
+    @property
+    def k(self) -> int:
+        """The rows that every published class will have, with which fitted ladders begin."""
+        return max(self.policy.least(key) or 1 for key in COUNTS)
 
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
@@ -135,7 +139,7 @@ class Config:
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
         with _named(self.path):
-            return self.source.rows()
+            return self.source.rows(self.k)
 
 
 def read_config(path: str | Path) -> Config:

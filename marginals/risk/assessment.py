@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from checks.risk.approximate_consistency import approximate_counts
-from checks.risk.choosing.ladder import Progress, unwatched
 from checks.risk.choosing.means import MeanOptimum, best_on_average
 from checks.risk.dictionary import Dictionary
 from checks.risk.errors import DisclosureRuleError, IncomparableError
@@ -18,7 +17,7 @@ from checks.risk.frontier import Frontier, frontier
 from checks.risk.independent_selection import selected_disclosure
 from checks.risk.linkage import linkage_losses
 from checks.risk.objective import LeastRisk, MostUtility, Objective
-from checks.risk.optimal_disclosure import DecisionProblem, Optimum, branch_and_bound
+from checks.risk.optimal_disclosure import DecisionProblem, Optimum, Progress, branch_and_bound, unwatched
 from checks.risk.record import Records, distance_from_root
 from checks.risk.risk_bound import require_bound
 from marginals.disclosure.rules import DisclosedTable, DisclosureRule, disclose, generalize
@@ -46,8 +45,9 @@ class RiskAssessment:
     table: what is disclosed. attackers: what they hold. harm: what they do to whom they identify. rules: by which the
     table is disclosed. step_utility: what a step below `*` is worth, by attribute, 1 where nothing is said. row_weight: the
     column of the table that says how often each row counts in means, once where it is None; dictionaries stay as they
-    are. minimax: whether what is chosen keeps the largest loss over the dictionaries low, row by row, and not the expected
-    one. clusters: attributes that depend on each other in the dictionaries where the others are taken to be independent.
+    are. minimax: whether what is chosen keeps the loss of each row under the dictionary that is worst for that row low,
+    and not the expected one; the mean of these bounds the risk under every dictionary. clusters: attributes that depend on
+    each other in the dictionaries where the others are taken to be independent.
     Raises InputError for attackers who could find nobody, or an attribute or a column that the table lacks.
 
     >>> from checks.risk.sensitivity import Linear
@@ -196,10 +196,11 @@ class RiskAssessment:
             losses.append(linkage_losses(records, public, links, dictionary, harm, alike))
         return np.stack(losses)
 
-    def optimum(self, objective: Objective) -> Optimum:
+    def optimum(self, objective: Objective, progress: Progress = unwatched) -> Optimum:
         """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4), without linkage.
 
-        Raises InputError for a utility that no row can have, or where values agree that are only similar.
+        progress: told of combinations of levels, row by row. Raises InputError for a utility that no row can have, or where
+        values agree that are only similar.
         """
         if objection := self.attackers.similarity.objection_to("optimal disclosures"):
             raise InputError(objection)
@@ -207,7 +208,7 @@ class RiskAssessment:
         most = self.problem.utility(rows, levels).max()
         if isinstance(objective, LeastRisk) and objective.utility > most:
             raise InputError(f"no row can have a utility of {objective.utility:g}; the most is {most:g}")
-        return branch_and_bound(self.problem, objective)
+        return branch_and_bound(self.problem, objective, progress)
 
     def optimum_of_attributes(self, count: int) -> Optimum:
         """So many attributes of each row, as they are, for the least loss where attributes are taken to be independent.
@@ -256,7 +257,7 @@ class RiskAssessment:
         if self._vector_count > MAX_VECTORS:
             return (
                 f"a frontier over {self._vector_count} combinations of levels is too much, {MAX_VECTORS} are the limit; "
-                'give the role "ignored" to some columns'
+                'give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
             )
         return None
 

@@ -185,8 +185,8 @@ class TableSource:
             return reading.counted_out_of_core(opened, limit, k)
         return reading.counted(opened.distinct_rows(list(self.used)))
 
-    def rows(self) -> Rows:
-        """The rows, uncounted, in memory; read by pandas.
+    def rows(self, k: int = 1) -> Rows:
+        """The rows, uncounted, in memory; read by pandas. k: as for `table`, so that fitted ladders are the same.
 
         Errors as for `table`, for a frame of another library, and where missing values are to be counted.
         """
@@ -198,7 +198,7 @@ class TableSource:
             files = self.files()
             check_header(files, self.attributes, self.missing)
             opened = PandasFrame(frame_of(files), files.name)
-        reading = self._reading(opened)
+        reading = self._reading(opened, k)
         every = opened.rows([*self.used, *self._people])
         whole = np.ones(len(every), dtype=bool)
         if self.person is not None:

@@ -4,7 +4,7 @@ Means over records separate: at a price for utility each record takes its own be
 rises, records step along the lower convex hulls of their own pairs of loss and utility.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,20 +12,13 @@ import numpy as np
 
 from checks.risk.choosing.rolled_counts import RolledCounts
 from checks.risk.loss import expected_harm
-from checks.risk.optimal_disclosure import DecisionProblem
+from checks.risk.optimal_disclosure import DecisionProblem, Progress, unwatched
 from checks.risk.record import Records
 from checks.risk.sensitivity import Sensitivity, product
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 
-Progress = Callable[[int, int], None]
-"""Told how many of how many level vectors are done."""
-
 REMEMBERED = 1 << 26
 """Bytes of sensitivities that are kept, to be used again at level vectors that differ in other attributes."""
-
-
-def unwatched(done: int, total: int) -> None:
-    """Ignores progress."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checks.risk.choosing.ladder import Ladder, Progress, unwatched
+from checks.risk.choosing.ladder import Ladder
 from checks.risk.disclosure import Disclosure
 from checks.risk.errors import DisclosureRuleError
 from checks.risk.objective import LeastRisk, MostUtility
-from checks.risk.optimal_disclosure import DecisionProblem, Optimum
+from checks.risk.optimal_disclosure import DecisionProblem, Optimum, Progress, unwatched
 from models.arrays import IndexArray
 
 
