@@ -252,10 +252,11 @@ def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
     are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130
     kind = "whole numbers" if are_whole else "numbers with decimals"
     why = "ages" if are_ages else f"{distinct} different {kind}"
-    if not are_whole and column.counts[column.counts >= rare].sum() >= _HEAPED * column.counts.sum():
+    widths = finest_width(numbers, column.counts, are_ages)
+    is_heaped = column.counts[column.counts >= rare].sum() >= _HEAPED * column.counts.sum()
+    if is_heaped and not (are_whole and are_ages) and (not are_whole or widths):
         why = f"{why}, in bands that hold enough rows; many rows share a value"
         return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
-    widths = finest_width(numbers, column.counts, are_ages)
     return Guess(Role.QUASI_IDENTIFIER, f"{why}, in bands that hold enough rows", intervals=widths, is_fitted=True)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.ladders.fitted_ladder import fitted_ladder
 from marginals.tables.ladders.group_names import GroupNames
-from marginals.tables.ladders.scale import Scale, dates, decimal_bands, decimals, texts, whole_numbers
+from marginals.tables.ladders.scale import Scale, dates, decimal_bands, decimals, far_numbers, texts, whole_numbers
 from models.arrays import CountArray
 from models.tables.hierarchy import Hierarchy
 
@@ -43,6 +43,8 @@ def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | No
         return dates(labels)
     if attribute.prefixes or not labels:
         return None
+    if attribute.hierarchy is None and (far := far_numbers(labels)):
+        return far
     if numbers := whole_numbers(labels):
         return numbers
     return None if attribute.hierarchy is not None else decimals(labels) or texts(labels)

@@ -15,6 +15,9 @@ from models.arrays import IndexArray
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
 _BAND = re.compile(r"(-?[0-9]+)-(-?[0-9]+)")
 _EXACT = Context(prec=200)
+_FAR = 3
+"""Times as many whole numbers as values between the lowest and the highest, from which on they are far apart."""
+
 _DECIMAL_BAND = re.compile(r"(-?[0-9.]+)-<(-?[0-9.]+)")
 
 
@@ -117,6 +120,25 @@ def decimals(labels: Sequence[str]) -> Scale | None:
     numbers = [number for label in labels if (number := number_in(label)) is not None]
     if len(set(numbers)) < len(labels) or all(number == number.to_integral_value() for number in numbers):
         return None
+    return _between_round_numbers(numbers)
+
+
+def far_numbers(labels: Sequence[str]) -> Scale | None:
+    """The scale of whole numbers of which most between the lowest and the highest are no values; None for any other labels.
+
+    A stretch is called as one of numbers with decimals is, and tells as little of single values.
+
+    >>> far_numbers(["310", "10", "9750", "4720"]).stretch(1, 2), far_numbers(["1", "2", "4"])
+    ('300-<9000', None)
+    """
+    numbers = [number for label in labels if (number := number_in(label)) is not None]
+    if len(set(numbers)) < len(labels) or any(number != number.to_integral_value() for number in numbers):
+        return None
+    is_far = bool(numbers) and max(numbers) - min(numbers) + 1 > _FAR * len(numbers)
+    return _between_round_numbers(numbers) if is_far else None
+
+
+def _between_round_numbers(numbers: Sequence[Decimal]) -> Scale:
     order = sorted(range(len(numbers)), key=lambda value: numbers[value])
     cuts = [number_text(_roundest(numbers[low], numbers[high])) for low, high in pairwise(order)]
     return Scale(np.array(order, dtype=np.intp), list(zip(["", *cuts], [*cuts, ""])), DECIMALS)
