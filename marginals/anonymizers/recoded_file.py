@@ -152,7 +152,7 @@ def _hierarchy(published: _Classes, attribute: Attribute, sensitive: str, labels
     """That which is given, or none above the values. Raises InputError where the file alone does not tell what is below."""
     if attribute.hierarchy is not None:
         return attribute.hierarchy
-    generalized = attribute.intervals or attribute.prefixes or attribute.dates or attribute.ladder == "fitted"
+    generalized = attribute.intervals or attribute.prefixes or attribute.dates or attribute.is_fitted
     values = [label for label in labels if label != SUPPRESSED]
     if generalized or not values:
         raise InputError(

@@ -259,7 +259,7 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
                 f'the key privacy.diversity.{name} names no attribute whose role is "sensitive"; these are '
                 f"{', '.join(sensitive)}"
             )
-        if isinstance(by_level, list) and len(by_level) > 1 and attributes[name].ladder == "fitted":
+        if isinstance(by_level, list) and len(by_level) > 1 and attributes[name].is_fitted:
             raise InputError(
                 f"the key privacy.diversity.{name} demands something of coarser levels, and those of {name} are fitted to "
                 'the counts; give it a hierarchy with ladder = "given", or one text'

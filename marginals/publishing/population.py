@@ -49,7 +49,7 @@ class Population:
         """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError."""
         used = {name: a for name, a in like.attributes.items() if a.role is Role.QUASI_IDENTIFIER}
         for name, attribute in used.items():
-            if attribute.ladder == "fitted" and attribute.population is None:
+            if attribute.is_fitted and attribute.population is None:
                 raise InputError(
                     f"the levels of {name!r} are fitted to the table, so a population has others; give it a hierarchy or "
                     "intervals"

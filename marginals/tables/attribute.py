@@ -24,8 +24,11 @@ MISSING = "missing"
 MISSING_AS = ("drop", "as a value")
 """What becomes of a row without a value: it is dropped, or counted under the value MISSING."""
 
-LADDERS = ("given", "fitted")
-"""Whether the levels are those that are given, or are fitted to how often each value occurs."""
+LADDERS = ("given", "fitted", "alike")
+"""Whether the levels are those that are given, or are fitted to how often each value occurs, or also to which are alike."""
+
+FITTED = LADDERS[1:]
+"""Those that the table decides."""
 
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
@@ -61,9 +64,10 @@ class Attribute:
     was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
     of a row without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`.
     ladder: "fitted" where rare values are merged with their neighbours, step by step, as often as the table needs; then what
-    is given says from which bands on, or which values are near each other. population: public counts of each value, which
-    the ladder is fitted to in place of the table, so that it tells nothing of the table; all values are among these.
-    description: what the column is, for readers. values: what readers are told that its values mean, by value.
+    is given says from which bands on, or which values are near each other; "alike" where of values that are as near those go
+    together whose rows are distributed most alike over the other quasi-identifiers. population: public counts of each
+    value, which the ladder is fitted to in place of the table, so that it tells nothing of the table; all values are among
+    these. description: what the column is, for readers. values: what readers are told that its values mean, by value.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
     hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
@@ -162,7 +166,12 @@ class Attribute:
     @property
     def is_fitted(self) -> bool:
         """Whether its levels are fitted to how often each value occurs."""
-        return self.ladder == "fitted"
+        return self.ladder in FITTED
+
+    @property
+    def is_by_likeness(self) -> bool:
+        """Whether other attributes decide which of its values are merged."""
+        return self.ladder == "alike"
 
     @property
     def first_merged(self) -> int:

@@ -11,6 +11,7 @@ from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.codebook import Codebook
 from marginals.tables.ladders.attribute_ladder import attribute_ladder
+from marginals.tables.ladders.likeness import CodedColumn, profiles
 from marginals.tables.ladders.population import are_counted, base_counts, population_hierarchy, population_sizes
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
@@ -78,13 +79,23 @@ class Reading:
         if not complete.any():
             raise self._no_row()
         base_codes: dict[str, CodeArray] = {}
-        hierarchies = {}
+        hierarchies: dict[str, Hierarchy] = {}
+        counted: dict[str, CountArray] = {}
         for column in self.attributes:
             codes = rows.codes[column][complete]
             sizes = np.zeros(len(values[column]), dtype=np.int64)
             np.add.at(sizes, codes, rows.counts[complete])
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
-            base_codes[column] = recoding[codes]
+            base_codes[column], counted[column] = recoding[codes], sizes
+        by_likeness = {}
+        for column in self._by_likeness:
+            known = [CodedColumn(hierarchies[name], base_codes[name]) for name in self._compared_with(column)]
+            try:
+                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, rows.counts[complete])
+            except InputError as error:
+                raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
+            by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
+        hierarchies |= by_likeness
         return Domain.of(hierarchies), base_codes, complete
 
     def complete(self, rows: DistinctRows) -> BoolArray:
@@ -107,6 +118,11 @@ class Reading:
 
         limit: cells that fit into memory.
         """
+        if self._by_likeness:
+            raise InputError(
+                f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
+                'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
+            )
         columns = {
             column: (self._texts(column, texts), sizes)
             for column, (texts, sizes) in engine.values(list(self.attributes)).items()
@@ -159,6 +175,15 @@ class Reading:
         }
 
     @property
+    def _by_likeness(self) -> list[str]:
+        """The attributes whose levels are fitted by likeness to others."""
+        return [name for name, own in self.attributes.items() if own.is_by_likeness and name not in self.ladders]
+
+    def _compared_with(self, column: str) -> list[str]:
+        """The attributes by which values are alike: not the sensitive ones, so that no level depends on these."""
+        return [name for name, role in self.roles.items() if name != column and role is Role.QUASI_IDENTIFIER]
+
+    @property
     def _fitted(self) -> frozenset[str]:
         return frozenset(column for column, attribute in self.attributes.items() if attribute.is_fitted)
 
@@ -175,10 +200,13 @@ class Reading:
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
 
-    def _recoding(self, column: str, texts: Values, sizes: CountArray) -> tuple[Hierarchy, Recoding]:
+    def _recoding(
+        self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
+    ) -> tuple[Hierarchy, Recoding]:
         """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
 
-        sizes: how many of the rows that count have each value.
+        sizes: how many of the rows that count have each value. alike: tables of the base values with other columns, by which
+        a ladder is fitted, shape (base values, columns of the tables).
         """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         occurring = sizes > 0
@@ -217,7 +245,7 @@ class Reading:
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k)
+            hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k, alike)
         return hierarchy, recoding
 
     def _no_base_value(self, attribute: Attribute, text: str) -> str:

@@ -42,18 +42,26 @@ def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | N
 
 
 def partitions_in_tree(
-    counts: CountArray, paths: NDArray[np.integer[Any]], sizes: Sequence[int]
+    counts: CountArray,
+    paths: NDArray[np.integer[Any]],
+    sizes: Sequence[int],
+    profiles: NDArray[np.number[Any]] | None = None,
 ) -> Iterator[Partition]:
     """One partition for each size, of values in a tree: merged with the group of the deepest common node, the smallest such.
 
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
-    ascending thresholds in rows.
+    ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
+    columns); with them, of the groups of the deepest common node that is taken which is most alike: with which merged
+    these tables lose least in total variation.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
     [[0, 0, 1, 2], [0, 0, 1, 1]]
+    >>> none, sick = np.zeros((2, 4), dtype=int), np.array([[9, 0], [0, 2], [7, 0], [0, 7]])
+    >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), none, [5, 8], sick)]
+    [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
-    groups = _Relatives(counts, paths)
+    groups = _Relatives(counts, paths, profiles)
     for size in sizes:
         groups.merge_below(size)
         groups.take_along()
@@ -158,7 +166,9 @@ class _Neighbours:
 class _Relatives:
     """Groups of values in a tree, each called by the number of its first value that has rows."""
 
-    def __init__(self, counts: CountArray, paths: NDArray[np.integer[Any]]) -> None:
+    def __init__(
+        self, counts: CountArray, paths: NDArray[np.integer[Any]], profiles: NDArray[np.number[Any]] | None
+    ) -> None:
         self._empty = np.flatnonzero(counts == 0).tolist()
         self._owner = np.arange(len(counts))
         names = np.flatnonzero(counts).tolist()
@@ -166,6 +176,7 @@ class _Relatives:
         self._members = {name: [name] for name in names}
         # Of each level the node that all of a group lie under, -1 where they lie under several.
         self._paths = paths.T.copy()
+        self._profiles = None if profiles is None else profiles.astype(np.float64)
         self._smallest = [(rows, name) for name, rows in self._rows.items()]
         self._under: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for rows, name in self._smallest:
@@ -203,6 +214,10 @@ class _Relatives:
     def _nearest(self, name: int) -> int:
         for node in enumerate(self._paths[name].tolist()):
             heap = self._under.get(node, [])
+            if self._profiles is not None:
+                if (alike := self._most_alike(name, node)) is not None:
+                    return alike
+                continue
             own = []
             while heap:
                 rows, other = heap[0]
@@ -219,8 +234,23 @@ class _Relatives:
                 return found
         raise AssertionError("all values lie under the root")
 
+    def _most_alike(self, name: int, node: tuple[int, int]) -> int | None:
+        """Of the other groups under a node that with which a group loses least when they are merged; None without any."""
+        assert self._profiles is not None
+        heap = self._under.get(node, [])
+        level, at = node
+        under = sorted({o for rows, o in heap if self._rows.get(o) == rows and self._paths[o, level] == at} - {name})
+        if not under:
+            return None
+        own, others = self._profiles[name], self._profiles[under]
+        rows, their_rows = self._rows[name], np.array([self._rows[other] for other in under])
+        lost = np.abs(own * their_rows[:, None] - others * rows).sum(axis=1) / (rows + their_rows)
+        return min(zip(np.round(lost, 9).tolist(), their_rows.tolist(), under))[2]
+
     def _merge(self, one: int, other: int) -> None:
         name, gone = min(one, other), max(one, other)
+        if self._profiles is not None:
+            self._profiles[name] += self._profiles[gone]
         members = self._members.pop(gone)
         self._owner[members] = name
         self._members[name] += members

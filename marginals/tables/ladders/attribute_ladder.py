@@ -10,13 +10,17 @@ from models.arrays import CountArray
 from models.tables.hierarchy import Hierarchy
 
 
-def attribute_ladder(attribute: Attribute, given: Hierarchy, base_counts: CountArray, k: int) -> Hierarchy:
+def attribute_ladder(
+    attribute: Attribute, given: Hierarchy, base_counts: CountArray, k: int, profiles: CountArray | None = None
+) -> Hierarchy:
     """The hierarchy of an attribute with levels that are fitted to the counts of its base values; with the same base values.
 
     given: its hierarchy before. base_counts: rows, or people of a population, of each base value, shape (given.size(0),).
     What a population counts everybody knows, so that names name all of it. k: rows that the groups of the
     finest fitted level have at least. Intervals and dates are merged from their finest bands on, all else from the
     values themselves: numbers and bands with their neighbours, others with those that are nearest in the hierarchy.
+    profiles: tables of the base values with other attributes, side by side, shape (given.size(0), columns); of values that
+    are as near, those are merged which are most alike by these, and without them those of fewest rows.
 
     >>> sizes = Attribute("quasi-identifier", ladder="fitted")
     >>> attribute_ladder(sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]), np.array([40, 30, 9, 4, 0, 2]), 10).labels[1]
@@ -29,7 +33,11 @@ def attribute_ladder(attribute: Attribute, given: Hierarchy, base_counts: CountA
     np.add.at(counts, lifted, base_counts)
     is_public = attribute.has_public_labels or attribute.population is not None
     names = GroupNames(given, start, counts, k, _scale(attribute, given, start, missing), missing, is_public)
-    return fitted_ladder(names, counts)
+    if profiles is not None:
+        lifted_profiles = np.zeros((len(counts), profiles.shape[1]), dtype=np.int64)
+        np.add.at(lifted_profiles, lifted, profiles)
+        profiles = lifted_profiles
+    return fitted_ladder(names, counts, profiles)
 
 
 def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:

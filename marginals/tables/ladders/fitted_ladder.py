@@ -12,11 +12,13 @@ from models.ladders.thresholds import thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 
-def fitted_ladder(names: GroupNames, counts: CountArray) -> Hierarchy:
+def fitted_ladder(names: GroupNames, counts: CountArray, profiles: CountArray | None = None) -> Hierarchy:
     """The base values of a hierarchy, and levels above them whose smallest groups have more and more rows.
 
     names: of the groups; their hierarchy, the level to start from, and k. counts: rows of each value of that level, by which
-    values are merged. A level is noted for each of the sizes of `thresholds` that gives a new one, and all of them nest.
+    values are merged. profiles: tables of these values with other attributes, side by side, shape (values, columns); with
+    them values without an order are merged with those most alike. A level is noted for each of the sizes of `thresholds`
+    that gives a new one, and all of them nest.
     What a ladder tells of the table: every group that is merged at a size holds a value with fewer rows.
 
     >>> jobs = Hierarchy.flat(["clerk", "cook", "smith", "tailor"])
@@ -27,7 +29,7 @@ def fitted_ladder(names: GroupNames, counts: CountArray) -> Hierarchy:
     hierarchy, lifted = names.hierarchy, names.hierarchy.lift(0, names.start)
     labels, parents = [hierarchy.labels[0]], []
     below = np.arange(hierarchy.size(0))
-    for partition in _levels(names, counts):
+    for partition in _levels(names, counts, profiles):
         groups = np.split(np.argsort(partition, kind="stable"), np.cumsum(np.bincount(partition))[:-1])
         own = partition[lifted]
         parent = np.empty(len(labels[-1]), dtype=np.intp)
@@ -38,13 +40,13 @@ def fitted_ladder(names: GroupNames, counts: CountArray) -> Hierarchy:
     return Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])))
 
 
-def _levels(names: GroupNames, counts: CountArray) -> Iterator[Partition]:
+def _levels(names: GroupNames, counts: CountArray, profiles: CountArray | None) -> Iterator[Partition]:
     """The partitions of the values of the level to start from that become levels, from the finest to the last below `*`."""
     sizes = thresholds(names.k, int(counts.sum()))
     if names.scale is None:
         hierarchy = names.hierarchy
         paths = np.array([hierarchy.lift(names.start, level) for level in range(names.start, hierarchy.height + 1)])
-        partitions = partitions_in_tree(counts, paths.astype(np.intp), sizes)
+        partitions = partitions_in_tree(counts, paths.astype(np.intp), sizes, profiles)
     else:
         partitions = _on_scale(names.scale, counts, sizes, names.missing)
     last = np.arange(len(counts))

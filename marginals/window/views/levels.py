@@ -11,7 +11,7 @@ from werkzeug.wrappers import Request, Response
 from marginals.errors import InputError
 from marginals.named_rules.rule import COUNTS
 from marginals.names.level_names import level_names
-from marginals.tables.attribute import MISSING, Attribute
+from marginals.tables.attribute import FITTED, MISSING, Attribute
 from marginals.tables.table import Table
 from marginals.window.config_edits import hierarchy_file, put, section
 from marginals.window.pictures import bars, ladder_picture
@@ -122,7 +122,8 @@ def save(window: Window, request: Request) -> Response:
             own["start"] = _number(form["start"].strip(), "start")
         if kind == "dates":
             put(own, "dates", _listed(form.get("dates", "")))
-        put(own, "ladder", "fitted" if form.get("ladder") == "fitted" else None)
+        fitted = own.get("ladder") if own.get("ladder") in FITTED else FITTED[0]
+        put(own, "ladder", fitted if form.get("ladder") == "fitted" else None)
 
     return window.edit(request, change, back, sentence=f"The levels of {name} are written.")
 

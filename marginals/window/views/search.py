@@ -12,6 +12,7 @@ from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.names.level_names import margin_in_words
 from marginals.publishing.wanted import WEIGHT
+from marginals.tables.attribute import FITTED
 from marginals.window.candidates import Candidate
 from marginals.window.config_edits import OlderVersionError, put, section
 from marginals.window.gate import REPORT_POLICY
@@ -194,7 +195,7 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[tuple[str, dict[str, 
 def _for_attribute(settings: Mapping[str, Any], name: str) -> list[tuple[str, dict[str, str]]]:
     own = settings.get("attributes", {}).get(name, {})
     buttons = []
-    if own.get("ladder") != "fitted":
+    if own.get("ladder") not in FITTED:
         buttons.append((f"Fit the levels of {name} to the table", {"remedy": "fit", "attribute": name}))
     buttons.append((f"Leave {name} out", {"remedy": "ignore", "attribute": name}))
     return buttons

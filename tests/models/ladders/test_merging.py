@@ -119,6 +119,34 @@ def test_in_a_tree_the_smallest_group_joins_the_smallest_of_its_deepest_common_n
 
 
 @given(sizes_of_values, growing, st.data())
+def test_with_profiles_it_joins_that_with_which_their_tables_lose_least(counts, sizes, data):
+    """Of the groups of the deepest common node; a loss is the total variation between the tables before and after."""
+    paths = data.draw(trees(len(counts)))
+    split = [data.draw(st.integers(0, count)) for count in counts]
+    profiles = np.array([(part, count - part) for part, count in zip(split, counts)])
+
+    def common(group, other):
+        own = [value for value in group | other if counts[value]]
+        return next(level for level, nodes in enumerate(paths.tolist()) if len({nodes[value] for value in own}) == 1)
+
+    def lost(group, other, rows):
+        merged = profiles[sorted(group | other)].sum(axis=0)
+        sides = ((profiles[sorted(own)].sum(axis=0), rows(own)) for own in (group, other))
+        return round(
+            float(sum(np.abs(own - merged * size / (rows(group) + rows(other))).sum() for own, size in sides)), 9
+        )
+
+    def nearest(group, others, rows, first):
+        return min(others, key=lambda each: (common(group, each), lost(group, each, rows), rows(each), first(each)))
+
+    expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups))
+    found = list(partitions_in_tree(np.array(counts), paths, sizes, profiles))
+    with_rows = {value for value, count in enumerate(counts) if count}
+    for partition, sets in zip(found, expected, strict=True):
+        assert {g & with_rows for g in as_sets(partition)} - {frozenset()} == {g for g in sets if g & with_rows}
+
+
+@given(sizes_of_values, growing, st.data())
 def test_a_value_without_rows_goes_along_with_what_is_merged_beside_it_in_the_tree(counts, sizes, data):
     paths = data.draw(trees(len(counts)))
     nodes = paths[1:-1] if len(paths) > 2 else paths[1:]
@@ -136,7 +164,8 @@ def test_partitions_nest_and_every_merged_group_holds_a_value_below_its_threshol
     ordered = data.draw(st.booleans())
     paths = data.draw(trees(len(counts)))
     values = np.array(counts)
-    found = list(partitions_in_order(values, sizes) if ordered else partitions_in_tree(values, paths, sizes))
+    profiles = data.draw(st.none() | st.just(np.minimum(np.arange(3), values[:, None])))
+    found = list(partitions_in_order(values, sizes) if ordered else partitions_in_tree(values, paths, sizes, profiles))
     for fine, coarse in zip(found, found[1:]):
         assert all(any(group <= wider for wider in as_sets(coarse)) for group in as_sets(fine))
     for partition, size in zip(found, sizes):
