@@ -6,7 +6,8 @@
     python benchmarks --long                           # everything, up to 100,000,000 rows
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
-pgmpy, pyAgrum and ipfn take part where they are installed; anjana and pycanon run in an environment of their own.
+pgmpy, pyAgrum and ipfn take part where they are installed, Chordalysis where a clone of it is named; anjana and pycanon run in
+an environment of their own. Programs that do the same take turns. Lines of a busy machine say so.
 The table's ratio is the time as a multiple of the yardstick's. MB is the peak of a process where the case has its own, else
 what the case allocates. Growth is fitted as size^exponent through all sizes of a series; `spread` is the factor by which
 measurements lie off it, `last ^` the exponent of the largest step alone.
@@ -35,6 +36,9 @@ def main() -> int:
     parser.add_argument(
         "--peer-python", metavar="PATH", help="for anonymity_peers: a Python that has anjana and pycanon"
     )
+    parser.add_argument(
+        "--chordalysis", metavar="FOLDER", help="for stepwise_search: a clone of github.com/fpetitjean/Chordalysis"
+    )
     parser.add_argument("--make-peer-environment", action="store_true", help="for anonymity_peers: install these first")
     chosen = parser.parse_args()
     if chosen.plots and find_spec("matplotlib") is None:
@@ -62,6 +66,8 @@ def main() -> int:
             if script.name == "anonymity_peers":
                 arguments += ("--peer-python", chosen.peer_python) if chosen.peer_python else ()
                 arguments += ("--make-peer-environment",) if chosen.make_peer_environment else ()
+            if script.name == "stepwise_search" and chosen.chordalysis:
+                arguments += ("--chordalysis", chosen.chordalysis)
             print(f"running {script.name}", file=sys.stderr, flush=True)
             for line in run(script, arguments):
                 tell(dict(line))

@@ -2,6 +2,9 @@
 
 Every benchmark prints them as JSON lines; `python benchmarks` makes a table of them, and fits how they grow. Lines without
 `seconds` say something else: what was skipped and why, or whether a target was met.
+
+A line says how busy the machine was, too. `others`: cores that other programs took, on average since the benchmark began;
+`busy`: whether these were more than a tenth of one, so that its seconds are not to be quoted, but at most its ratios.
 """
 
 import argparse
@@ -9,19 +12,68 @@ import json
 import os
 import platform
 import re
+import resource
 import subprocess
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
 SIZES = ("rows", "attributes", "cells", "margins")
 """What a measurement can grow with."""
 
 Result = TypeVar("Result")
+
+BUSY = 0.1
+"""Cores of others beyond which a machine was busy."""
+
+
+class Seconds(float):
+    """The least of some runs' seconds. median: of the same runs. processor: the least of this process's processor time."""
+
+    median: float
+    processor: float
+
+    @classmethod
+    def of(cls, walls: Sequence[float], processors: Sequence[float]) -> "Seconds":
+        """From the clock on the wall and the processor's of each run."""
+        seconds = cls(min(walls))
+        seconds.median, seconds.processor = median(walls), min(processors)
+        return seconds
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a machine had done at a moment: seconds of all its cores, of this process with its children, and of the wall."""
+
+    all_cores: float
+    own: float
+    wall: float
+
+    @classmethod
+    def now(cls) -> "Machine | None":
+        """At this moment; None where the system does not tell."""
+        told = Path("/proc/stat")
+        if not told.is_file():
+            return None
+        user, nice, system, _, _, *interrupts = map(int, told.read_text().split("\n", 1)[0].split()[1:8])
+        work = user + nice + system + sum(interrupts[:2])
+        spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        own = sum(each.ru_utime + each.ru_stime for each in spent)
+        return cls(work / os.sysconf("SC_CLK_TCK"), own, time.monotonic())
+
+    def others(self, since: "Machine") -> float:
+        """Cores that other programs took since an earlier moment, on average."""
+        wall = self.wall - since.wall
+        return max(self.all_cores - since.all_cores - self.own + since.own, 0.0) / wall if wall > 0 else 0.0
+
+
+BEGAN = Machine.now()
+"""When the benchmark began."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +109,16 @@ class Measurement:
         """As one JSON object."""
         line: dict[str, Any] = {"benchmark": self.benchmark, "case": self.case, "sizes": dict(self.sizes)}
         line["seconds"] = _rounded(self.seconds)
+        if isinstance(self.seconds, Seconds):
+            line["median_seconds"] = _rounded(self.seconds.median)
+            line["processor_seconds"] = _rounded(self.seconds.processor)
         if self.megabytes is not None:
             line["megabytes"] = _rounded(self.megabytes)
         if self.yardstick_seconds is not None:
             line |= {"yardstick": self.yardstick, "yardstick_seconds": _rounded(self.yardstick_seconds)}
             line |= {"ratio": None if self.ratio is None else _rounded(self.ratio)}
+        if isinstance(self.seconds, Seconds) and isinstance(self.yardstick_seconds, Seconds):
+            line["processor_ratio"] = _rounded(self.seconds.processor / max(self.yardstick_seconds.processor, 1e-9))
         return line | dict(self.facts)
 
     def print(self) -> None:
@@ -79,8 +136,18 @@ def measurement_of(line: Mapping[str, Any]) -> Measurement | None:
 
 
 def say(**line: Any) -> None:
-    """Print one JSON line at once."""
-    print(json.dumps(line), flush=True)
+    """Print one JSON line at once; where it is a measurement, with how busy the machine was."""
+    print(json.dumps(line | (busyness() if "seconds" in line else {})), flush=True)
+
+
+def busyness() -> dict[str, Any]:
+    """The load, the cores that others took since the benchmark began, and whether that was busy; as far as it is known."""
+    told: dict[str, Any] = {"load": round(os.getloadavg()[0], 1)} if hasattr(os, "getloadavg") else {}
+    now = Machine.now()
+    if BEGAN is None or now is None:
+        return told
+    others = now.others(BEGAN)
+    return told | {"others": round(others, 2), "busy": others > BUSY}
 
 
 class Lines:
@@ -127,14 +194,34 @@ def fastest(
     runs: int = 5,
     enough: float = 5.0,
     clock: Callable[[], float] = time.perf_counter,
-) -> tuple[float, Result]:
-    """Seconds, the least of some runs or of as many as take `enough` seconds together, and the last result."""
-    seconds: list[float] = []
-    while len(seconds) < runs and sum(seconds) < enough:
-        begin = clock()
-        result = function()
-        seconds.append(clock() - begin)
-    return min(seconds), result
+) -> tuple[Seconds, Result]:
+    """Seconds of some runs, or of as many as take `enough` seconds together, and the last result."""
+    (timed,) = interleaved({"": function}, runs, enough, clock).values()
+    return timed
+
+
+def interleaved(
+    functions: Mapping[str, Callable[[], Result]],
+    runs: int = 5,
+    enough: float = 5.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, tuple[Seconds, Result]]:
+    """Seconds of each function, and its last result, by its name: A B A B, so that what slows a machine slows all alike.
+
+    Rounds end after `runs` of them, or once the slowest function took `enough` seconds.
+    """
+    walls: dict[str, list[float]] = {name: [] for name in functions}
+    processors: dict[str, list[float]] = {name: [] for name in functions}
+    results: dict[str, Result] = {}
+    for _ in range(runs):
+        for name, function in functions.items():
+            begin, worked = clock(), time.process_time()
+            results[name] = function()
+            walls[name].append(clock() - begin)
+            processors[name].append(time.process_time() - worked)
+        if max(map(sum, walls.values())) >= enough:
+            break
+    return {name: (Seconds.of(walls[name], processors[name]), results[name]) for name in functions}
 
 
 def peak_megabytes(function: Callable[[], object]) -> float:

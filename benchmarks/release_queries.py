@@ -12,13 +12,13 @@ ends, with one bincount of the cells of all margins as the yardstick.
 import importlib.util
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from measurement import Measurement, fastest, options, peak_megabytes, skipped
+from measurement import Measurement, fastest, interleaved, options, peak_megabytes, skipped
 
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
@@ -47,6 +47,8 @@ DECADES = (10_000, 100_000, ROWS, 10_000_000)
 TASK = f"{QUERIES:,} queries"
 CHAINS = (10, 30, 100, 1_000)
 CHAIN_VALUES, CHAIN_ROWS = 10, 100_000
+
+Runs = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 def adult_model() -> MaximumEntropy:
@@ -149,8 +151,8 @@ def report(program: str, task: str, seconds: float, yardstick: str, beside: floa
     Measurement("release_queries", case, sizes, seconds, memory, yardstick, beside, more).print()
 
 
-def pgmpy_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> tuple[float, float]:
-    """Seconds of the queries and of the rows."""
+def pgmpy_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> Runs:
+    """What asks the queries, and what draws the rows."""
     warnings.simplefilter("ignore")
     from pgmpy.factors.discrete import TabularCPD
     from pgmpy.inference import BeliefPropagation
@@ -174,12 +176,11 @@ def pgmpy_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.
         order = [found.variables.index(a) for a in asked]
         assert np.allclose(found.values.transpose(order), answer, atol=1e-9)
     sampler = BayesianModelSampling(network)
-    sampling, _ = fastest(lambda: sampler.forward_sample(size=ROWS, show_progress=False), 1)
-    return fastest(ask, 1)[0], sampling
+    return ask, lambda: sampler.forward_sample(size=ROWS, show_progress=False)
 
 
-def pyagrum_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> tuple[float, float]:
-    """Seconds of the queries and of the rows."""
+def pyagrum_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> Runs:
+    """What asks the queries, and what draws the rows."""
     import pyagrum as gum
 
     network = gum.BayesNet()
@@ -198,8 +199,7 @@ def pyagrum_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[n
         order = [list(reversed(found.names)).index(a) for a in asked]
         assert np.allclose(found.toarray().transpose(order), answer, atol=1e-9)
     generator = gum.BNDatabaseGenerator(network)
-    sampling, _ = fastest(lambda: generator.drawSamples(ROWS), 1)
-    return fastest(ask, 2)[0], sampling
+    return ask, lambda: generator.drawSamples(ROWS)
 
 
 def chain(margins: int) -> MaximumEntropy:
@@ -254,37 +254,37 @@ def adult() -> None:
         for margin in margins:
             expected_counts(fresh, margin)
 
-    ask_sketch, _ = fastest(lambda: [sketch.query(asked) for asked in queries])
-    ask_cold, _ = fastest(cold)
-    ask_warm, _ = fastest(lambda: [expected_counts(kept, margin) for margin in margins])
-    report("marginals, nothing kept", TASK, ask_cold, "NumPy sketch", ask_sketch, memory=peak_megabytes(cold))
-    report("marginals, all kept", TASK, ask_warm, "NumPy sketch", ask_sketch)
     sampler = Sampler(CalibratedTree.of(model))
-    drawing = 0.0
-    for rows in DECADES:
-        seconds, drawn = fastest(lambda n=rows: sampler.draw(n, np.random.default_rng(0)))  # type: ignore[misc]
-        memory = peak_megabytes(lambda n=rows: sampler.draw(n, np.random.default_rng(0)))  # type: ignore[misc]
-        copy, _ = fastest(lambda columns=drawn: [column.copy() for column in columns.values()])  # type: ignore[misc]
-        report(
-            "marginals",
-            "sample",
-            seconds,
-            "copy of the codes",
-            copy,
-            rows=rows,
-            memory=memory,
-        )
-        if rows == ROWS:
-            drawing = seconds
-            draw_sketch, _ = fastest(lambda: sketch.sample(ROWS, np.random.default_rng(0)))
-            report("NumPy sketch", "sample", draw_sketch, "marginals", seconds, rows=rows)
+    asking: dict[str, Callable[[], Any]] = {
+        "NumPy sketch": lambda: [sketch.query(asked) for asked in queries],
+        "nothing kept": cold,
+        "all kept": lambda: [expected_counts(kept, margin) for margin in margins],
+    }
+    drawing: dict[str, Callable[[], Any]] = {
+        "NumPy sketch": lambda: sketch.sample(ROWS, np.random.default_rng(0)),
+        "marginals": lambda: sampler.draw(ROWS, np.random.default_rng(0)),
+    }
+    peers = []
     for package, run in (("pgmpy", pgmpy_runs), ("pyagrum", pyagrum_runs)):
         if importlib.util.find_spec(package) is None:
             skipped(f"release_queries {package}", "it is not installed")
         else:
-            asking, sampling = run(sketch, queries, answers)
-            report(package, TASK, asking, "marginals, nothing kept", ask_cold, same_answers=len(queries))
-            report(package, "sample", sampling, "marginals", drawing, rows=ROWS)
+            peers.append(package)
+            asking[package], drawing[package] = run(sketch, queries, answers)
+    asked_in = {name: seconds for name, (seconds, _) in interleaved(asking).items()}
+    drawn_in = {name: seconds for name, (seconds, _) in interleaved(drawing).items()}
+    for name, memory in (("nothing kept", peak_megabytes(cold)), ("all kept", None)):
+        report(f"marginals, {name}", TASK, asked_in[name], "NumPy sketch", asked_in["NumPy sketch"], memory=memory)
+    report("NumPy sketch", "sample", drawn_in["NumPy sketch"], "marginals", drawn_in["marginals"], rows=ROWS)
+    for package in peers:
+        beside = asked_in["nothing kept"]
+        report(package, TASK, asked_in[package], "marginals, nothing kept", beside, same_answers=len(queries))
+        report(package, "sample", drawn_in[package], "marginals", drawn_in["marginals"], rows=ROWS)
+    for rows in DECADES:
+        seconds, drawn = fastest(lambda n=rows: sampler.draw(n, np.random.default_rng(0)))  # type: ignore[misc]
+        memory = peak_megabytes(lambda n=rows: sampler.draw(n, np.random.default_rng(0)))  # type: ignore[misc]
+        copy, _ = fastest(lambda columns=drawn: [column.copy() for column in columns.values()])  # type: ignore[misc]
+        report("marginals", "sample", seconds, "copy of the codes", copy, rows=rows, memory=memory)
 
 
 def main() -> None:

@@ -3,10 +3,11 @@
 Selection is forward, in process, reading excluded, beside the yardstick of one bincount for each pair of columns in the
 same run. The wide tables are drawn from random decomposable models, whose edges the searches should find again. Rows and
 columns grow by decades. The Adult parts need the real table: ../shared/data, or the folder that MARGINALS_DATA names.
-Where pyAgrum is installed, its greedy hill climbing to a Bayesian network by BIC is timed on the same columns, where there
-are few.
+Where pyAgrum is installed, its greedy hill climbing to a Bayesian network by BIC takes turns on the same columns, where
+there are few. So does Chordalysis, which selects decomposable models as we do, where a clone of it is named: it is built
+with javac in a temporary folder, and runs warm, in one JVM for each table.
 
-    python benchmarks/stepwise_search.py [--part adult-columns] [--quick]
+    python benchmarks/stepwise_search.py [--part adult-columns] [--quick] [--chordalysis FOLDER]
 
 One JSON line a case; the last ones compare with what was aimed at. `--quick` leaves out the slower strategies and the
 largest tables.
@@ -14,6 +15,7 @@ largest tables.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -23,7 +25,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
+from chordalysis import Chordalysis, missing
+from measurement import Measurement, fastest, interleaved, options, peak_megabytes, say, skipped
 
 from marginals import Attribute, Policy, Release, Table, anonymize, publish, read_table
 from marginals.config.hierarchy_file import read_hierarchy
@@ -43,20 +46,23 @@ LONG_ROWS, LONG_COLUMNS = (5_000, 50_000, 500_000, 5_000_000), 10
 WIDE_ROWS, WIDE_COLUMNS = (500, 5_000, 50_000, 500_000), 100
 """Of tables with many columns."""
 
-COLUMNS, ROWS = (10, 30, 100, 300, 1_000), 5_000
+COLUMNS, ROWS = (10, 30, 100, 200, 400, 1_000), 5_000
 """Of tables whose columns grow."""
 
-QUICK_CELLS, QUICK_COLUMNS = 5_000_000, 300
+QUICK_CELLS, QUICK_COLUMNS = 5_000_000, 200
 """Rows times columns, and columns, of the largest tables of a quick run."""
 
 BOTH_UP_TO = 100
 """Columns up to which greedy-both is measured, too."""
 
 PEER_UP_TO = 100
-"""Columns up to which the peer is measured; 100 of 5,000 rows take it some ten seconds of processor time."""
+"""Columns up to which pyAgrum is measured; 100 of 5,000 rows take it some ten seconds of processor time."""
 
 PEER_ROWS = 50_000
-"""Rows up to which the peer is measured."""
+"""Rows up to which the peers are measured."""
+
+CHORDALYSIS_UP_TO = 400
+"""Columns up to which Chordalysis is measured."""
 
 FIVE = ("race", "sex", "age", "marital-status")
 EIGHT = (*FIVE, "education", "native-country", "workclass", "salary-class")
@@ -142,8 +148,10 @@ def adult_columns() -> Columns:
     )
 
 
-def selection_lines(case: str, columns: Columns, strategies: Sequence[str]) -> Iterator[Line]:
-    """How the strategies select a model, and the peer."""
+def selection_lines(
+    case: str, columns: Columns, strategies: Sequence[str], chordalysis: Chordalysis | None
+) -> Iterator[Line]:
+    """How the strategies select a model, and the peers."""
     sizes = {"rows": len(next(iter(columns.codes.values()))), "attributes": len(columns.codes)}
     table = columns.table
     pairs, _ = fastest(columns.count_pairs)
@@ -152,17 +160,29 @@ def selection_lines(case: str, columns: Columns, strategies: Sequence[str]) -> I
         name = f"{case}, {name}"
         return Measurement("stepwise_search", name, sizes, seconds, memory, yardstick, beside, facts).line()
 
-    times = {}
+    runs: dict[str, Callable[[], Any]] = {
+        strategy: partial(select, table, strategy=STRATEGIES[strategy]) for strategy in strategies
+    }
+    if sizes["attributes"] <= PEER_UP_TO and sizes["rows"] <= PEER_ROWS and find_spec("pyagrum"):
+        runs["pyAgrum"] = partial(peer_edges, columns)
+    peer = chordalysis if sizes["attributes"] <= CHORDALYSIS_UP_TO and sizes["rows"] <= PEER_ROWS else None
+    with nullcontext() if peer is None else peer.on(columns.codes, columns.sizes) as search:
+        if search is not None:
+            runs["Chordalysis"] = search.run
+        turns = interleaved(runs)
     for strategy in strategies:
-        run = partial(select, table, strategy=STRATEGIES[strategy])
-        times[strategy], found = fastest(run)
+        seconds, found = turns[strategy]
         facts = {"strategy": strategy, "evaluated": found.search.evaluated, "bic": round(found.bic, 1)}
         facts |= recovered(columns, {frozenset(edge) for edge in found.graph.edges})
-        memory = peak_megabytes(run) if strategy == "greedy" else None
-        yield line(strategy, times[strategy], "a bincount of each pair", pairs, memory, facts)
-    if sizes["attributes"] <= PEER_UP_TO and sizes["rows"] <= PEER_ROWS and find_spec("pyagrum"):
-        seconds, edges = fastest(partial(peer_edges, columns), runs=3)
-        yield line("pyAgrum", seconds, "marginals, greedy", times["greedy"], None, recovered(columns, edges))
+        memory = peak_megabytes(runs[strategy]) if strategy == "greedy" else None
+        yield line(strategy, seconds, "a bincount of each pair", pairs, memory, facts)
+    if "pyAgrum" in turns:
+        seconds, edges = turns["pyAgrum"]
+        yield line("pyAgrum", seconds, "marginals, greedy", turns["greedy"][0], None, recovered(columns, edges))
+    if search is not None:
+        facts = recovered(columns, turns["Chordalysis"][1])
+        facts |= {"same_edges": turns["Chordalysis"][1] == {frozenset(e) for e in turns["greedy"][1].graph.edges}}
+        yield line("Chordalysis", search.seconds, "marginals, greedy", turns["greedy"][0], None, facts)
 
 
 def recovered(columns: Columns, found: Edges) -> Line:
@@ -270,7 +290,7 @@ def nine_attributes(lines: Mapping[str, Line]) -> dict[str, bool]:
     }
 
 
-def wide_lines(quick: bool) -> Iterator[Line]:
+def wide_lines(quick: bool, peer: Chordalysis | None) -> Iterator[Line]:
     """Selection from tables that are long, wide, and wider."""
     shapes = [(rows, LONG_COLUMNS) for rows in LONG_ROWS] + [(rows, WIDE_COLUMNS) for rows in WIDE_ROWS]
     shapes += [(ROWS, columns) for columns in COLUMNS]
@@ -278,7 +298,7 @@ def wide_lines(quick: bool) -> Iterator[Line]:
         if quick and (rows * columns > QUICK_CELLS or columns > QUICK_COLUMNS):
             continue
         strategies = ("greedy",) if quick or columns > BOTH_UP_TO else ("greedy", "greedy-both")
-        yield from selection_lines("drawn", draw_columns(rows, columns, np.random.default_rng(0)), strategies)
+        yield from selection_lines("drawn", draw_columns(rows, columns, np.random.default_rng(0)), strategies, peer)
 
 
 def all_releases(cases: Sequence[tuple[Sequence[str], str, str]]) -> Iterator[Line]:
@@ -291,10 +311,20 @@ def main() -> None:
     parser = options(__file__, __doc__)
     parser.add_argument("--part", choices=["adult-columns", "wide", "releases"], help="only this one")
     parser.add_argument("--quick", action="store_true", help="a few cases of each")
+    parser.add_argument(
+        "--chordalysis", type=Path, metavar="FOLDER", help="a clone of github.com/fpetitjean/Chordalysis"
+    )
     chosen = parser.parse_args()
+    if find_spec("pyagrum") is None:
+        skipped("stepwise_search pyAgrum", "it is not installed")
+    peer = None
+    if reason := missing(chosen.chordalysis):
+        skipped("stepwise_search Chordalysis", reason)
+    else:
+        peer = Chordalysis(chosen.chordalysis)
     parts: dict[str, Callable[[], Iterator[Line]]] = {
-        "adult-columns": lambda: selection_lines("Adult", adult_columns(), ["greedy"]),
-        "wide": lambda: wide_lines(chosen.quick),
+        "adult-columns": lambda: selection_lines("Adult", adult_columns(), ["greedy"], peer),
+        "wide": lambda: wide_lines(chosen.quick, peer),
         "releases": lambda: all_releases(CASES[:1] if chosen.quick else CASES),
     }
     measured: dict[str, list[Line]] = {}

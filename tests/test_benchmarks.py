@@ -4,15 +4,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from chordalysis import missing
 from growth import PowerLaw, Series, all_series, fitted, projected
 from growth_plots import draw
 from hypothesis import given
 from hypothesis import strategies as st
-from measurement import Measurement, measurement_of, peak_megabytes
+from measurement import BUSY, Machine, Measurement, Seconds, interleaved, measurement_of, peak_megabytes
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
 from yardstick_tables import KEPT, tables
 
@@ -91,6 +93,58 @@ def test_a_measurement_survives_its_json_line() -> None:
         Measurement("b", "case", {"colour": 3}, 1.0)
     with pytest.raises(ValueError, match="yardstick"):
         Measurement("b", "case", {"rows": 3}, 1.0, yardstick="copy")
+
+
+def test_functions_take_turns_until_the_slowest_has_had_enough() -> None:
+    now, order = [0.0], []
+
+    def of(name: str, seconds: float) -> Callable[[], str]:
+        def run() -> str:
+            order.append(name)
+            now[0] += seconds
+            return name.upper()
+
+        return run
+
+    turns = interleaved({"a": of("a", 1.0), "b": of("b", 3.0)}, runs=9, enough=6.0, clock=lambda: now[0])
+    assert order == ["a", "b", "a", "b"]
+    assert {name: (seconds, seconds.median, result) for name, (seconds, result) in turns.items()} == {
+        "a": (1.0, 1.0, "A"),
+        "b": (3.0, 3.0, "B"),
+    }
+
+
+def test_a_line_tells_median_and_processor_time_and_the_ratio_of_these() -> None:
+    ours, theirs = Seconds.of([2.0, 1.0, 6.0], [0.5, 0.6, 0.5]), Seconds.of([4.0], [2.0])
+    line = Measurement("b", "case", {"rows": 3}, ours, None, "peer", theirs).line()
+    told = {name: line[name] for name in ("seconds", "median_seconds", "processor_seconds", "ratio", "processor_ratio")}
+    assert told == {
+        "seconds": 1.0,
+        "median_seconds": 2.0,
+        "processor_seconds": 0.5,
+        "ratio": 0.25,
+        "processor_ratio": 0.25,
+    }
+
+
+def test_what_others_took_is_all_cores_but_this_process() -> None:
+    before, after = Machine(100.0, 10.0, 1000.0), Machine(116.0, 18.0, 1010.0)
+    assert after.others(before) == pytest.approx(0.8)
+    assert before.others(before) == 0
+
+
+@pytest.mark.skipif(Machine.now() is None, reason="the system does not tell how busy it is")
+def test_a_printed_measurement_says_how_busy_the_machine_was(capsys: pytest.CaptureFixture[str]) -> None:
+    growing(1)[0].print()
+    line = json.loads(capsys.readouterr().out)
+    assert line["load"] >= 0
+    assert line["others"] >= 0
+    assert line["busy"] is (line["others"] > BUSY) or abs(line["others"] - BUSY) < 0.01
+
+
+def test_a_peer_that_cannot_take_part_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    assert "--chordalysis" in missing(None)
+    assert "is no clone of" in missing(tmp_path)
 
 
 def test_the_memory_of_a_run_is_what_it_allocates() -> None:
