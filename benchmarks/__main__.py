@@ -6,8 +6,8 @@
     python benchmarks --long                           # everything, up to 100,000,000 rows
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
-pgmpy, pyAgrum and ipfn take part where they are installed, Chordalysis where a clone of it is named; anjana and pycanon run in
-an environment of their own. Programs that do the same take turns. Lines of a busy machine say so.
+pgmpy, pyAgrum and ipfn take part where they are installed, Chordalysis where a clone of it is named; anjana and pycanon run
+in an environment of their own. Programs that do the same take turns. Lines of a busy machine say so.
 The table's ratio is the time as a multiple of the yardstick's. MB is the peak of a process where the case has its own, else
 what the case allocates. Growth is fitted as size^exponent through all sizes of a series; `spread` is the factor by which
 measurements lie off it, `last ^` the exponent of the largest step alone.
