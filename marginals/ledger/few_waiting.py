@@ -19,7 +19,7 @@ import numpy as np
 
 from checks.changes.batch import cells_of, settled_rows
 from models.arrays import IndexArray
-from models.search.constraint import Constraint, Refusal, RefusalScope
+from models.search.constraint import Constraint, Refusal, RefusalScope, is_refused_in_all
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Mask
 
@@ -102,10 +102,19 @@ class FewWaiting:
         """What the other constraint says, or the refusal where more would wait."""
         if refusal := self.then(cliques, new):
             return refusal
-        reason = f"more than {100 * self.most:g} percent of the people would wait for a later release (max_waiting)"
         if new and not self._are_few(frozenset([new])):
-            return Refusal(reason, RefusalScope.FINER)
-        return None if self._are_few(frozenset(cliques)) else Refusal(reason, RefusalScope.LONGER)
+            return Refusal(self._reason, RefusalScope.FINER)
+        return None if self._are_few(frozenset(cliques)) else Refusal(self._reason, RefusalScope.LONGER)
+
+    def of_margin(self, margin: Mask) -> Refusal | None:
+        """The refusal of everything that shows a margin."""
+        if is_refused_in_all(self.then, margin) or not self._are_few(frozenset([margin])):
+            return Refusal(self._reason, RefusalScope.FINER)
+        return None
+
+    @property
+    def _reason(self) -> str:
+        return f"more than {100 * self.most:g} percent of the people would wait for a later release (max_waiting)"
 
     def _are_few(self, cliques: frozenset[Mask]) -> bool:
         if cliques not in self._judged:

@@ -24,11 +24,23 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.moves import allowed_moves
-from models.search.bounds.lower_bound import LARGEST_LATTICE, Node, allowed_margins, lattice_size, lower_bound, score
+from models.search.bounds.block_bound import BlockBound, block_bound, related_blocks
+from models.search.bounds.lower_bound import (
+    LARGEST_LATTICE,
+    LowerBound,
+    Node,
+    allowed_margins,
+    lattice_size,
+    lower_bound,
+    score,
+    whole_grid,
+)
 from models.search.constraint import RefusalScope
-from models.search.greedy import both, forward, result_of
+from models.search.forest import from_both
+from models.search.greedy import both, result_of
 from models.search.position import Position
 from models.search.problem import Problem, Stop
+from models.search.rebuild import rebuilt
 from models.search.result import SearchResult, Step
 from models.tables.domain import Mask
 
@@ -37,6 +49,12 @@ _TIE = 1e-11
 
 _MOST_WAITING = 500_000
 """Collections in the queue, at most."""
+
+_MOST_MARGINS = 1 << 17
+"""Margins that are looked at, at most: where more may be allowed by themselves, nothing is proven."""
+
+_ROUNDS = 50
+"""Rounds of rebuilding without a better collection, after which a large lattice is gone through from the best one."""
 
 
 def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
@@ -49,12 +67,9 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> 
     """
     _ = problem.price
     if initial is None:
-        try:
-            initial = forward(problem, stop)
-        except NothingAllowedError:
-            initial = _NONE_YET
+        initial = _first(problem, stop)
     found = _improved(problem, stop, initial)
-    if found.optimal or initial is _NONE_YET or stop():
+    if found.optimal or initial.value == inf or stop():
         return found
     other = both(problem, stop)
     if found.value is None or other.value is None or other.value >= found.value - _TIE:
@@ -63,12 +78,24 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> 
     return replace(other, strategy="exact", evaluated=evaluated, bound=found.bound)
 
 
+def _first(problem: Problem, stop: Stop) -> SearchResult:
+    """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding."""
+    try:
+        first = from_both(problem, stop)
+    except NothingAllowedError:
+        first = _NONE_YET
+    if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
+        return first
+    return rebuilt(first, problem, stop, _ROUNDS)
+
+
 def _improved(problem: Problem, stop: Stop, initial: SearchResult) -> SearchResult:
     """The best that is found from an initial collection on, or the initial one."""
-    if lattice_size(problem) > LARGEST_LATTICE or (allowed := allowed_margins(problem, stop)) is None:
+    looks = count()
+    if (allowed := allowed_margins(problem, lambda: stop() or next(looks) >= _MOST_MARGINS)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")
-    if initial is _NONE_YET or keeps_to_its_pivot(problem, initial.cliques):
+    if initial.value == inf or keeps_to_its_pivot(problem, initial.cliques):
         result = _Search(problem, initial, allowed, stop, problem.pivot).run()
         if result is not None and keeps_to_its_pivot(problem, result.cliques):
             return result
@@ -105,6 +132,14 @@ def _require_some(result: SearchResult) -> None:
         )
 
 
+def _bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound | BlockBound:
+    """What is still to come of collections of some margins costs at least so much; in a large lattice block by block."""
+    if lattice_size(problem) <= LARGEST_LATTICE:
+        return lower_bound(problem, allowed)
+    grid = whole_grid(problem)
+    return block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid, LARGEST_LATTICE))
+
+
 class _State(NamedTuple):
     """A collection on the way. cost: of its cliques less its separators, in nats. judged: whether the margins that the
     constraint judges together are complete, and allowed.
@@ -130,7 +165,7 @@ class _Search:
         self.evaluated = initial.evaluated
         free = {mask: node for mask, node in allowed.items() if not mask & pivot}
         self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}
-        self._bounds = {False: lower_bound(problem, allowed), True: lower_bound(problem, free)}
+        self._bounds = {False: _bound(problem, allowed), True: _bound(problem, free)}
         self._queue: list[tuple[float, int, _State]] = []
         self._seen: set[tuple[frozenset[Mask], bool]] = set()
         self._order = count()

@@ -13,7 +13,8 @@ from math import inf
 import numpy as np
 
 from models.graphs.junction_tree import maximal_masks
-from models.search.greedy import Climb, forward, preferring, result_of
+from models.search.forest import from_both
+from models.search.greedy import Climb, preferring, result_of
 from models.search.objective import LEAST_GAIN
 from models.search.position import Position
 from models.search.problem import Problem, Stop
@@ -45,7 +46,7 @@ def rebuild(problem: Problem, stop: Stop) -> SearchResult:
     Raises SelectionError for an objective that is a stopping rule only.
     """
     _ = problem.price
-    return replace(rebuilt(forward(problem, stop), problem, stop, PATIENCE), strategy="rebuild")
+    return replace(rebuilt(from_both(problem, stop), problem, stop, PATIENCE), strategy="rebuild")
 
 
 def rebuilt(result: SearchResult, problem: Problem, stop: Stop, patience: int, most: float = inf) -> SearchResult:

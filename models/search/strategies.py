@@ -4,17 +4,18 @@ from collections.abc import Mapping
 
 from models.search.anneal import anneal
 from models.search.exact import exact
+from models.search.forest import from_both, or_from_forest
 from models.search.genetic import genetic
-from models.search.greedy import backward, both, forward
+from models.search.greedy import backward, both
 from models.search.rebuild import rebuild
 from models.search.result import Strategy
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "greedy": forward,
-    "greedy-backward": backward,
-    "greedy-both": both,
-    "anneal": anneal,
-    "genetic": genetic,
+    "greedy": from_both,
+    "greedy-backward": or_from_forest(backward),
+    "greedy-both": or_from_forest(both),
+    "anneal": or_from_forest(anneal),
+    "genetic": or_from_forest(genetic),
     "rebuild": rebuild,
     "exact": exact,
 }

@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import product
 from operator import or_
 
+import numpy as np
 import pytest
 
 from models.graphs.collection import Collection
@@ -16,6 +17,7 @@ from models.graphs.junction_tree import JunctionTree
 from models.graphs.moves import allowed_moves
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import Problem
+from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
 from models.tables.hierarchy import Hierarchy
@@ -153,3 +155,14 @@ def allowed_values(problem: Problem) -> dict[Cliques, float]:
         for cliques in all_collections(problem.cube.domain)
         if problem.is_kept(cliques) and problem.constraint(cliques, 0) is None
     }
+
+
+def equal_pairs(number: int) -> DataCube:
+    """So many independent pairs of equal attributes with four values, each of 256 rows drawn evenly."""
+    rng = np.random.default_rng(0)
+    fours = Hierarchy.from_rows([(str(v), str(v // 2), "*") for v in range(4)])
+    names = [f"x{i:02}" for i in range(2 * number)]
+    columns = np.repeat(rng.integers(0, 4, (number, 256)), 2, axis=0)
+    domain = Domain.of(dict.fromkeys(names, fours))
+    codes = dict(zip(names, columns))
+    return DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(256, dtype=int))])

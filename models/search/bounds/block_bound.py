@@ -20,6 +20,7 @@ Which resolutions are told apart (`lower_bound`) is made finer round by round, u
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count, pairwise
 from math import inf
 
@@ -57,7 +58,7 @@ def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, enough: flo
         allowed = allowed_margins(problem, lambda looks=looks: stop() or next(looks) >= most, grid)  # type: ignore[misc]
         if allowed is None:
             break
-        best = max(best, block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)))
+        best = max(best, block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)).value)
         if best >= enough:
             break
     return best
@@ -76,37 +77,66 @@ def _finer_grids(finest: Node) -> Iterator[Grid]:
         grid = finer
 
 
-def block_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, blocks: Sequence[Block]) -> float:
-    """No allowed collection has a smaller objective, in nats.
+@dataclass(frozen=True, eq=False)
+class BlockBound:
+    """Lower bounds on what is still to come, block by block; `LowerBound` in a lattice that is too large for that.
+
+    remaining: for each block an axis for each of its attributes; nats.
+    """
+
+    problem: Problem
+    blocks: tuple[Block, ...]
+    remaining: tuple[FloatArray, ...]
+
+    @property
+    def value(self) -> float:
+        """No allowed collection has a smaller objective, in nats."""
+        base = sum(self.problem.cube.domain.attribute_masks)
+        return max(sum(map(_at_the_beginning, self.remaining)) - self.problem.cube.entropy(base), 0.0)
+
+    def to_go(self, vertices: Mask) -> float:
+        """The remaining nats of a collection that shows these induced attributes, where every resolution is told apart."""
+        own = self.problem.cube.domain.attribute_masks
+        return sum(
+            float(remaining[tuple((vertices & own[place]).bit_count() for place in block)])
+            for block, remaining in zip(self.blocks, self.remaining)
+        )
+
+
+def _at_the_beginning(remaining: FloatArray) -> float:
+    return float(remaining[(0,) * remaining.ndim])
+
+
+def block_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, blocks: Sequence[Block]) -> BlockBound:
+    """The bound of some blocks.
 
     allowed: as `allowed_margins` gives them for the grid. blocks: each attribute in one of them.
     """
     steps, nodes = grid_steps(problem, grid), np.array(list(allowed.values()), dtype=np.intp)
     scores = {mask: score(problem, mask) for mask in allowed}
     own, masks = np.array(list(scores.values())), list(allowed)
-    costs: dict[int, FloatArray] = {}
+    remaining: list[FloatArray] = []
     for block in blocks:
         shape = tuple(len(grid[place]) for place in block)
         beside = np.ravel_multi_index(tuple(nodes[:, list(block)].T), shape)
+        costs: list[FloatArray] = [np.full(shape, np.inf) for _ in block]
         for axis, place in enumerate(block):
             shown = np.flatnonzero(nodes[:, place])
             last = nodes[shown, place].tolist()
             coarser = (scores[masks[number] ^ steps[place][at]] for number, at in zip(shown.tolist(), last))
-            costs[place] = np.full(shape, np.inf)
             np.minimum.at(
-                costs[place].reshape(-1),
+                costs[axis].reshape(-1),
                 beside[shown] - int(np.prod(shape[axis + 1 :])),
                 own[shown] - np.fromiter(coarser, dtype=float, count=len(shown)),
             )
-    total = -problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
-    for block in blocks:
-        paths = shortest_paths(hidden_leaves(problem, grid, block), [costs[place] for place in block])
-        total += float(paths[(0,) * len(block)])
-    return max(total, 0.0)
+        remaining.append(shortest_paths(hidden_leaves(problem, grid, block), costs))
+    return BlockBound(problem, tuple(blocks), tuple(remaining))
 
 
-def related_blocks(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> list[Block]:
-    """Blocks of attributes that tell most of each other in some allowed margin of two, each with a small enough lattice."""
+def related_blocks(
+    problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, most: int = LARGEST_BLOCK
+) -> list[Block]:
+    """Blocks of attributes that tell most of each other in some allowed margin of two, each with so many margins at most."""
     steps, gains = grid_steps(problem, grid), dict[Block, float]()
     for mask, node in allowed.items():
         if sum(map(bool, node)) == 2:
@@ -117,6 +147,6 @@ def related_blocks(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -
     blocks: dict[int, Block] = {place: (place,) for place in range(len(grid))}
     for first, second in sorted(gains, key=lambda pair: (-gains[pair], pair)):
         joined = tuple(sorted({*blocks[first], *blocks[second]}))
-        if np.prod([len(grid[place]) for place in joined], dtype=float) <= LARGEST_BLOCK:
+        if np.prod([len(grid[place]) for place in joined], dtype=float) <= most:
             blocks |= dict.fromkeys(joined, joined)
     return sorted(set(blocks.values()))

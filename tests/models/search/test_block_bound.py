@@ -1,6 +1,5 @@
 """The bound by blocks: below every allowed collection, with one block the bound of the whole lattice, and not trivial."""
 
-import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -8,11 +7,7 @@ from hypothesis import strategies as st
 from models.search import MarginLimits, Problem, forward, with_bound
 from models.search.bounds.block_bound import block_bound, of_blocks, related_blocks
 from models.search.bounds.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from search_oracles import Countdown, allowed_values, never
+from search_oracles import Countdown, allowed_values, equal_pairs, never
 from search_strategies import private_problems, problems
 
 any_problem = problems() | private_problems()
@@ -25,12 +20,12 @@ def test_no_allowed_collection_is_below_the_bound_whatever_the_blocks(problem, d
     grid, allowed = whole_grid(problem), allowed_margins(problem, never)
     homes = data.draw(st.lists(st.integers(0, 2), min_size=len(grid), max_size=len(grid)))
     blocks = [tuple(i for i, home in enumerate(homes) if home == number) for number in sorted(set(homes))]
-    bound, whole = block_bound(problem, allowed, grid, blocks), lower_bound(problem, allowed).value
+    bound, whole = block_bound(problem, allowed, grid, blocks).value, lower_bound(problem, allowed).value
     event("above 0" if bound > 1e-9 else "0")
     event("tight" if bound > best - 1e-9 else "not tight")
     assert 0 <= bound <= whole + 1e-9
     assert whole <= best + 1e-9
-    assert block_bound(problem, allowed, grid, [tuple(range(len(grid)))]) == pytest.approx(whole, abs=1e-9)
+    assert block_bound(problem, allowed, grid, [tuple(range(len(grid)))]).value == pytest.approx(whole, abs=1e-9)
 
 
 @settings(max_examples=60)
@@ -43,31 +38,20 @@ def test_no_allowed_collection_is_below_the_bound_of_finer_and_finer_grids(probl
         assert of_blocks(unpriced, finest_alone(unpriced), most, Countdown(0)) == 0
 
 
-def pairs(number):
-    """So many independent pairs of equal attributes with four values, each of 256 rows drawn evenly."""
-    rng = np.random.default_rng(0)
-    fours = Hierarchy.from_rows([(str(v), str(v // 2), "*") for v in range(4)])
-    names = [f"x{i:02}" for i in range(2 * number)]
-    columns = np.repeat(rng.integers(0, 4, (number, 256)), 2, axis=0)
-    domain = Domain.of(dict.fromkeys(names, fours))
-    codes = dict(zip(names, columns))
-    return DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(256, dtype=int))])
-
-
 def test_attributes_that_tell_most_of_each_other_share_a_block():
-    problem = Problem(cube := pairs(8), MarginLimits(cube.domain, max_cells=16))
+    problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_cells=16))
     allowed = allowed_margins(problem, never)
     blocks = related_blocks(problem, allowed, whole_grid(problem))
     assert sorted(place for block in blocks for place in block) == list(range(16))
     assert all(any({2 * i, 2 * i + 1} <= set(block) for block in blocks) for i in range(8))
-    alone = block_bound(problem, allowed, whole_grid(problem), [(i,) for i in range(16)])
-    assert block_bound(problem, allowed, whole_grid(problem), blocks) > alone + 1
+    alone = block_bound(problem, allowed, whole_grid(problem), [(i,) for i in range(16)]).value
+    assert block_bound(problem, allowed, whole_grid(problem), blocks).value > alone + 1
 
 
 @pytest.mark.slow
 def test_the_bound_of_a_wide_table_is_near_the_best_collection():
     """Twenty attributes: three billion margins, of which no lattice can be laid out. The best collection is the pairs."""
-    problem = Problem(cube := pairs(10), MarginLimits(cube.domain, max_cells=16))
+    problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
     result = with_bound(forward(problem, never), problem, never)
     best = problem.value(problem.position([0b1111 << 4 * i for i in range(10)]))
     assert result.bound is not None

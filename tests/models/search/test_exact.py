@@ -23,6 +23,7 @@ from search_oracles import (
     allowed_values,
     by_antichains,
     by_moves,
+    equal_pairs,
     goes_on_from,
     is_finer,
     never,
@@ -76,6 +77,30 @@ def test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint(pro
 @given(private_problems())
 def test_it_finds_the_best_of_all_private_collections(problem):
     assert_is_best_of_a_telling_case(problem)
+
+
+@settings(max_examples=60)
+@given(problems() | private_problems(), st.sampled_from([1, 4, 12]))
+def test_block_by_block_it_finds_the_best_of_all_collections_too(problem, most):
+    """As of a large lattice: with blocks of so many margins at most."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("models.search.exact"), "LARGEST_LATTICE", most)
+        patch.setattr(import_module("models.search.forest"), "LARGEST_LATTICE", most)
+        assert_is_best(problem)
+
+
+@pytest.mark.slow
+def test_a_large_lattice_of_which_little_is_allowed_is_gone_through():
+    """Sixteen attributes of four values, 43 million margins, of which no two attributes may be shown together."""
+    problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_attributes=1))
+    found = exact(problem, never)
+    assert found.optimal
+    assert found.value == pytest.approx(problem.value(problem.position(cube.domain.attribute_masks)))
+    more = Problem(cube, MarginLimits(cube.domain, max_cells=16))
+    told = exact(more, Countdown(60_000))
+    assert told.bound is not None
+    assert not told.optimal
+    assert told.gap < 0.05 * told.value
 
 
 def random_problem(rng):
@@ -135,10 +160,10 @@ def test_it_refuses_what_has_no_best_model():
         exact(Problem(problem.cube, objective=LikelihoodRatio(problem.cube.total)), never)
 
 
-def test_beyond_the_largest_lattice_it_gives_back_what_forward_search_finds(monkeypatch):
+def test_where_more_may_be_allowed_than_it_can_look_at_it_gives_back_what_forward_search_finds(monkeypatch):
     """And claims nothing."""
     problem = random_problem(np.random.default_rng(0))
-    monkeypatch.setattr(import_module("models.search.exact"), "LARGEST_LATTICE", 5)
+    monkeypatch.setattr(import_module("models.search.exact"), "_MOST_MARGINS", 5)
     found, greedy = exact(problem, never), forward(problem, never)
     assert (found.cliques, found.value) == (greedy.cliques, greedy.value)
     assert (found.optimal, found.bound, found.gap) == (False, None, None)
