@@ -8,6 +8,7 @@ are the same, say, of which a finer step of one beside a coarser of the other te
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import wraps
 from itertools import combinations
 
 from models.errors import NothingAllowedError
@@ -24,15 +25,10 @@ _WORK = 1 << 28
 """Pairs of attributes times the cells of the table that they are counted from, at most."""
 
 
-def from_both(problem: Problem, stop: Stop) -> SearchResult:
-    """What forward search finds; of a large lattice the better of that and of what it finds from a forest of pairs."""
-    result = forward(problem, stop)
-    return _better(result, from_forest(problem, stop)) if _is_large(problem) else result
-
-
 def or_from_forest(search: Strategy) -> Strategy:
     """A search that of a large lattice gives nothing worse than forward search from a forest of pairs."""
 
+    @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
         if not _is_large(problem):
             return search(problem, stop)
@@ -56,6 +52,10 @@ def from_forest(problem: Problem, stop: Stop) -> SearchResult | None:
     begun, at = problem.position(problem.initial), problem.position(start)
     step = Step("begin with pairs of attributes that tell most of each other", begun.divergence, at.divergence)
     return replace(found, steps=(step, *found.steps))
+
+
+from_both: Strategy = or_from_forest(forward)
+"""What forward search finds; of a large lattice the better of that and of what it finds from a forest of pairs."""
 
 
 def _is_large(problem: Problem) -> bool:
