@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.moves import allowed_moves
+from models.search.beginnings.forest import from_both
 from models.search.bounds.block_bound import BlockBound, block_bound, related_blocks
 from models.search.bounds.lower_bound import (
     LARGEST_LATTICE,
@@ -36,7 +37,6 @@ from models.search.bounds.lower_bound import (
     whole_grid,
 )
 from models.search.constraint import RefusalScope
-from models.search.forest import from_both
 from models.search.greedy import both, result_of
 from models.search.position import Position
 from models.search.problem import Problem, Stop

@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 
 from models.graphs.junction_tree import maximal_masks
-from models.search.forest import from_both
+from models.search.beginnings.forest import from_both
 from models.search.greedy import Climb, preferring, result_of
 from models.search.objective import LEAST_GAIN
 from models.search.position import Position

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from models.search.anneal import anneal
+from models.search.beginnings.forest import from_both, or_from_forest
 from models.search.exact import exact
-from models.search.forest import from_both, or_from_forest
 from models.search.genetic import genetic
 from models.search.greedy import backward, both
 from models.search.rebuild import rebuild

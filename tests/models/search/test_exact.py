@@ -85,7 +85,7 @@ def test_block_by_block_it_finds_the_best_of_all_collections_too(problem, most):
     """As of a large lattice: with blocks of so many margins at most."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("models.search.exact"), "LARGEST_LATTICE", most)
-        patch.setattr(import_module("models.search.forest"), "LARGEST_LATTICE", most)
+        patch.setattr(import_module("models.search.beginnings.forest"), "LARGEST_LATTICE", most)
         assert_is_best(problem)
 
 

@@ -1,0 +1,1 @@
+"""Where a search may begin, other than at what must be shown."""
