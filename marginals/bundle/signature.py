@@ -78,6 +78,13 @@ def secret_key(path: str | Path) -> SecretKey:
     Raises InputError where there is none, where minisign is not installed, or where it would ask for a password and
     there is no terminal to ask at.
     """
+    secret = secret_key_at(path)
+    _can_be_asked(secret)
+    return secret
+
+
+def secret_key_at(path: str | Path) -> SecretKey:
+    """The secret key in a file, be it one for which nobody can be asked. Raises InputError as `secret_key` does else."""
     _program()
     try:
         path = resolved(Path(path))
@@ -86,9 +93,7 @@ def secret_key(path: str | Path) -> SecretKey:
     key = _decoded(_second_line(path))
     if len(key) != 158 or key[:2] != b"Ed":
         raise InputError(printable(f"{path} is no secret key of minisign; minisign -G makes one"))
-    secret = SecretKey(path, key[2:4] != b"\0\0")
-    _can_be_asked(secret)
-    return secret
+    return SecretKey(path, key[2:4] != b"\0\0")
 
 
 def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:

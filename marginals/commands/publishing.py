@@ -144,7 +144,7 @@ def written(release: "Release", out: Path, page: "StewardFile", sign: Path | Non
     """A release that was just made, written with its steward's page: both, or neither where it cannot be."""
     if release.steward is None:
         raise ValueError("a release that was just made has a report for its steward")
-    with page.around(release.steward):
+    with page.around(release.steward.page(release.steward)):
         return release.write(out, sign=sign)
 
 

@@ -11,7 +11,6 @@ from marginals.errors import InputError
 from marginals.files.atomic_file import PRIVATE, fresh_file
 from marginals.files.links import resolved
 from marginals.files.output import keep_apart, refusals, require_place
-from marginals.release.steward import StewardReport
 
 MARK = '<meta name="marginals-page" content="steward">'
 """What stands in the head of every such page, by which one is known again."""
@@ -59,14 +58,15 @@ class StewardFile:
                 require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
 
     @contextmanager
-    def around(self, report: StewardReport) -> Iterator[None]:
+    def around(self, page: bytes) -> Iterator[None]:
         """The page, on the disk before the release is written meanwhile, and in its place after that: both or neither.
 
-        It is for its owner alone to read. Raises InputError where it cannot be written.
+        page: in HTML, with the mark of such pages. It is for its owner alone to read. Raises InputError where it cannot be
+        written.
         """
         with fresh_file(self.path, PRIVATE) as fresh:
             with fresh.open("wb") as stream:
-                stream.write(report.page(report))
+                stream.write(page)
                 stream.flush()
                 os.fsync(stream.fileno())
             yield

@@ -4,15 +4,23 @@ import json
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 import tomlkit
 
+import marginals
+from marginals.anonymizers.published_base import is_file
+from marginals.bundle.target import require_replaceable
+from marginals.config.release_toml import Config
 from marginals.files.atomic_file import PRIVATE, replace_file
+from marginals.publishing.opening import open_release
+from marginals.release.steward_file import StewardFile, beside
+from marginals.tables.sources.files import files_at
 from marginals.window.config_edits import ConfigFile, difference, put, section
 from marginals.window.jobs import Job, Jobs
 from marginals.window.project import PRIVATE as FOLDER
@@ -26,7 +34,8 @@ MOST = 24
 class Candidate:
     """A config, and what a search with it found.
 
-    text: of the config. answer: what `marginals publish --json` printed; of a search that failed, its `error`.
+    text: of the config. answer: what `marginals publish --json` printed; of a search that failed, its `error`. made_of: the
+    digest of the files that it was made from and of this program; empty where they changed meanwhile.
     """
 
     number: int
@@ -34,6 +43,7 @@ class Candidate:
     text: str
     answer: Mapping[str, Any] = field(repr=False)
     seconds: float
+    made_of: str = ""
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
@@ -86,7 +96,9 @@ class Candidates:
         for number, folder in folders.items():
             if number not in self._kept:
                 found = json.loads((folder / "found.json").read_text(encoding="utf-8"))
-                self._kept[number] = Candidate(number, folder, found["config"], found["answer"], found["seconds"])
+                self._kept[number] = Candidate(
+                    number, folder, found["config"], found["answer"], found["seconds"], found.get("made_of", "")
+                )
         return [self._kept[number] for number in sorted(self._kept)]
 
     def get(self, number: int) -> Candidate | None:
@@ -103,7 +115,8 @@ class Candidates:
             above, _, key = name.rpartition(".")
             put(section(document, above), key, value)
         text = tomlkit.dumps(document)
-        self._config.read(text)
+        inputs = _inputs(self._config.read(text))
+        made_of = _digest(inputs)
         taken = [candidate.number for candidate in self.all()]
         number = max([*taken, *self._begun()], default=0) + 1
         folder = self._project.private / f"candidate-{number}"
@@ -117,6 +130,7 @@ class Candidates:
                 shutil.rmtree(folder, ignore_errors=True)
                 return
             found = {"config": text, "answer": job.answer, "seconds": job.seconds}
+            found["made_of"] = made_of if made_of == _digest(inputs) else ""
             replace_file(folder / "found.json", json.dumps(found).encode(), PRIVATE)
 
         out = f"{FOLDER}/candidate-{number}/release"
@@ -125,6 +139,28 @@ class Candidates:
         if changed := difference(self._config.text, text, self._config.path.name):
             job.shown += f"   # with\n{changed}"
         return job
+
+    def found(self) -> Candidate | None:
+        """What a search under the config as it is found in the files as they are; None where none did."""
+        text = self._config.text
+        same = [each for each in self.all() if each.text == text and not each.error and each.made_of]
+        made_of = _digest(_inputs(self._config.read())) if same else ""
+        return next((each for each in reversed(same) if each.made_of == made_of), None)
+
+    def publish(self, candidate: Candidate, out: str, sign: str | None) -> dict[str, Any]:
+        """Write what a search found, with its page for the steward, as publishing under the same config would.
+
+        out, sign: names in the folder of the project. Returns what `marginals publish --json` prints. Raises InputError as
+        that does, BundleError where what was found is no longer whole.
+        """
+        folder, reads = self._project.folder, self._config.read().reads
+        key = None if sign is None else folder / sign
+        reads = reads if key is None else (*reads, key)
+        require_replaceable(folder / out, reads)
+        page = StewardFile(beside(folder / out), folder / out, reads)
+        with page.around((candidate.folder / "release-steward.html").read_bytes()):
+            open_release(candidate.folder / "release").write(folder / out, sign=key)
+        return {**candidate.answer, "out": out, "steward": page.path.name}
 
     def _begun(self) -> list[int]:
         names = [folder.name for folder in self._project.private.iterdir()]
@@ -144,3 +180,19 @@ class Candidates:
             own.unlink(missing_ok=True)
         for candidate in self.all()[:-MOST]:
             self.drop(candidate.number)
+
+
+def _inputs(config: Config) -> tuple[Path, ...]:
+    """The files that a release is made from, besides the config."""
+    base = config.policy.base
+    return (*config.reads[1:], Path(base)) if isinstance(base, str) and is_file(base) else config.reads[1:]
+
+
+def _digest(reads: Sequence[Path]) -> str:
+    """What changes when files do, or this program."""
+    digest = sha256(marginals.__version__.encode())
+    for file in sorted({file for read in reads for file in files_at(read)}):
+        digest.update(f"\0{file}\0".encode())
+        with file.open("rb") as stream:
+            digest.update(file_digest(stream, "sha256").digest())
+    return digest.hexdigest()

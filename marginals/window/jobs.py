@@ -1,4 +1,7 @@
-"""Commands that run in processes of their own, so that pages stay quick, and each can be watched and stopped."""
+"""Commands that run in processes of their own, so that pages stay quick, and each can be watched and stopped.
+
+What takes no time is done at once, and is told of in the same way.
+"""
 
 import json
 import os
@@ -14,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from marginals.timing import PROGRESS_IN_LINES
+from models.errors import MarginalsError
 
 _COMMAND = "from marginals.commands.main import main; main(prog_name='marginals')"
 """What runs a command of this project, without looking for modules in the folder where it runs."""
@@ -35,13 +39,13 @@ class Job:
 
     shown: what does the same in a terminal, or in Python. progress: the task, how much of it is done and how much there is
     (0: unknown). status: of the exit; None while it runs. answer: the JSON object that it printed; printed: the text,
-    where it printed none. sentence: why it failed.
+    where it printed none. sentence: why it failed. process: None of what was done at once.
     """
 
     number: int
     kind: str
     shown: str
-    process: "subprocess.Popen[bytes]" = field(repr=False)
+    process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
     begun: float = field(default_factory=time.monotonic)
     progress: tuple[str, int, int] = ("starting", 0, 0)
     status: int | None = None
@@ -78,13 +82,14 @@ class Job:
 
     def stop(self) -> None:
         """Ask it to end, and make it end where it does not within some seconds."""
-        if not self.runs:
+        process = self.process
+        if process is None or not self.runs:
             return
-        _send(self.process, signal.SIGINT)
+        _send(process, signal.SIGINT)
 
         def insist() -> None:
             if not self.done.wait(_PATIENCE):
-                _send(self.process, signal.SIGKILL)
+                _send(process, signal.SIGKILL)
 
         threading.Thread(target=insist, daemon=True).start()
 
@@ -124,10 +129,25 @@ class Jobs:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        job = self._kept(kind, shown, process)
+        threading.Thread(target=_watch, args=(job, process, then), daemon=True).start()
+        return job
+
+    def at_once(self, kind: str, arguments: Sequence[str], work: Callable[[], dict[str, Any]]) -> Job:
+        """Do what a command of this project would do, without it. work: its answer; raises MarginalsError where it fails."""
+        job = self._kept(kind, _shown(arguments), None)
+        try:
+            job.answer, job.status = work(), 0
+        except MarginalsError as error:
+            job.sentence, job.status = str(error), 1
+        job.seconds = time.monotonic() - job.begun
+        job.done.set()
+        return job
+
+    def _kept(self, kind: str, shown: str, process: "subprocess.Popen[bytes] | None") -> Job:
         with self._lock:
             job = Job(len(self._jobs) + 1, kind, shown, process)
             self._jobs[job.number] = job
-        threading.Thread(target=_watch, args=(job, then), daemon=True).start()
         return job
 
     def get(self, number: int) -> Job | None:
@@ -163,13 +183,13 @@ def _send(process: "subprocess.Popen[bytes]", number: int) -> None:
         return
 
 
-def _watch(job: Job, then: Callable[[Job], None] | None) -> None:
+def _watch(job: Job, process: "subprocess.Popen[bytes]", then: Callable[[Job], None] | None) -> None:
     """Read what a process says until it has ended."""
     printed: list[bytes] = []
-    reader = threading.Thread(target=lambda: printed.append(_read(job.process.stdout)), daemon=True)
+    reader = threading.Thread(target=lambda: printed.append(_read(process.stdout)), daemon=True)
     reader.start()
     said = ""
-    for line in job.process.stderr or ():
+    for line in process.stderr or ():
         text = line.decode("utf-8", "replace").strip()
         try:
             told = json.loads(text)
@@ -177,8 +197,8 @@ def _watch(job: Job, then: Callable[[Job], None] | None) -> None:
         except (ValueError, KeyError, TypeError):
             said = text or said
     reader.join()
-    job.status = job.process.wait()
-    for stream in (job.process.stdout, job.process.stderr):
+    job.status = process.wait()
+    for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
     job.seconds = time.monotonic() - job.begun

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.format import REPORT
-from marginals.bundle.signature import SIGNATURE
+from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.target import holds_bundle
 from marginals.errors import InputError
 from marginals.window.gate import REPORT_POLICY
@@ -66,6 +66,7 @@ def show(window: Window, request: Request) -> Response:
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
         has_key=(folder / _SECRET).is_file(),
+        password=_password(window),
         has_public_key=(folder / _PUBLIC).is_file(),
         ledgers=sorted(each.parent.name for each in folder.glob("*/head.json")),
     )
@@ -92,15 +93,39 @@ def publish(window: Window, request: Request) -> Response:
     command = ["publish", config, "--out", out]
     if ledger := form.get("ledger", "").strip():
         command += ["--ledger", _folder_name(window, ledger)]
-    if form.get("sign"):
+    sign = _SECRET if form.get("sign") else None
+    if sign is not None:
         if not (window.project.folder / _SECRET).is_file():
             raise InputError(f"there is no key {_SECRET} in the folder; make one first, or publish without a signature")
-        command += ["--sign", _SECRET]
+        if problem := _password(window):
+            raise InputError(problem)
+        command += ["--sign", sign]
     window.config().require_collections()
-    job = window.jobs.command("publish", command)
-    window.say("The release is being made.", job.shown)
+    if not ledger and (found := window.candidates.found()) is not None:
+        job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(found, out, sign))
+        window.say(f"Candidate {found.number} was searched under this config, so it is not searched again.", job.shown)
+    else:
+        job = window.jobs.command("publish", command)
+        window.say("The release is being made.", job.shown)
     job.done.wait(0.3)
     return window.back("/publish")
+
+
+def _password(window: Window) -> str:
+    """Why the key cannot sign here, and what to do, if it has a password; else empty.
+
+    A password that is typed into a page would pass through a browser, which may keep it: minisign asks for it itself.
+    """
+    try:
+        has_password = secret_key_at(window.project.folder / _SECRET).has_password
+    except InputError:
+        return ""  # which is said when it is to sign
+    if not has_password:
+        return ""
+    return (
+        f"{_SECRET} has a password, which minisign asks for at a terminal alone, never a page; publish there with --sign "
+        f"{_SECRET}, or here without a signature"
+    )
 
 
 def verify(window: Window, request: Request) -> Response:

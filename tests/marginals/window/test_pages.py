@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import marginals
 from marginals.release import estimates
-from small_release import CONFIG, write_config
+from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import BASE, Browser, browsing
 
 
@@ -313,6 +315,66 @@ def test_a_candidate_is_searched_compared_and_taken(browser: Browser) -> None:
     browser.post("/search/1/drop")
     assert browser.window.candidates.all() == []
     assert [p.name for p in browser.window.project.folder.glob(".*")] == [".marginals-window"]
+
+
+@pytest.mark.slow
+def test_what_was_searched_is_published_without_a_second_search(browser: Browser) -> None:
+    """To the byte as by the command; another config, table or ledger is searched again, what was damaged is refused."""
+    folder, config = browser.window.project.folder, browser.window.file.path
+    browser.post("/search", {})
+    browser.until("/search", "Candidate 1")
+    page = browser.post("/publish", {"out": "first"}).get_data(as_text=True)
+    assert "so it is not searched again" in page
+    assert "The release is written to the folder first" in page
+    job = browser.window.jobs.latest("publish")
+    assert job is not None
+    assert job.process is None
+    assert job.shown == "marginals publish release.toml --out first"
+    ran = marginals_command("publish", config, "--out", folder / "again", "--json")
+    assert contents(folder / "first") == contents(folder / "again")
+    assert (folder / "first-steward.html").read_bytes() == (folder / "again-steward.html").read_bytes()
+    told = json.loads(ran.stdout)
+    assert job.answer == {**told, "out": "first", "steward": "first-steward.html"}
+    assert (folder / "first-steward.html").stat().st_mode & 0o077 == 0
+
+    other = folder / "other"
+    other.mkdir()
+    (other / "note.txt").write_text("mine")
+    assert "other" in problem(browser.post("/publish", {"out": "other"}).get_data(as_text=True))
+    assert (other / "note.txt").read_text() == "mine"
+    found = browser.window.candidates.found()
+    assert found is not None
+    table = folder / "people.csv"
+    before = table.read_bytes()
+    table.write_bytes(before + before.splitlines()[1] + b"\n")
+    assert browser.window.candidates.found() is None
+    table.write_bytes(before)
+    assert browser.window.candidates.found() is not None
+    config.write_text(CONFIG.replace("k_link = 5", "k_link = 6"))
+    assert browser.window.candidates.found() is None
+    config.write_text(CONFIG)
+    browser.post("/publish", {"out": "noted", "ledger": "ledger"})
+    browser.until("/publish", "It is the first release of the ledger.")
+    again = browser.window.jobs.latest("publish")
+    assert again is not None
+    assert again.process is not None
+    counts = next((found.folder / "release" / "marginals").iterdir())
+    counts.write_bytes(counts.read_bytes() + b"\n")
+    assert counts.name in problem(browser.post("/publish", {"out": "third"}).get_data(as_text=True))
+    assert not (folder / "third").exists()
+
+
+@pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not installed")
+def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
+    folder = browser.window.project.folder
+    command = ["minisign", "-G", "-p", folder / "minisign.pub", "-s", folder / "minisign.key"]
+    subprocess.run(command, input="open sesame\nopen sesame\n", text=True, check=True, capture_output=True)
+    page = browser.get("/publish").get_data(as_text=True)
+    assert "minisign.key has a password" in page
+    assert 'name="sign" value="yes" disabled' in page
+    page = browser.post("/publish", {"out": "release", "sign": "yes"}).get_data(as_text=True)
+    assert "publish there with --sign minisign.key" in problem(page)
+    assert browser.window.jobs.latest("publish") is None
 
 
 @pytest.mark.slow
