@@ -364,6 +364,7 @@ def test_what_was_searched_is_published_without_a_second_search(browser: Browser
     assert not (folder / "third").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not installed")
 def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
     folder = browser.window.project.folder
