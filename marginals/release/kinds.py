@@ -97,6 +97,20 @@ def pairs_in(model: MarginalModel, levels: Mapping[str, int]) -> Iterator[tuple[
     return bases_of_pairs(model.collection.margins, distinctions(model, levels))
 
 
+def weakest(bases: Sequence[Basis]) -> Basis:
+    """What an answer rests on that is made of several: on all that one of them takes for granted, else on the weakest.
+
+    >>> weakest([Basis(Kind.PUBLISHED), Basis(Kind.ASSUMED, (), (("a", "b"),)), Basis(Kind.ASSUMED, (), (("a", "b"),))])
+    Basis(assumed; a and b)
+    >>> weakest([Basis(Kind.PUBLISHED), Basis(Kind.SUPPORTED)]).kind
+    'supported'
+    """
+    assumed = tuple(dict.fromkeys(group for basis in bases for group in basis.assumed))
+    if assumed:
+        return Basis(Kind.ASSUMED, (), assumed)
+    return next((basis for basis in bases if basis.kind is Kind.SUPPORTED), bases[0])
+
+
 def marked(frame: Frame, basis: Basis) -> Frame:
     """The same frame or series, which now says in `attrs` which kind of answer it is."""
     frame.attrs.update(basis.as_json())

@@ -8,7 +8,7 @@ What readers of all releases can conclude does not depend on a mixture: they hol
 together. Weights tell nothing beyond them as long as the table itself had no part in their choice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,10 @@ from marginals.conditions.labels import interval
 from marginals.conditions.published_values import values_meant
 from marginals.errors import InputError
 from marginals.release import estimates
+from marginals.release.kinds import Quantity, basis_in, distinctions, marked, told, weakest
 from marginals.release.release import Release
-from models.arrays import FloatArray, IndexArray
+from models.arrays import BoolArray, FloatArray, IndexArray
+from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
 from models.inference.mixture_weights import mixture_weights
 from models.tables.domain import Domain
@@ -90,25 +92,32 @@ class Mixture:
             return self.published.verify()
         return self.published.verify(asked_claims(claims, self.published.sensitive, self.published.claims))
 
-    def expected_count(self, where: Where) -> float:
+    def expected_count(self, where: Where) -> Quantity:
         """Expected number of rows that a condition means, by the labels that all releases together show.
 
-        A count that some release shows is exact there, and a mean with what the others suppose here.
+        A count that some release shows is exact there, and a mean with what the others suppose here; so its kind is that of
+        the weakest release that has a weight.
         """
         meant = values_meant(self.domain, self.published.collection.finest_levels, where)
-        return sum(w * model.expected_in(model.box(meant)) for w, model in zip(self.weights, self.models))
+        expected = sum(w * model.expected_in(model.box(meant)) for w, model in zip(self.weights, self.models))
+        return told(Quantity(expected, self._basis({}, meant)))
 
     def crosstab(self, rows: estimates.Attributes, columns: estimates.Attributes) -> "pd.DataFrame":
         """Expected counts of all combinations.
 
-        rows, columns: attributes at the finest levels that the releases show together, or a level for each.
+        rows, columns: attributes at the finest levels that the releases show together, or a level for each. Its kind, in
+        `attrs`, is that of the weakest release that has a weight.
         """
         whole = MarginalModel(self.published.collection)
         down, across = estimates.as_margin(whole, rows), estimates.as_margin(whole, columns)
         parts = [
             weight * estimates.crosstab(model, down, across, ()) for weight, model in zip(self.weights, self.models)
         ]
-        return reduce(lambda one, other: one + other, parts)
+        return told(marked(reduce(lambda one, other: one + other, parts), self._basis({**down, **across}, {})))
+
+    def _basis(self, levels: Mapping[str, int], meant: Mapping[str, BoolArray]) -> Basis:
+        weighty = [model for weight, model in zip(self.weights, self.models) if weight]
+        return weakest([basis_in(model, distinctions(model, levels, meant)) for model in weighty])
 
     def log_likelihood(self, rows: "pd.DataFrame") -> float:
         """Mean logarithm of the probability of rows, nats; -inf where one is impossible.
