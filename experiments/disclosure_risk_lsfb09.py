@@ -1,4 +1,4 @@
-"""Disclosure risk and utility: what is behind LSFB09 Figs. 7, 9, 10 and 12, on Adult as disclosed table and dictionary.
+"""Disclosure risk and utility: what is behind LSFB09 Figs. 7 and 9 to 12, on Adult as disclosed table and dictionary.
 
     python experiments/disclosure_risk_lsfb09.py [--figure 7] [--rows 2000] [--csv FOLDER] [--plots FOLDER] [--seed 0]
 
@@ -12,6 +12,7 @@ Consistency is exact, by the hierarchies. So the figures agree with the paper's 
 - Fig. 7c: estimated against true risk of random rules; the true dictionary is more general and larger (Proposition 1).
 - Fig. 9: risk and utility of random rules, and their correlation (0.858 in the paper).
 - Fig. 10: the frontier: least risk by utility, most utility by risk.
+- Fig. 11: the share of records that show each attribute as it is, by the utility that is asked of each record.
 - Fig. 12: branch and bound against brute force: risk, time, and losses computed.
 """
 
@@ -198,6 +199,17 @@ def figure_10(experiment: Experiment) -> Iterator[Figure]:
     yield Figure("fig10b", "Fig. 10b, most utility with risk <= c", ["c", "on average", "for each record"], rows)
 
 
+def figure_11(experiment: Experiment) -> Iterator[Figure]:
+    problem = experiment.problem()
+    rows: list[list[int | float]] = []
+    for c in range(int(experiment.people.space.heights.sum()) + 1):
+        levels = branch_and_bound(problem, LeastRisk(c)).disclosure.levels
+        as_they_are = (levels == 0).mean(axis=0)
+        rows.append([c, *as_they_are.tolist(), float(as_they_are.mean())])
+    title = "Fig. 11, share of records that show an attribute as it is, for utility >= c of each record"
+    yield Figure("fig11", title, ["c", *ATTRIBUTES, "all"], rows)
+
+
 def figure_12(experiment: Experiment) -> Iterator[Figure]:
     problem, rows = experiment.problem(), []
     for c in range(int(experiment.people.space.heights.sum()) + 1):
@@ -217,6 +229,7 @@ FIGURES: dict[int, Sequence[Callable[[Experiment], Iterator[Figure]]]] = {
     7: (figure_7a, figure_7b, figure_7c),
     9: (figure_9,),
     10: (figure_10,),
+    11: (figure_11,),
     12: (figure_12,),
 }
 
@@ -286,6 +299,7 @@ PLOTS: dict[str, Callable[..., None]] = {
     "fig9": _draw_9,
     "fig10a": _curves("c", ("on average", "for each record"), ("c", "risk"), "log"),
     "fig10b": _curves("c", ("on average", "for each record"), ("c", "utility")),
+    "fig11": _curves("c", (*ATTRIBUTES, "all"), ("c", "share as it is")),
     "fig12": _curves("c", ("seconds brute force", "seconds branch and bound"), ("c", "seconds")),
 }
 

@@ -176,11 +176,18 @@ def steps() -> Iterator[Figure]:
         asked = list(map(requirement, REQUIREMENTS[name].split()))
         combinations = [level_combinations(table) for table in (ours, flat)]
         rows: list[Sequence[str | int | float | None]] = []
-        for each, found in zip(asked, sweep_tz09.answers_of(flat, asked)):
-            seconds = [None if found[m].recoding is None else found[m].seconds for m in ("sweep", "1dld", "cld")]
+        both = zip(asked, sweep_tz09.answers_of(flat, asked), sweep_tz09.answers_of(ours, asked))
+        for each, found, of_fig8 in both:
+            seconds = [
+                None if answers[m].recoding is None else answers[m].seconds
+                for answers in (found, of_fig8)
+                for m in ("sweep", "1dld", "cld")
+            ]
             rows.append([spelled_out(each), *seconds, *combinations])
         title = f"Fig. 8, processor seconds with hierarchies of one step ({name})"
-        header = ["requirement", "sweep", "1dld", "cld", "combinations of levels as in Fig. 8", "with one step"]
+        of_ours = [f"{method} as in Fig. 8" for method in ("sweep", "1dld", "cld")]
+        levels = ["combinations of levels as in Fig. 8", "with one step"]
+        header = ["requirement", "sweep", "1dld", "cld", *of_ours, *levels]
         yield Figure(f"why_fig8_{name}", title, header, rows)
 
 

@@ -221,6 +221,17 @@ def _optimum_rises(*tables: Rows) -> tuple[str, bool]:
     return _share([_rises(_numbers(t, c)) for t in tables for c in ("on average", "for each record")], "curves")
 
 
+def _more_as_they_are(rows: Rows) -> tuple[str, bool]:
+    shares = [float(row["all"]) for row in rows]
+    return f"from {shares[0]:.0%} at c = {rows[0]['c']} to {shares[-1]:.0%} at c = {rows[-1]['c']}", _rises(shares)
+
+
+def _salary_needs_four(rows: Rows) -> tuple[str, bool]:
+    (salary,) = (row for row in rows if row["sensitive"] == "Adult, salary")
+    least = salary["least whole c, l = 2"]
+    return f"{least} or more at l = 2, the only l that it can have", least == "4"
+
+
 def _same_risk(rows: Rows) -> tuple[str, bool]:
     return _share([row["risk branch and bound"] == row["risk brute force"] for row in rows], "values of c")
 
@@ -280,6 +291,7 @@ LANDS_END = "lands_end_mkgv07"
 KG06 = "injecting_utility_kg06"
 LSFB09 = "disclosure_risk_lsfb09"
 TZ09 = "sweep_tz09"
+TZ11 = "eligible_tz11"
 
 _SAMPLED = ("fig15", "fig16", "fig17", "fig18")
 
@@ -465,6 +477,13 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
             ("fig10a", "fig10b"),
             _optimum_rises,
         ),
+        Statement(
+            "Fig. 11",
+            "the more utility is asked for, the more values are shown as they are",
+            LSFB09,
+            ("fig11",),
+            _more_as_they_are,
+        ),
         Statement("Fig. 12", "branch and bound has no higher risk than brute force", LSFB09, ("fig12",), _same_risk),
         Statement(
             "Fig. 12",
@@ -476,6 +495,13 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
     ),
     "TZ09": tuple(statement for name in ("adult", "nursery") for statement in _sweeping(name)),
     "TZ11": (
+        Statement(
+            "Section 1.1, text",
+            "with the salary of Adult as the sensitive attribute, c must be 4 or more",
+            TZ11,
+            ("table1",),
+            _salary_needs_four,
+        ),
         Statement(
             "Figs. 19 and 20",
             "errors of counts with one condition are very small (at most a tenth)",

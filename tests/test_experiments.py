@@ -1,6 +1,7 @@
 """The experiment scripts print the papers' tables, or say in one sentence why they cannot."""
 
 import csv
+from collections import Counter
 from pathlib import Path
 
 import papers_page
@@ -12,6 +13,7 @@ from project import ROOT
 
 SCRIPTS = (
     "sweep_tz09",
+    "eligible_tz11",
     "l_diversity_mkgv07",
     "injecting_utility_kg06",
     "disclosure_risk_lsfb09",
@@ -178,6 +180,29 @@ def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, t
     )
 
 
+@pytest.mark.data
+@pytest.mark.slow
+def test_the_eligible_ranges_are_those_of_the_frequencies(shared_data: Path, tmp_path: Path) -> None:
+    """TZ11 Table 1: by the most frequent values of Adult and Nursery, counted here with the standard library alone."""
+    run("eligible_tz11", shared_data, "--csv", tmp_path)
+    assert_on_the_page("eligible_tz11", tmp_path, "table1")
+    found = {row["sensitive"]: row for row in read(tmp_path / "table1.csv")}
+    for name, table, column in (
+        ("Adult, occupation", "adult", "occupation"),
+        ("Adult, salary", "adult", "salary-class"),
+        ("Nursery, class", "nursery", "class"),
+    ):
+        counted = Counter(row[column] for row in read(shared_data / table / f"{table}.csv"))
+        counts = sorted(counted.values(), reverse=True)
+        row = found[name]
+        assert int(row["values"]) == len(counts)
+        assert float(row["largest simple l"]) == pytest.approx(sum(counts) / counts[0])
+        for l in range(2, 6):
+            whole = row[f"least whole c, l = {l}"]
+            tail = sum(counts[l - 1 :])
+            assert whole == (str(counts[0] // tail + 1) if tail else "")
+
+
 def heights(path: Path) -> dict[str, float]:
     return {row["bar"]: float(row["KL divergence"]) for row in read(path)}
 
@@ -213,7 +238,7 @@ def test_the_bars_are_drawn(shared_data: Path, tmp_path: Path) -> None:
 @pytest.mark.data
 @pytest.mark.slow
 def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Path) -> None:
-    """LSFB09 Figs. 7, 9, 10 and 12 on Adult: what the paper concludes from each."""
+    """LSFB09 Figs. 7 and 9 to 12 on Adult: what the paper concludes from each."""
     whole, tmp_path = tmp_path, tmp_path / "disclosure_risk_lsfb09"
     run("disclosure_risk_lsfb09", shared_data, "--rows", 200, "--csv", tmp_path, "--plots", tmp_path)
     run("reasons", shared_data, "--reason", "k-anonymous-risk", "--csv", whole / "reasons")
@@ -244,6 +269,6 @@ def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Pa
     for row in numbers("fig12"):
         assert row["risk branch and bound"] == row["risk brute force"]
         assert row["losses branch and bound"] < row["losses brute force"] / 2
-    assert_on_the_page("disclosure_risk_lsfb09", tmp_path, "fig7a", "fig7b", "fig9_correlation", "fig10a")
+    assert_on_the_page("disclosure_risk_lsfb09", tmp_path, "fig7a", "fig7b", "fig9_correlation", "fig10a", "fig11")
     drawn = {path.stem for path in tmp_path.glob("*.svg")}
-    assert drawn == {"fig7a", "fig7b", "fig7c", "fig9", "fig10a", "fig10b", "fig12"}
+    assert drawn == {"fig7a", "fig7b", "fig7c", "fig9", "fig10a", "fig10b", "fig11", "fig12"}
