@@ -4,6 +4,7 @@
     python benchmarks --only counting --only privacy_checks
     python benchmarks --json results.jsonl --plots pictures --make-peer-environment
     python benchmarks --long                           # everything, up to 100,000,000 rows
+    python benchmarks --readme                         # the numbers of the README, measured anew and put there
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
 pgmpy, pyAgrum and ipfn take part where they are installed, Chordalysis where a clone of it is named; anjana and pycanon run
@@ -15,13 +16,15 @@ measurements lie off it, `last ^` the exponent of the largest step alone.
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
+import readme_numbers
 from growth import all_series
 from growth_plots import draw
-from measurement import options
+from measurement import circumstances, options
 from suite import SCRIPTS, growth_table, measurements_of, remarks, run, table
 
 
@@ -40,7 +43,10 @@ def main() -> int:
         "--chordalysis", metavar="FOLDER", help="for stepwise_search: a clone of github.com/fpetitjean/Chordalysis"
     )
     parser.add_argument("--make-peer-environment", action="store_true", help="for anonymity_peers: install these first")
+    parser.add_argument("--readme", action="store_true", help="measure the numbers of the README, and put them there")
     chosen = parser.parse_args()
+    if chosen.readme:
+        return renew_readme(chosen.only or list(readme_numbers.SCRIPTS))
     if chosen.plots and find_spec("matplotlib") is None:
         parser.error("--plots needs matplotlib; install it, or leave the option out")
     if chosen.plots:
@@ -81,6 +87,27 @@ def main() -> int:
         for path in draw(series, chosen.plots):
             print(f"wrote {path}")
     return int(any("failed" in line for line in lines))
+
+
+def renew_readme(names: Sequence[str]) -> int:
+    """Measure what the README tells of these benchmarks, keep it, and change the README."""
+    told = circumstances()
+    new, failed = [], False
+    for script in SCRIPTS:
+        if script.name in names and script.name in readme_numbers.SCRIPTS:
+            print(f"running {script.name}", file=sys.stderr, flush=True)
+            for line in run(script, readme_numbers.SCRIPTS[script.name]):
+                print(json.dumps(line), flush=True)
+                failed |= "failed" in line
+                if readme_numbers.is_wanted(line):
+                    new.append(
+                        {**line, "date": told["date"], "processor_name": told["processor"], "commit": told["commit"]}
+                    )
+    lines = readme_numbers.replaced(readme_numbers.kept(), new)
+    text = readme_numbers.filled(readme_numbers.README.read_text(encoding="utf-8"), lines)
+    readme_numbers.KEPT.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    readme_numbers.README.write_text(text, encoding="utf-8")
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,8 @@ CASES = (
 )
 """Quasi-identifiers, what becomes of the occupation, and the domain of the releases."""
 
+BASES = ("none", "best")
+
 TIME_LIMIT = 60.0
 """Seconds for one search."""
 
@@ -213,8 +215,10 @@ def adult(quasi_identifiers: Sequence[str], occupation: str, domain: str) -> Tab
     return read_table(DATA / "adult.csv", attributes | {"occupation": secret}, ["?", ""], domain)
 
 
-def release_lines(quasi_identifiers: Sequence[str], occupation: str, domain: str) -> Iterator[Line]:
-    """What the strategies publish under the policy of KG06 section 8, with the best single table in it and without.
+def release_lines(
+    quasi_identifiers: Sequence[str], occupation: str, domain: str, wanted: Sequence[str]
+) -> Iterator[Line]:
+    """What the strategies publish under the policy of KG06 section 8, with the best single table in it or without.
 
     Seconds are those of the search with its bound, from the table's counts, the base table being known.
     """
@@ -224,7 +228,7 @@ def release_lines(quasi_identifiers: Sequence[str], occupation: str, domain: str
     keys = np.arange(len(table.counts))
     count, _ = fastest(lambda: np.bincount(keys, table.counts.counts), runs=20)
     bases: dict[str, str | Mapping[str, int]] = {"none": "none", "best": single.levels}
-    for (base, levels), strategy in product(bases.items(), STRATEGIES):
+    for (base, levels), strategy in product([each for each in bases.items() if each[0] in wanted], STRATEGIES):
         chosen = replace(policy, base=levels, strategy=strategy)
         seconds, release = fastest(partial(_publish_anew, table, chosen))
         assert release.steward is not None
@@ -301,16 +305,17 @@ def wide_lines(quick: bool, peer: Chordalysis | None) -> Iterator[Line]:
         yield from selection_lines("drawn", draw_columns(rows, columns, np.random.default_rng(0)), strategies, peer)
 
 
-def all_releases(cases: Sequence[tuple[Sequence[str], str, str]]) -> Iterator[Line]:
+def all_releases(cases: Sequence[tuple[Sequence[str], str, str]], bases: Sequence[str]) -> Iterator[Line]:
     """The strategies on the releases."""
     for case in cases:
-        yield from release_lines(*case)
+        yield from release_lines(*case, bases)
 
 
 def main() -> None:
     parser = options(__file__, __doc__)
     parser.add_argument("--part", choices=["adult-columns", "wide", "releases"], help="only this one")
     parser.add_argument("--quick", action="store_true", help="a few cases of each")
+    parser.add_argument("--base", action="append", choices=BASES, help="of the releases; default: both")
     parser.add_argument(
         "--chordalysis", type=Path, metavar="FOLDER", help="a clone of github.com/fpetitjean/Chordalysis"
     )
@@ -325,7 +330,7 @@ def main() -> None:
     parts: dict[str, Callable[[], Iterator[Line]]] = {
         "adult-columns": lambda: selection_lines("Adult", adult_columns(), ["greedy"], peer),
         "wide": lambda: wide_lines(chosen.quick, peer),
-        "releases": lambda: all_releases(CASES[:1] if chosen.quick else CASES),
+        "releases": lambda: all_releases(CASES[:1] if chosen.quick else CASES, chosen.base or BASES),
     }
     measured: dict[str, list[Line]] = {}
     for part, lines in parts.items():

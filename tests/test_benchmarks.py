@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import readme_numbers
 from chordalysis import missing
 from growth import PowerLaw, Series, all_series, fitted, projected
 from growth_plots import draw
@@ -145,6 +146,25 @@ def test_a_printed_measurement_says_how_busy_the_machine_was(capsys: pytest.Capt
 def test_a_peer_that_cannot_take_part_is_skipped_with_the_reason(tmp_path: Path) -> None:
     assert "--chordalysis" in missing(None)
     assert "is no clone of" in missing(tmp_path)
+
+
+def test_the_numbers_of_the_readme_are_those_that_were_measured() -> None:
+    lines = readme_numbers.kept()
+    assert lines
+    assert all(readme_numbers.is_wanted(line) for line in lines)
+    text = readme_numbers.README.read_text(encoding="utf-8")
+    assert readme_numbers.filled(text, lines) == text, "python benchmarks --readme puts them there"
+
+
+def test_a_number_that_was_measured_anew_is_put_in_its_place() -> None:
+    old = {"benchmark": "publish_adult", "case": "whole command", "megabytes": 199.4, "ratio": 3.449}
+    readme = "Before. It takes 1 MB, and 2 times as long as pandas takes. 1 MB after."
+    (new,) = readme_numbers.replaced([old], [{**old, "ratio": 12.3}])
+    assert readme_numbers.filled(readme, [new]) == (
+        "Before. It takes 200 MB, and 12 times as long as pandas takes. 1 MB after."
+    )
+    with pytest.raises(ValueError, match="0 sentences"):
+        readme_numbers.filled("No such sentence.", [new])
 
 
 def test_the_memory_of_a_run_is_what_it_allocates() -> None:
