@@ -47,6 +47,7 @@ SCRIPTS = (
     Script("wide_sweep"),
     Script("iterative_fitting"),
     Script("large_releases"),
+    Script("wide_publishing", quick=("--quick",)),
     Script("anonymity_peers"),
     Script("hundred_million", quick=("1e7",)),
     Script("lands_end", quick=None),
