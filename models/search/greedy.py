@@ -130,7 +130,7 @@ class Climb:
     def removals(self) -> list[tuple[float, Move, Change]]:
         """The allowed removals that keep what must stay, with their gains, best first."""
         moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
-        kept = [move for move in moves if self.problem.is_kept(self.position.cliques_after(move))]
+        kept = [move for move in moves if self.problem.may_part(_parted(move))]
         if self.problem.wanted:  # inference takes time
             kept = list(takewhile(lambda _: not self.stop(), kept))
         changes = [(move, self.position.change(move)) for move in kept]
@@ -226,6 +226,11 @@ def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
         yield RemoveVertex(vertex)
         for other in vertices_of(position.graph.neighbors[vertex] >> (vertex + 1) << (vertex + 1)):
             yield RemoveEdge(vertex, other)
+
+
+def _parted(move: RemoveVertex | RemoveEdge) -> Mask:
+    """What no margin shows together any more."""
+    return 1 << move.vertex if isinstance(move, RemoveVertex) else 1 << move.first | 1 << move.second
 
 
 def _next_step(position: Position, vertex: int) -> Iterable[int]:

@@ -101,6 +101,10 @@ class Problem:
         """Whether a collection shows all that must be shown."""
         return all(any(not mask & ~clique for clique in cliques) for mask in self.kept)
 
+    def may_part(self, together: Mask) -> bool:
+        """Whether a collection that shows all that must be shown still does once no margin shows these vertices together."""
+        return all(together & ~mask for mask in self.kept)
+
 
 def from_independence(problem: Problem) -> Problem:
     """The problem begun at the independence model: besides what is kept, every attribute by itself.

@@ -158,10 +158,12 @@ class Domain:
         """Number of cells of the margin of a valid mask, empty ones included; remembered."""
         cells = self._cell_counts.get(mask)
         if cells is None:
-            cells = 1
-            for attribute, resolution in self.resolutions(mask):
-                hierarchy = self.hierarchy(attribute)
-                cells *= hierarchy.size(hierarchy.height - resolution)
+            cells, rest = 1, mask & ((1 << self.vertex_count) - 1)
+            while rest:  # as `resolutions`, which searches have no time for
+                index = self._attribute_of[(rest & -rest).bit_length() - 1]
+                hierarchy, own = self.hierarchies[index], self.attribute_masks[index]
+                cells *= hierarchy.size(hierarchy.height - (rest & own).bit_count())
+                rest &= ~own
             self._cell_counts[mask] = cells
         return cells
 
