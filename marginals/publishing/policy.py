@@ -60,14 +60,14 @@ class Policy:
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
-    'greedy'
+    'look-ahead'
     """
 
     k_link: int | None = None
     k_combinatorial: int | None = None
     diversity: str | Mapping[str, str | Sequence[str]] | None = None
     base: str | Mapping[str, int] = "auto"
-    strategy: str = "greedy"
+    strategy: str = "look-ahead"
     seed: int = 0
     start: str = "independence"
     max_sensitive_margins: int | None = field(default=3)

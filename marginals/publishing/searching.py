@@ -29,6 +29,8 @@ from models.search import (
     SearchResult,
     Stop,
     from_independence,
+    look_ahead,
+    polished,
     rebuilt,
     with_bound,
 )
@@ -40,14 +42,8 @@ _SHARE_FOR_BOUNDS = 1 / 6
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for any other bound, and for all where the time is for everything."""
 
-_ROUNDS = 25
-"""Rounds of rebuilding in a row without a better collection, after which one with fitted ladders is taken as it is."""
-
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
-
-_SHARE = 16
-"""Collections for each one that the strategy has looked at, after which no more rounds begin: no clock decides that."""
 
 _SEEDS, _PATIENCE = 2, 100
 """For the first release of a ledger: how often each of two searches is rebuilt, and rounds in a row without a better one."""
@@ -194,8 +190,8 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress:
     first = result = STRATEGIES[strategy](problem, stop)
     if wish.few_may_wait and not result.optimal:
         result = _best_of_several(first, problem, stop)
-    elif (wish.table.fitted or wish.policy.analyses) and not result.optimal:
-        result = rebuilt(first, problem, stop, _ROUNDS, _SHARE * first.evaluated)
+    elif STRATEGIES[strategy] is not look_ahead and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
+        result = polished(first, problem, stop)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 

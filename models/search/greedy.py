@@ -30,28 +30,28 @@ from models.search.problem import Problem, Stop
 from models.search.result import SearchResult, Step
 from models.tables.domain import Mask, vertices_of
 
-Weight = Callable[[Move], float]
-"""A positive factor on the gain of a move, by which a search may prefer it."""
+Preference = Callable[[Move, float], float]
+"""Of an allowed move and its positive gain in nats, by how much it is preferred: the most preferred is made first."""
 
 Candidate = tuple[float, int, "AddVertex | AddEdge", Change]
-"""Negative weighted gain (the heap key), the clique that the move would make, the move, and what it changes."""
+"""Negative preference (the heap key), the clique that the move would make, the move, and what it changes."""
 
 
-def evenly(move: Move) -> float:  # noqa: ARG001
-    """Weight 1 for every move."""
-    return 1.0
+def by_gain(move: Move, gain: float) -> float:  # noqa: ARG001
+    """The gain itself."""
+    return gain
 
 
-def preferring(log_factors: FloatArray) -> Weight:
+def preferring(log_factors: FloatArray) -> Preference:
     """Factors on the gains of moves. log_factors: shape (vertices, vertices), of pairs and, on the diagonal, vertices."""
     factors = np.exp(log_factors).tolist()
 
-    def weight(move: Move) -> float:
+    def preference(move: Move, gain: float) -> float:
         if isinstance(move, AddVertex | RemoveVertex):
-            return float(factors[move.vertex][move.vertex])
-        return float(factors[move.first][move.second])
+            return gain * float(factors[move.vertex][move.vertex])
+        return gain * float(factors[move.first][move.second])
 
-    return weight
+    return preference
 
 
 def result_of(
@@ -162,7 +162,7 @@ class Climb:
             steps = len(self.steps)
             self.remove_all()
 
-    def add_all(self, weight: Weight = evenly) -> None:
+    def add_all(self, preference: Preference = by_gain) -> None:
         """Additions while one gains."""
         queue: list[Candidate] = []
 
@@ -173,7 +173,7 @@ class Climb:
                     if self.dropped and change.clique in self.dropped:
                         continue
                     if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
-                        heappush(queue, (-gain * weight(move), change.clique, move, change))
+                        heappush(queue, (-preference(move, gain), change.clique, move, change))
 
         enqueue(_additions(self.position))
         waiting: list[Candidate] = []
@@ -198,7 +198,7 @@ class Climb:
                 if gain <= LEAST_GAIN:
                     harmful.append(candidate)
                     continue
-                key = -gain * weight(move)
+                key = -preference(move, gain)
                 if queue and key > queue[0][0]:
                     heappush(queue, (key, clique, move, change))
                     continue
@@ -279,10 +279,10 @@ class _EachMargin:
         return None
 
 
-def forward(problem: Problem, stop: Stop, weight: Weight = evenly) -> SearchResult:
+def forward(problem: Problem, stop: Stop, preference: Preference = by_gain) -> SearchResult:
     """Add to the initial collection while some allowed move gains."""
     climb = Climb(problem, problem.position(problem.initial), stop)
-    climb.add_all(weight)
+    climb.add_all(preference)
     return result_of("greedy", problem, climb.position, climb.evaluated, climb.steps)
 
 
@@ -363,6 +363,6 @@ def _reverse(move: Move) -> Move:
     raise ValueError(f"{move} is no removal")
 
 
-def _all_but(last: Move) -> Weight:
-    """Weights that try one move only after all others."""
-    return lambda move: 1e-9 if move == last else 1.0
+def _all_but(last: Move) -> Preference:
+    """By gain, with one move only after all others."""
+    return lambda move, gain: 1e-9 * gain if move == last else gain

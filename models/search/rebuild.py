@@ -24,6 +24,12 @@ from models.tables.domain import Mask
 PATIENCE = 400
 """Rounds in a row without a better collection, after which the strategy ends."""
 
+FEW = 25
+"""Rounds in a row without a better collection, after which one that is only to be polished is taken as it is."""
+
+SHARE = 16
+"""Collections for each one that the search looked at, after which no more rounds polish it: no clock decides that."""
+
 DEVIATION = 0.01
 """How much worse than the best the collection may be that a round starts from, as a share of the best objective."""
 
@@ -47,6 +53,11 @@ def rebuild(problem: Problem, stop: Stop) -> SearchResult:
     """
     _ = problem.price
     return replace(rebuilt(from_both(problem, stop), problem, stop, PATIENCE), strategy="rebuild")
+
+
+def polished(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """What a search has found, made better by a few rounds; never worse. Raises SelectionError as `rebuilt` does."""
+    return rebuilt(result, problem, stop, FEW, SHARE * result.evaluated)
 
 
 def rebuilt(result: SearchResult, problem: Problem, stop: Stop, patience: int, most: float = inf) -> SearchResult:

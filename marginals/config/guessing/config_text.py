@@ -193,7 +193,7 @@ _ROLES = """\
 
 _SEARCH = """\
 [search]
-strategy = "greedy"          # or "greedy-both", "anneal", "genetic": slower, often better
+strategy = "look-ahead"      # or "rebuild", "genetic": slower, sometimes better
 seed = 0                     # the same seed gives the same release
 max_sensitive_margins = 3    # at most so many published tables hold a sensitive column
 time_limit = 60.0            # seconds; then the best release found so far is taken

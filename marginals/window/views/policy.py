@@ -247,7 +247,7 @@ def save_search(window: Window, request: Request) -> Response:
         for key, least in (("max_sensitive_margins", 0), ("max_attributes", 1), ("seed", 0))
     }
     limit = _positive(form.get("time_limit", "60"), "time_limit")
-    strategy, base = form.get("strategy", "greedy"), form.get("base", "auto")
+    strategy, base = form.get("strategy", Policy.strategy), form.get("base", "auto")
 
     def change(document: tomlkit.TOMLDocument) -> None:
         search = section(document, "search")

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.names.level_names import margin_in_words
+from marginals.publishing.policy import Policy
 from marginals.publishing.wanted import WEIGHT
 from marginals.tables.attribute import FITTED
 from marginals.window.candidates import Candidate
@@ -78,6 +79,7 @@ def show(window: Window, request: Request) -> Response:  # noqa: ARG001
         ks=", ".join(str(k) for k in sorted({2, max(least // 2, 2), least, 2 * least, 5 * least})),
         diversities=_diversity_text(config.policy.diversity),
         strategies=list(STRATEGIES),
+        default_strategy=Policy.strategy,
         names=list(config.source.used),
     )
 
@@ -318,7 +320,7 @@ def grid(window: Window, request: Request) -> Response:
     diversities = [text.replace(" ", "") for text in request.form.get("diversity", "").split(";") if text.strip()]
     for text in diversities:
         parse_diversity(text)
-    strategy = request.form.get("strategy", "greedy")
+    strategy = request.form.get("strategy", Policy.strategy)
     if strategy not in STRATEGIES:
         raise InputError("there is no such strategy")
     if not ks or len(ks) * max(len(diversities), 1) > _GRID:

@@ -41,7 +41,7 @@ def published(table: marginals.Table, policy: PolicyClass) -> marginals.StewardR
 
 def test_what_is_suggested_is_what_comes_of_it(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the rounds of rebuilding that follow where something is wanted."""
-    monkeypatch.setattr("marginals.publishing.searching._ROUNDS", 0)
+    monkeypatch.setattr("models.search.rebuild.FEW", 0)
     steward = published(table, POLICY)
     assert steward.suggestions
     errors = steward.two_way.by_table

@@ -144,26 +144,29 @@ def test_where_nothing_passes_that_is_told() -> None:
 
 
 def test_only_what_is_fitted_or_wanted_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With given levels and nothing wanted, releases are those of the strategy alone."""
+    """With given levels and nothing wanted, releases are those of the strategy alone. By default they are in any case."""
     rebuilt: list[str] = []
 
     def noting(result: SearchResult, *_: object) -> SearchResult:
         rebuilt.append(result.strategy)
         return result
 
-    monkeypatch.setattr("marginals.publishing.searching.rebuilt", noting)
-    marginals.publish(table, Policy(k_link=4, base="none"))
+    monkeypatch.setattr("marginals.publishing.searching.polished", noting)
+    greedy = Policy(k_link=4, base="none", strategy="greedy")
+    marginals.publish(table, greedy)
     marginals.publish(table, Policy(k_link=4, base="none", strategy="exact", wanted=[{"attributes": ["age"]}]))
     assert rebuilt == []
     marginals.publish(table, Policy(k_link=4, base="none", wanted=[{"attributes": ["age"]}]))
+    assert rebuilt == []  # it has been already
+    marginals.publish(table, replace(greedy, wanted=[{"attributes": ["age"]}]))
     assert rebuilt == ["greedy"]
     path = write_config(tmp_path)
     path.write_text(path.read_text().replace("intervals = [5, 10]", 'ladder = "fitted"'))
     config = marginals.read_config(path)
-    marginals.publish(config.read_table(), replace(config.policy, base="none"))
+    marginals.publish(config.read_table(), replace(config.policy, base="none", strategy="greedy"))
     assert rebuilt == ["greedy", "greedy"]
     (tmp_path / "ages.csv").write_text("".join(f"{age},100\n" for age in range(100)))
     path.write_text(path.read_text().replace('ladder = "fitted"', 'ladder = "fitted"\npopulation = "ages.csv"'))
     config = marginals.read_config(path)
-    marginals.publish(config.read_table(), replace(config.policy, base="none"))
+    marginals.publish(config.read_table(), replace(config.policy, base="none", strategy="greedy"))
     assert rebuilt == ["greedy", "greedy", "greedy"]

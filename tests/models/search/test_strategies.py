@@ -20,7 +20,7 @@ from search_oracles import Countdown, all_collections, allowed_values, is_finer,
 from search_strategies import private_problems, problems
 
 STEPWISE = ["greedy", "greedy-backward", "greedy-both"]
-NO_WORSE_THAN_FORWARD = ["greedy-both", "anneal", "genetic", "rebuild", "exact"]
+NO_WORSE_THAN_FORWARD = ["look-ahead", "greedy-both", "anneal", "genetic", "rebuild", "exact"]
 
 any_problem = problems() | private_problems()
 
@@ -162,4 +162,6 @@ def test_every_step_is_an_allowed_move_that_does_what_it_says(name, problem):
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_strategy_goes_by_its_name(name):
-    assert STRATEGIES[name].__name__ == {"greedy": "forward"}.get(name, name.removeprefix("greedy-"))
+    assert STRATEGIES[name].__name__ == {"greedy": "forward", "look-ahead": "look_ahead"}.get(
+        name, name.removeprefix("greedy-")
+    )
