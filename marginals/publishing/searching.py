@@ -205,16 +205,17 @@ def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
 
 
 def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """The best of what is made of a search, and of a genetic one, by rounds of rebuilding with several seeds.
+    """The best of what is made of a search, and of one that looks ahead, by rounds of rebuilding with several seeds.
 
     All releases of a ledger keep to the margins of its first one, and where few may wait searches differ much.
     """
     best, evaluated = first, first.evaluated
-    for begun in (first, STRATEGIES["genetic"](problem, stop)):
-        evaluated += 0 if begun is first else begun.evaluated
+    begun = [first] if first.strategy == "look-ahead" else [first, look_ahead(problem, stop)]
+    for result in begun:
+        evaluated += 0 if result is first else result.evaluated
         for seed in range(problem.seed, problem.seed + _SEEDS):
-            found = rebuilt(begun, replace(problem, seed=seed), stop, _PATIENCE)
-            evaluated += found.evaluated - begun.evaluated
+            found = rebuilt(result, replace(problem, seed=seed), stop, _PATIENCE)
+            evaluated += found.evaluated - result.evaluated
             if _value(found) < _value(best) - _TIE:
                 best = found
     return replace(best, evaluated=evaluated)
