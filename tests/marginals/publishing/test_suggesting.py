@@ -1,6 +1,7 @@
 """What could be wanted: each suggestion, written into the config, does what the steward's page says of it."""
 
 from dataclasses import replace
+from importlib import import_module
 from itertools import count
 
 import numpy as np
@@ -41,7 +42,7 @@ def published(table: marginals.Table, policy: PolicyClass) -> marginals.StewardR
 
 def test_what_is_suggested_is_what_comes_of_it(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the rounds of rebuilding that follow where something is wanted."""
-    monkeypatch.setattr("models.search.rebuild.FEW", 0)
+    monkeypatch.setattr(import_module("models.search.rebuild"), "FEW", 0)
     steward = published(table, POLICY)
     assert steward.suggestions
     errors = steward.two_way.by_table
