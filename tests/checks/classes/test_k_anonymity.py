@@ -70,6 +70,7 @@ def test_k_anonymity_of_a_table_is_k_link_anonymity_of_it_alone(data: st.DataObj
         assert finding.verdict is (Verdict.HOLDS if min(class_sizes(alone, sensitive)) >= k else Verdict.FAILS)
         assert finding.worst == k_link(alone, sensitive, k).worst
         assert (finding.criterion, finding.parameters) == ("k-anonymity", {"k": k})
+        assert finding.examined == len(class_sizes(alone, sensitive))
 
 
 @given(decomposable_collections(), st.data())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from checks.classes.population import delta_presence, k_map
 from checks.classes.reidentification import THRESHOLDS, estimated_risks, reidentification, uniqueness
 from checks.errors import CriterionError
+from checks.finding import WorstClass
 from dice import Dice, Thrown
 from models.errors import ContradictionError
 from models.tables.contingency_table import ContingencyTable
@@ -98,7 +99,10 @@ def test_k_map_and_delta_presence_are_those_of_every_person(
     drawn: list[tuple[int, int]], k: int, one: Fraction, other: Fraction
 ) -> None:
     sizes, people = np.array([f for f, _ in drawn]), np.array([f + more for f, more in drawn])
-    assert k_map(sizes, people, k).holds == all(f + more >= k for f, more in drawn)
+    mapped = k_map(sizes, people, k)
+    assert mapped.holds == all(f + more >= k for f, more in drawn)
+    assert mapped.worst == (WorstClass(count=min(f + more for f, more in drawn)) if drawn else None)
+    assert (dict(mapped.parameters), mapped.examined) == ({"k": k}, len(drawn))
     low, high = sorted((one, other))
     expected = all(low <= Fraction(f, f + more) <= high for f, more in drawn)
     found = delta_presence(sizes, people, (low, high))
