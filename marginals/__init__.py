@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from marginals.attacks.attacking import attack
     from marginals.auditing.auditing import Audit, audit
     from marginals.bundle.verification import verify
+    from marginals.conditions.part import Part
     from marginals.config.configured_disclosure import disclosure_risk
     from marginals.config.hierarchy_file import read_hierarchy
     from marginals.config.release_toml import read_config
@@ -99,6 +100,7 @@ __all__ = [
     "NotFittedError",
     "NothingAllowedError",
     "NothingPublishableError",
+    "Part",
     "Policy",
     "Release",
     "RiskAssessment",
@@ -167,6 +169,7 @@ _HOMES = {
     "NotFittedError": "models.errors",
     "NothingAllowedError": "models.errors",
     "NothingPublishableError": "marginals.errors",
+    "Part": "marginals.conditions.part",
     "Policy": "marginals.publishing.policy",
     "Release": "marginals.release.release",
     "RiskAssessment": "marginals.risk.assessment",

@@ -60,6 +60,7 @@ class BundleContent:
     at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
     codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
     among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
+    where: the part of the table whose rows are counted; empty where all are.
     """
 
     collection: Collection
@@ -71,6 +72,7 @@ class BundleContent:
     codebook: Codebook = field(default_factory=Codebook)
     rules: tuple[AppliedRule, ...] = ()
     turnover_known: bool = False
+    where: str = ""
 
     def __post_init__(self) -> None:
         rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)

@@ -200,7 +200,7 @@ def unjudged(package: Mapping[str, Any]) -> list[str]:
 def _unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     release = package["release"]
     yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
-    stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover"}
+    stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover", "where"}
     known = {*stated, "utility", "information", "report"}
     yield from (f"release.{key}" for key in release if key not in known)
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))

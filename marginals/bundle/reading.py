@@ -18,7 +18,8 @@ from marginals.bundle.descriptor import has_hash, is_number, is_table
 from marginals.bundle.format import DESCRIPTOR, KNOWN, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS, MAX_RULES
 from marginals.bundle.obeyed_keys import check_obeyed, check_schema
 from marginals.bundle.snapshot import Snapshot
-from marginals.errors import BundleError
+from marginals.conditions.part import Part
+from marginals.errors import BundleError, InputError
 from marginals.named_rules.applied import AppliedRule
 from marginals.named_rules.rule import named_rule, rule_names
 from marginals.printable import LONGEST_WORDS, is_words, printable
@@ -77,7 +78,8 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     rules = _rules(descriptor.release, claims, [name for name, role in roles.items() if role is Role.SENSITIVE])
     title = _title(descriptor.package)
     known = _turnover_known(descriptor.release)
-    return BundleContent(collection, roles, claims, title, deadline, rows_per_person, words, rules, known)
+    where = _where(descriptor.release, collection)
+    return BundleContent(collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where)
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -306,6 +308,23 @@ def _turnover_known(release: Mapping[str, Any]) -> bool:
     if "turnover" in release and release["turnover"] != KNOWN:
         raise BundleError(DESCRIPTOR, f'release.turnover must be "{KNOWN}"')
     return "turnover" in release
+
+
+def _where(release: Mapping[str, Any], collection: Collection) -> str:
+    """Which part of a table is counted, empty for all. Raises BundleError where counted values are not those of the part.
+
+    Of an attribute that no marginal shows nothing can be compared, nor of values that the release does not name.
+    """
+    if "where" not in release:
+        return ""
+    try:
+        part = Part(release["where"])
+        excluding = next(filter(None, map(part.excluding, collection.tables)), None)
+    except InputError as error:
+        raise BundleError(DESCRIPTOR, f"release.where: {error}") from None
+    if excluding is not None:
+        raise BundleError(DESCRIPTOR, f"release.where is {part.text!r}, and other values of {excluding!r} are counted")
+    return part.text
 
 
 def _title(package: Mapping[str, Any]) -> str:

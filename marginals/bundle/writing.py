@@ -158,6 +158,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "privacy": [claim.as_json() for claim in content.claims],
         **({"rules": [rule.as_json() for rule in content.rules]} if content.rules else {}),
         **({"turnover": KNOWN} if content.turnover_known else {}),
+        **({"where": content.where} if content.where else {}),
     }
     if content.information is not None:
         release["information"] = content.information

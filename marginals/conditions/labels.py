@@ -29,6 +29,18 @@ _INFINITY = Decimal("Infinity")
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
+class NoValueError(InputError):
+    """A text that means none of the values of an attribute."""
+
+    def __init__(self, attribute: str, message: str) -> None:
+        super().__init__(message)
+        self.attribute = attribute
+
+
+class NothingInRangeError(NoValueError):
+    """A range in which none of the values of an attribute lies, though they are numbers."""
+
+
 class Range(NamedTuple):
     """Ends of a range of numbers, exactly, and whether each belongs to it."""
 
@@ -168,18 +180,20 @@ class Labels:
                 raise InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
             inside[code] = True
         if not inside.any():
-            raise InputError(f"no value of {self.attribute!r} lies in the range {text!r}")
+            raise NothingInRangeError(self.attribute, f"no value of {self.attribute!r} lies in the range {text!r}")
         return inside
 
     def no_value(self, text: str) -> InputError:
         """What is said of a text that means none of the values; not whether some row has it below the published levels."""
         if self.hierarchy.labels[self.finest] == (SUPPRESSED,):
-            return InputError(f"no marginal shows {self.attribute!r}, so the release tells nothing of its values")
+            return NoValueError(
+                self.attribute, f"no marginal shows {self.attribute!r}, so the release tells nothing of its values"
+            )
         published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
         suggestion = suggested(
             text, list(dict.fromkeys(published)), f"the finest that are published, at level {self.finest}, are"
         )
-        return InputError(f"{self.attribute!r} has no published value {text!r}; {suggestion}")
+        return NoValueError(self.attribute, f"{self.attribute!r} has no published value {text!r}; {suggestion}")
 
     @property
     def _has_numbers(self) -> bool:

@@ -23,7 +23,7 @@ from marginals.conditions.formula import (
     columns_of,
 )
 from marginals.conditions.grammar import Where, formula_of, parsed
-from marginals.conditions.labels import Labels, Range
+from marginals.conditions.labels import Labels, NothingInRangeError, Range
 from marginals.errors import InputError
 from marginals.suggestions import suggested
 from models.arrays import BoolArray
@@ -43,6 +43,27 @@ def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where)
     if isinstance(where, Mapping):
         return values.meant(formula_of(where))
     return values.meant(Conjunction(tuple(map(values.parsed, [where] if isinstance(where, str) else where))))
+
+
+def values_told(domain: Domain, text: str) -> dict[str, BoolArray]:
+    """As `values_meant`, of those of the conditions that must all hold that the labels of a domain decide.
+
+    Of an attribute of which no value is meant it says so, where its values are numbers. Raises InputError for a text that is
+    no condition.
+    """
+    values = _PublishedValues(domain, dict.fromkeys(domain.attributes, 0))
+    formula = values.parsed(text)
+    told: dict[str, BoolArray] = {}
+    for term in formula.terms if isinstance(formula, Conjunction) else (formula,):
+        try:
+            meant = values.meant(term)
+        except NothingInRangeError as error:
+            meant = {error.attribute: np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)}
+        except InputError:
+            continue
+        for name, inside in meant.items():
+            told[name] = told.get(name, inside) & inside
+    return told
 
 
 def known_attribute(domain: Domain, attribute: str) -> str:

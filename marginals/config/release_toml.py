@@ -14,6 +14,7 @@ from typing import Any
 from marginals.anonymizers.published_base import is_file
 from marginals.bundle.content import TITLE
 from marginals.bundle.together.released_ladders import read_ladders
+from marginals.conditions.part import EXAMPLE, Part
 from marginals.config.hierarchy_file import read_hierarchy
 from marginals.config.population_section import POPULATION, PopulationSection
 from marginals.config.risk_section import RiskSection, risk_section
@@ -59,6 +60,7 @@ _DATA = (
     "one_row",
     "rows_per_person",
     "ladders",
+    "where",
 )
 _ATTRIBUTE = (
     "role",
@@ -227,6 +229,10 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     rules = privacy.get("rules", [])
     listed = rules if isinstance(rules, list) else [rules]
     roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
+    if "where" in data and "population" in content:
+        raise InputError(
+            "data.where names a part of the table, and [population] everybody whom the whole could be about; leave out one"
+        )
     earlier = tuple(path.parent / data[key] for key in ("ladders",) if key in data)
     return Config(
         path=path,
@@ -286,11 +292,15 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data.get("ladders", ""), str):
         raise InputError("the key data.ladders must name the folder of a release")
     whose = ("person", "one_row", "rows_per_person")
+    if not isinstance(data.get("where", ""), str):
+        raise InputError(f"the key data.where must be a condition, {EXAMPLE}")
     settings = {
         key: data[key] for key in ("domain", "engine", "separator", "encoding", "decimal", *whose) if key in data
     }
     if "memory" in data:
         settings["memory"] = _bytes(data["memory"])
+    if "where" in data:
+        settings["where"] = Part(data["where"])
     return settings | {"origin": folder / data["path"], "missing": tuple(missing)}
 
 

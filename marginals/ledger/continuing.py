@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.entry import Entry
 from marginals.ledger.few_waiting import FewWaiting, SampledChanges
 from marginals.ledger.ledger import Ledger
+from marginals.tables.part import PartOf
 from marginals.tables.table import Table
 from models.search.constraint import Constraint
 from models.tables.contingency_table import ContingencyTable
@@ -55,7 +56,8 @@ class Continuation:
 
     ledger: as it was read. table: what can be published now; the table of today where the ledger has no release yet.
     envelope: the margins that it may show; None for the first release, which may show any. requirements: of the release.
-    turnover_known: whether it is given that its readers know that people come and go.
+    turnover_known: whether it is given that its readers know that people come and go. part: that only the cells of a part of
+    the table are to be shown, though everybody is judged.
     """
 
     ledger: Ledger
@@ -65,18 +67,23 @@ class Continuation:
     k: int
     waiting: Waiting
     turnover_known: bool = False
+    part: PartOf | None = None
 
     @classmethod
     def of(
         cls, ledger: Ledger, today: Table, requirements: Requirements, *, turnover_known: bool = False
     ) -> "Continuation":
-        """The largest part of what changed since the last release of a ledger that can be shown beside all of them.
+        """As much of what changed since the last release of a ledger as can be shown beside all of them.
+
+        today: the table as it is, or a part of it; then the whole is settled, and a release of the part shows some of it.
 
         turnover_known: whether it is given that readers of the release know that people come and go. It counts for two
         releases that both say so.
 
-        Raises InputError where the table does not fit the ledger, or nothing says how many people are enough.
+        Raises InputError where the table does not fit the ledger, nothing says how many people are enough, or no margin of
+        the ledger tells the part from the rest.
         """
+        part, today = today.part, today.whole
         counted = [getattr(requirements, name) for name in ("k_link", "k_combinatorial", "min_cell")]
         k = max((each for each in counted if each is not None), default=1)
         if k < 2:
@@ -86,7 +93,7 @@ class Continuation:
             )
         if not ledger.entries or ledger.domain is None:
             table = replace(today, counts=today.base_counts)
-            return cls(ledger, table, None, requirements, k, Waiting(0, 0, 0, 0), turnover_known)
+            return cls(ledger, table, None, requirements, k, Waiting(0, 0, 0, 0), turnover_known, part)
         _check_fit(ledger, today)
         now, unknown = recoded(ledger, today)
         tables = tuple(entry.table for entry in ledger.entries)
@@ -101,12 +108,35 @@ class Continuation:
         change = Change.between(shown, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
         table = replace(today, counts=shown, ladders={}, fitted=frozenset())
-        return cls(ledger, table, envelope, requirements, k, waiting, turnover_known)
+        series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
+        if part is not None and not series.masks:
+            margin = table.domain.margin(series.common)
+            raise InputError(
+                f"no margin of the ledger {ledger.path} tells the part {part.where.text!r} from the rest: it would have to "
+                f"show {margin}. All releases keep to the margins of the first; let the first release of a ledger be of the part "
+                "whose cut is hardest to see, or name such margins in its search.must_publish"
+            )
+        return series
 
     @property
     def masks(self) -> tuple[Mask, ...] | None:
         """The margins that may be shown, as finely as that; None for any."""
-        return None if self.envelope is None else self.envelope.masks
+        if self.envelope is None:
+            return None
+        return tuple(mask for mask in self.envelope.masks if not self.common & ~mask)
+
+    @cached_property
+    def common(self) -> Mask:
+        """What each margin must show, to tell the part from the rest; 0 where everybody is shown."""
+        return 0 if self.part is None else self.part.margin(self.table.domain)
+
+    @cached_property
+    def shown(self) -> Table:
+        """The table whose margins are published: all that is settled, or the part of it."""
+        if self.part is None:
+            return self.table
+        counts = self.part.of(self.table.counts)
+        return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
     def few_waiting(self, then: Constraint, most: float, seed: int) -> Constraint:
         """The constraint of a search with that of the first release of a ledger: margins for which few people will wait.
@@ -160,6 +190,8 @@ class Continuation:
             self.requirements.diversity_claims,
             (self.waiting.came, self.waiting.left),
             turnover_known=self.turnover_known,
+            where="" if self.part is None else self.part.where.text,
+            shown=None if self.part is None else self.shown.rows,
         )
         return partial(_entering, self.ledger, entry, self.table)
 

@@ -29,7 +29,8 @@ class Entry:
     shows, at base values. margins: as levels of the ledger's domain. k, rows_per_person, diversities: what its release
     claims. waiting: rows that had come and that had left, and are not shown. is_out: whether its bundle was seen in place.
     retracted: the date on which somebody took it back; empty where nobody did. turnover_known: whether it is published for
-    readers who know that people come and go.
+    readers who know that people come and go. where: which part of the people it shows, and shown: how many rows; empty and
+    None where it shows all.
     """
 
     number: int
@@ -44,6 +45,13 @@ class Entry:
     is_out: bool = False
     retracted: str = ""
     turnover_known: bool = False
+    where: str = ""
+    shown: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows the release counts."""
+        return self.table.total if self.shown is None else self.shown
 
     def files(self, previous: str | None, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> dict[str, bytes]:
         """What is written of it, by paths in its folder. previous: hash of the entry before it, None for the first."""
@@ -63,6 +71,7 @@ class Entry:
             "diversities": [claim.as_json() for claim in self.diversities],
             "waiting": {"came": self.waiting[0], "left": self.waiting[1]},
             **({"turnover": KNOWN} if self.turnover_known else {}),
+            **({"part": {"where": self.where, "rows": self.shown}} if self.where else {}),
             "files": {path: digest(content) for path, content in sorted(files.items())},
         }
         return {ENTRY: _plain(stated), **files}
@@ -72,7 +81,7 @@ class Entry:
         """From what was written. Raises KeyError, TypeError or ValueError where that is something else."""
         claims = [MaxentDiversity.from_json(each) for each in stated["diversities"]]
         waiting = stated["waiting"]
-        rows_per_person = stated["rows_per_person"]
+        rows_per_person, part = stated["rows_per_person"], stated.get("part", {"where": "", "rows": None})
         return cls(
             int(stated["number"]),
             str(stated["date"]),
@@ -84,6 +93,8 @@ class Entry:
             tuple(claim.counting(rows_per_person) for claim in claims if claim is not None),
             (int(waiting["came"]), int(waiting["left"])),
             turnover_known=stated.get("turnover") == KNOWN,
+            where=str(part["where"]),
+            shown=None if part["rows"] is None else int(part["rows"]),
         )
 
 

@@ -76,20 +76,25 @@ def publish(
     series = None
     if ledger is not None:
         series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
+    where = "" if table.part is None else table.part.where.text
     if series is not None:
         progress("settling", 0, 0)
         table = series.table
     obstacles, search = searched(table, policy, requirements, deadline, progress, series)
-    published = _content(table, policy, requirements, search.result.cliques, title)
-    published = replace(published, deadline=deadline, turnover_known=turnover_known)
+    shown = table if series is None else series.shown
+    published = _content(shown, policy, requirements, search.result.cliques, title)
+    published = replace(published, deadline=deadline, turnover_known=turnover_known, where=where)
     progress("verifying", 0, 0)
-    for finding in published.verify().checks:
+    judged = [published]
+    if shown is not table:  # of a part everybody is entered in the ledger, as if all were shown
+        judged.append(replace(_content(table, policy, requirements, search.result.cliques, title), deadline=deadline))
+    for finding in (finding for each in judged for finding in each.verify().checks):
         if not finding.holds:
             raise NothingPublishableError(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
                 + _base_values_hint(policy, table)
             )
-    steward = steward_report(obstacles, published, search, policy, deadline)
+    steward = steward_report(obstacles, published, search, policy, deadline, shown)
     if series is None:
         return Release(published, report_html, steward=steward)
     cliques = search.result.cliques

@@ -97,11 +97,13 @@ def searched(
     constraint = _constraint(table, policy, requirements, series)
     wish = _Wish(table, policy, requirements, constraint, envelope, isinstance(constraint.then, FewWaiting), deadline)
     searching = deadline.share(2) if deadline.at < inf else searching
-    if policy.base == "auto" and not envelope:
+    of_part = series is not None and series.part is not None
+    if policy.base == "auto" and not envelope and not of_part:
         search = _better_of_both(wish, searching, progress)
     else:
         try:
-            base = None if envelope else _base(table, policy, requirements, _until(deadline, progress))
+            is_sought = not envelope and not (of_part and policy.base == "auto")
+            base = _base(table, policy, requirements, _until(deadline, progress)) if is_sought else None
             searching = deadline.share(2) if deadline.at < inf else searching
         except TimeOverError:
             raise NothingPublishableError(
@@ -125,7 +127,7 @@ class _Wish:
     table: Table
     policy: Policy
     requirements: Requirements
-    constraint: Constraint
+    constraint: MarginLimits
     envelope: tuple[Mask, ...] | None
     few_may_wait: bool
     deadline: Deadline
@@ -248,6 +250,7 @@ def _constraint(table: Table, policy: Policy, requirements: Requirements, series
         tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
         allowed,
         None if series is None else series.masks,
+        0 if series is None else series.common,
     )
 
 
@@ -255,11 +258,12 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
     table, policy, constraint, envelope = wish.table, wish.policy, wish.constraint, wish.envelope
     domain = table.domain
-    kept = [*base.masks] if base else []
+    kept = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)
     wanted = weighed(table.cube, policy.analyses)
-    if envelope and not constraint(envelope, 0) and all(any(not m & ~own for own in envelope) for m in kept):
+    is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
+    if envelope and is_whole and all(any(not m & ~own for own in envelope) for m in kept):
         return Problem(table.cube, constraint, kept=envelope, seed=policy.seed, wanted=wanted)
     if not Collection.of(table.cube, kept).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
@@ -269,11 +273,13 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
             mask = domain.mask(margin)
             if constraint([mask], 0):
                 raise obstacles.refusal(mask, f"must_publish {as_written(margin)}")
-        what = "what must be published" if policy.must_publish else "the base table"
+        what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
         together = ", though each margin by itself can" if len(kept) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
     problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed, wanted=wanted)
-    return from_independence(problem) if policy.start == "independence" else problem
+    if policy.start == "independence" or constraint.common:
+        return from_independence(problem, constraint.common)
+    return problem
 
 
 def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:

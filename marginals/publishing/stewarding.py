@@ -15,6 +15,7 @@ from marginals.release.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison
 from marginals.release.comparing import Stop, comparison
 from marginals.release.steward import StewardReport
 from marginals.release.suggestion import Suggestion
+from marginals.tables.table import Table
 from models.accuracy.independent_model import IndependentModel, TableModel
 from models.deadline import Deadline
 from models.graphs.collection import Collection
@@ -33,14 +34,20 @@ _FOR_SUGGESTIONS = 2.0
 
 
 def steward_report(
-    obstacles: Obstacles, published: BundleContent, search: Search, policy: Policy, deadline: Deadline
+    obstacles: Obstacles,
+    published: BundleContent,
+    search: Search,
+    policy: Policy,
+    deadline: Deadline,
+    table: Table,
 ) -> StewardReport:
     """What only the steward may know of a release.
 
-    obstacles: what stood in the way, and the table. With one sensitive attribute the base that the policy had looked for is
+    obstacles: what stood in the way. table: whose margins are published, a part of the one that was
+    searched perhaps. With one sensitive attribute the base that the policy had looked for is
     the best single table. deadline: when everything ends.
     """
-    table, result = obstacles.table, search.result
+    result = search.result
     cube = table.cube
     found = search.base if policy.base in ("auto", "best") else None
     best = found if found is not None and len(found.masks) == 1 else None
@@ -67,7 +74,7 @@ def steward_report(
 
     report = StewardReport(
         published,
-        result.kl_divergence,
+        MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
         MaximumEntropy(suppressed).kl_divergence,
         None if best is None else best.kl_divergence,
         result,

@@ -1,7 +1,7 @@
 """What the values of a source's columns are taken for: base codes of their hierarchies, counted or row by row."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -14,6 +14,8 @@ from marginals.tables.ladders.attribute_ladder import attribute_ladder
 from marginals.tables.ladders.likeness import CodedColumn, profiles
 from marginals.tables.ladders.population import are_counted, base_counts, population_hierarchy, population_sizes
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
+from marginals.tables.part import PartOf, RowChoice
+from marginals.tables.part import Values as PartValues
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import Table
 from marginals.tables.values.numbers import number_in
@@ -35,7 +37,8 @@ class Reading:
     attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
     null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
     decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have.
-    ladders: of attributes that take the levels of another release, in place of their own.
+    ladders: of attributes that take the levels of another release, in place of their own. part: values of a part of the
+    table, which fitted ladders tell from the rest.
     """
 
     source: Source
@@ -45,6 +48,7 @@ class Reading:
     decimal: str = "."
     k: int = 1
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
+    part: PartValues = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -68,6 +72,30 @@ class Reading:
             ladders=self._ladders,
             fitted=self._fitted,
         )
+
+    def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
+        """The table of some of the distinct rows, which knows the table of all.
+
+        Levels that are fitted to counts are fitted to those of the part; in the table of all they tell it from the rest.
+        Which rows lack a value is said of all. Raises InputError for a condition that no level decides, or on what is sensitive,
+        and where no row meets it.
+        """
+        domain, codes, complete = self.coded(rows)
+        values = where.values(domain)
+        for column in values:
+            if self.roles[column] is not Role.QUASI_IDENTIFIER:
+                raise InputError(
+                    f"the part {where.text!r} is told from the rest by {column!r}, which is sensitive: being counted in it "
+                    "would tell that about a person; name quasi-identifiers"
+                )
+        inside = np.logical_and.reduce([own[codes[column]] for column, own in values.items()])
+        counts = np.zeros(len(rows), dtype=np.int64)
+        counts[complete] = np.where(inside, rows.counts[complete], 0)
+        if not counts.any():
+            raise InputError(f"no row of {self.source.name} is in the part {where.text!r}")
+        whole = replace(self, part=values).counted(rows)
+        part = self.counted(rows.taken(counts))
+        return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
         """The base codes of the rows that lack no value, over their domain, and which rows these are.
@@ -245,7 +273,7 @@ class Reading:
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k, alike)
+            hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k, alike, self.part.get(column))
         return hierarchy, recoding
 
     def _no_base_value(self, attribute: Attribute, text: str) -> str:

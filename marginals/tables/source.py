@@ -12,12 +12,13 @@ from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Role
 from marginals.tables.header import check_columns, check_header
 from marginals.tables.keys import possible_keys, repeating_keys
+from marginals.tables.part import RowChoice
 from marginals.tables.people import PeopleReader, kept_of_each
 from marginals.tables.reading import Ladder, Reading, where_some
 from marginals.tables.rows import Rows
 from marginals.tables.sources.choice import ENGINES, file_source, frame_source, left_to_pandas, machine_memory
 from marginals.tables.sources.csv_form import CsvForm
-from marginals.tables.sources.distinct_rows import Engine, Source
+from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Source
 from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles, files_of, frame_of
 from marginals.tables.sources.pandas_frame import PandasFrame
 from marginals.tables.sources.refusal import engine_refusals
@@ -47,7 +48,8 @@ class TableSource:
     machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
     or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into
     intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
-    that take the levels of another release, in place of their own.
+    that take the levels of another release, in place of their own. where: the part of the table that is meant, such as
+    `marginals.Part("age >= 21")`; rows of people are chosen before. None means all.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -72,6 +74,7 @@ class TableSource:
     one_row: str | None = None
     rows_per_person: RowsPerPerson = None
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
+    where: RowChoice | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
@@ -162,7 +165,7 @@ class TableSource:
                 )
                 people = reader.read(opened, list(self.used))
                 return replace(
-                    reading.counted(people.rows),
+                    self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
                     missing_in=where_some(people.lacking),
                     rows_per_person=self.unit.stated,
@@ -182,8 +185,17 @@ class TableSource:
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         """The table whose rows all count. limit: distinct rows that fit into memory."""
         if isinstance(opened, Engine) and opened.estimate(list(self.used)) > limit:
+            if self.where is not None:
+                raise InputError(
+                    f"{opened.name} has more distinct rows than fit into memory, and a part of it needs them all; raise the "
+                    "setting data.memory, or leave out columns"
+                )
             return reading.counted_out_of_core(opened, limit, k)
-        return reading.counted(opened.distinct_rows(list(self.used)))
+        return self._counted_in_memory(reading, opened.distinct_rows(list(self.used)))
+
+    def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
+        """The table of the rows, or of those that are meant."""
+        return reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
 
     def rows(self, k: int = 1) -> Rows:
         """The rows, uncounted, in memory; read by pandas. k: as for `table`, so that fitted ladders are the same.
@@ -217,7 +229,12 @@ class TableSource:
         return Rows(domain, roles, codes, opened.frame[whole], missing, frozenset(self.missing), repeating)
 
     def require_no_missing_values(self) -> None:
-        """Raise InputError where an attribute counts missing values, which rows one by one do not know as values."""
+        """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""
+        if self.where is not None:
+            raise InputError(
+                "the key data.where is for tables of counts; rows are disclosed, and their risk is computed, of the whole "
+                "table: leave the key out for that"
+            )
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
         if column is not None:
             raise InputError(
@@ -282,6 +299,7 @@ def read_table(
     person: str | None = None,
     one_row: str | None = None,
     rows_per_person: RowsPerPerson = None,
+    where: RowChoice | None = None,
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
@@ -296,8 +314,9 @@ def read_table(
     beginning says), or named, such as "cp1252". decimal: the sign before the fraction of numbers that are put into
     intervals, "." or ",". person: the column that says whose row it is, where a person can have several; one_row: which of
     them counts, "first", "last" or "random"; rows_per_person: instead, how many of them count at most; "any" says that
-    claims count rows. Raises InputError, naming the column and, where rows have an order, the number of the row (from 1),
-    never the value.
+    claims count rows. where: the part of the table that is meant, such as `marginals.Part("age >= 21")`; it is taken of the
+    rows that count of each person. Raises InputError, naming the column and, where rows have an order, the number of the row
+    (from 1), never the value.
 
     Its parameters are as many as the settings of the section [data] of a config, so that a notebook names those that it
     needs; `TableSource` holds them as one value.
@@ -320,6 +339,7 @@ def read_table(
         person=person,
         one_row=one_row,
         rows_per_person=rows_per_person,
+        where=where,
     ).table(k)
 
 

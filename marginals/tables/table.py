@@ -1,7 +1,7 @@
 """Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from marginals.errors import InputError
@@ -9,6 +9,7 @@ from marginals.tables.attribute import Role
 from marginals.tables.codebook import Codebook
 from marginals.tables.keys import RepeatingKey, unit_refusal
 from marginals.tables.out_of_core import OutOfCoreCounts
+from marginals.tables.part import PartOf
 from marginals.tables.unit import RowsPerPerson
 from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
@@ -29,7 +30,8 @@ class Table:
     like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
     in words. ladders: of attributes whose levels are fitted to these rows, how. fitted: attributes whose levels are fitted
     to these rows, to a population or to those of an earlier release. left_to_pandas: why
-    pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so.
+    pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
+    these rows are a part, and which; None where they are all.
 
     >>> from marginals.example import table
     >>> table
@@ -51,13 +53,30 @@ class Table:
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
     fitted: frozenset[str] = frozenset()
     left_to_pandas: str = ""
+    part: PartOf | None = None
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
         left_out = f", {self.left_out} left out" if self.left_out else ""
         repeating = "".join(f"; {key}" for key in self.repeating)
-        counted = f"{self.rows} rows, {len(self.counts)} distinct, {self.missing} dropped{left_out}"
+        where = f" where {self.part.where.text}" if self.part else ""
+        counted = f"{self.rows} rows{where}, {len(self.counts)} distinct, {self.missing} dropped{left_out}"
         return f"Table({counted}; {attributes}{repeating})"
+
+    @property
+    def whole(self) -> "Table":
+        """The table that this one is a part of, which counts the same unit; itself where it is no part."""
+        if self.part is None:
+            return self
+        return replace(
+            self.part.whole,
+            missing=self.missing,
+            missing_in=self.missing_in,
+            rows_per_person=self.rows_per_person,
+            left_out=self.left_out,
+            repeating=self.repeating,
+            left_to_pandas=self.left_to_pandas,
+        )
 
     @property
     def most_rows_of_a_person(self) -> int | None:

@@ -93,7 +93,7 @@ class MarginLimits:
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
     nothing published may show, neither as they are nor finer. envelope: margins of which one must show
-    whatever is published; None where anything may be.
+    whatever is published; None where anything may be. common: what every margin must show.
     """
 
     domain: Domain
@@ -102,6 +102,7 @@ class MarginLimits:
     withheld: tuple[Mask, ...] = ()
     then: Constraint = field(default_factory=Unconstrained)
     envelope: tuple[Mask, ...] | None = None
+    common: Mask = 0
 
     @property
     def pivot(self) -> Mask:
@@ -113,6 +114,8 @@ class MarginLimits:
         for clique in [new] if new else cliques:
             if reason := self._excess(clique):
                 return Refusal(reason, RefusalScope.FINER)
+        if any(self.common & ~clique for clique in cliques):
+            return Refusal(f"a margin that does not show {self.domain.margin(self.common)}, as all must")
         return self.then(cliques, new)
 
     def of_margin(self, margin: Mask) -> Refusal | None:

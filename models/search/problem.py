@@ -106,17 +106,17 @@ class Problem:
         return all(together & ~mask for mask in self.kept)
 
 
-def from_independence(problem: Problem) -> Problem:
+def from_independence(problem: Problem, common: Mask = 0) -> Problem:
     """The problem begun at the independence model: besides what is kept, every attribute by itself.
 
     Each is shown as finely as the constraint allows it by itself, attribute by attribute; one that is refused beside
-    those before it is left out.
+    those before it is left out. common: what every margin shows, given which all attributes are independent.
     """
     domain = problem.cube.domain
     start = tuple(maximal_masks(problem.kept))
     for own in domain.attribute_masks:
         for step in reversed(list(vertices_of(own))):
-            margin = own & ((2 << step) - 1)
+            margin = own & ((2 << step) - 1) | common
             extended = tuple(maximal_masks((*start, margin)))
             if Collection.of(problem.cube, extended).is_decomposable and problem.constraint(extended, 0) is None:
                 start = extended

@@ -6,7 +6,7 @@ base cells at once: is it certain that there are 1 to k - 1 of them? It is not w
 can have k of them, in tables that fit. Where that is not so it lists the combinations. A reader who knows, rightly, that
 nobody left, or that each table is a part of the one before, sees only combinations in which that is so; so do those who know
 everybody who stayed, or who left. And with a diversity it asks of every class of such people, and of every union of classes
-that leaves out attributes: are there some for certain, and never of two sensitive values? A release of a part shows it the
+that leaves out attributes: are there some for certain, and all of one sensitive value? A release of a part shows it the
 cells of the part alone: the rest may be empty, as it is, or large. MARGINALS_TRIALS sets how many series are tried (12 by
 default; 1,000 of them, and 10,000 pairs, take some ten minutes).
 """
@@ -157,25 +157,24 @@ def alike_for_certain(
 ) -> tuple[int, int]:
     """Patterns with a class of people who are there for certain and all have one sensitive value, the last attribute's.
 
-    And patterns that are too many to be listed, and of which no sample of combinations shows that it is not so.
+    It is the same value in every combination: of one more of a class it is not told which value it has. And patterns that
+    are too many to be listed, and of which no sample of combinations shows that it is not so.
     """
     found = undecided = 0
     for inside, outside in patterns(len(fits)):
-        own = truth[list(inside)].min(axis=0) - truth[list(outside)].max(axis=0)
-        if not any(alike.any() for alike in _alike(np.maximum(own, 0)[None, :], shape)):
+        own = _people([truth[[number]] for number in (*inside, *outside)], len(inside))
+        if not _are_alike(own, shape):
             continue
         tables = [fits[number] for number in (*inside, *outside)]
-        every = int(np.prod([len(each) for each in tables], dtype=float))
         sample = [each[rng.integers(len(each), size=SAMPLED)] for each in tables]
-        people = _people(sample, len(inside))
-        if not any(alike.all(axis=0).any() for alike in _alike(np.vstack([people, np.maximum(own, 0)]), shape)):
+        if not _are_alike(np.vstack([own, _people(sample, len(inside))]), shape):
             continue
-        if every > MOST_COMBINATIONS:
+        sizes = [len(each) for each in tables]
+        if np.prod(sizes, dtype=float) > MOST_COMBINATIONS:
             undecided += 1
             continue
-        places = np.unravel_index(np.arange(every), [len(each) for each in tables])
-        people = _people([each[place] for each, place in zip(tables, places)], len(inside))
-        found += any(alike.all(axis=0).any() for alike in _alike(people, shape))
+        places = np.unravel_index(np.arange(np.prod(sizes)), sizes)
+        found += _are_alike(_people([each[place] for each, place in zip(tables, places)], len(inside)), shape)
     return found, undecided
 
 
@@ -184,15 +183,14 @@ def _people(tables: list[Counts], inside: int) -> Counts:
     return np.maximum(np.min(tables[:inside], axis=0) - np.max(tables[inside:], axis=0), 0)
 
 
-def _alike(people: Counts, shape: tuple[int, ...]) -> list[Counts]:
-    """For each choice of nonsensitive attributes, which classes have people, all of one value: (combinations, classes)."""
-    cells = people.reshape(-1, *shape)
-    axes = range(1, len(shape))
-    alike = []
+def _are_alike(people: Counts, shape: tuple[int, ...]) -> bool:
+    """Whether a class has people in every combination, all of one value; also of classes that leave out attributes."""
+    cells, axes = people.reshape(-1, *shape), range(1, len(shape))
     for out in (own for size in range(len(axes) + 1) for own in combinations(axes, size)):
-        values = (cells.sum(axis=out) > 0).sum(axis=-1)
-        alike.append((values == 1).reshape(len(people), -1))
-    return alike
+        values = cells.sum(axis=out) > 0
+        if (values.any(axis=-1).all(axis=0) & (values.any(axis=0).sum(axis=-1) == 1)).any():
+            return True
+    return False
 
 
 def story(

@@ -6,12 +6,18 @@ from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.ladders.fitted_ladder import fitted_ladder
 from marginals.tables.ladders.group_names import GroupNames
 from marginals.tables.ladders.scale import Scale, dates, decimal_bands, decimals, far_numbers, texts, whole_numbers
-from models.arrays import CountArray
+from marginals.tables.part import is_told, values_at
+from models.arrays import BoolArray, CountArray
 from models.tables.hierarchy import Hierarchy
 
 
 def attribute_ladder(
-    attribute: Attribute, given: Hierarchy, base_counts: CountArray, k: int, profiles: CountArray | None = None
+    attribute: Attribute,
+    given: Hierarchy,
+    base_counts: CountArray,
+    k: int,
+    profiles: CountArray | None = None,
+    inside: BoolArray | None = None,
 ) -> Hierarchy:
     """The hierarchy of an attribute with levels that are fitted to the counts of its base values; with the same base values.
 
@@ -21,6 +27,7 @@ def attribute_ladder(
     values themselves: numbers and bands with their neighbours, others with those that are nearest in the hierarchy.
     profiles: tables of the base values with other attributes, side by side, shape (given.size(0), columns); of values that
     are as near, those are merged which are most alike by these, and without them those of fewest rows.
+    inside: which base values are those of a part of the table; where the finest bands tell it from the rest, all levels do.
 
     >>> sizes = Attribute("quasi-identifier", ladder="fitted")
     >>> attribute_ladder(sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]), np.array([40, 30, 9, 4, 0, 2]), 10).labels[1]
@@ -37,7 +44,9 @@ def attribute_ladder(
         lifted_profiles = np.zeros((len(counts), profiles.shape[1]), dtype=np.int64)
         np.add.at(lifted_profiles, lifted, profiles)
         profiles = lifted_profiles
-    return fitted_ladder(names, counts, profiles)
+    if inside is None or not is_told(given, inside, start):
+        return fitted_ladder(names, counts, profiles)
+    return fitted_ladder(names, counts, profiles, values_at(given, inside, start))
 
 
 def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:
