@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from checks.changes.common_values import Overlaps
-from checks.changes.meets import Meet, meets
+from checks.changes.meets import Meet, Narrowing, every_cell, meets
 from checks.finding import Algorithm, Finding, Verdict
 from models.graphs.collection import Collection
 
@@ -52,17 +52,24 @@ class CellDifference:
         return {"margin": dict(self.margin), "cell": dict(self.cell), "difference": self.difference, **rows}
 
 
-def difference(earlier: Collection, later: Collection, least: int, overlaps: Overlaps | None = None) -> Finding:
+def difference(
+    earlier: Collection,
+    later: Collection,
+    least: int,
+    overlaps: Overlaps | None = None,
+    narrowed: Narrowing = every_cell,
+) -> Finding:
     """Whether every difference that both collections tell is 0, or at least so many rows more or fewer.
 
     Shown is the smallest that is not 0. It is no proof that nothing else follows: see `UNSEEN`. Where values of the one
     overlap with values of the other, so that neither nest, and no difference is small, it is undecided. overlaps: of the
-    attributes that the two generalize differently. Raises DomainMismatchError where others are.
+    attributes that the two generalize differently. narrowed: to the cells that count. Raises
+    DomainMismatchError where others are.
     """
     examined = 0
     smallest: CellDifference | None = None
     overlapping: dict[str, None] = {}
-    for meet in meets(earlier, later, overlaps):
+    for meet in map(narrowed, meets(earlier, later, overlaps)):
         changes = meet.changes
         examined += len(changes)
         overlapping |= dict.fromkeys(meet.overlapping)

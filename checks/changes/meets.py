@@ -13,13 +13,13 @@ That no count is negative tells more; of it is used here that a value without ro
 the cells that are not empty for that reason in either release; of the others zeros are known.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from checks.changes.common_values import CommonValues, Overlaps, SharedAttribute
-from models.arrays import CodeArray, CountArray
+from models.arrays import BoolArray, CodeArray, CountArray
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.tables.domain import Mask
@@ -47,9 +47,22 @@ class Meet:
         """How many rows more the later table has in each cell: shape (cells,)."""
         return self.after - self.before
 
+    def among(self, cells: BoolArray) -> "Meet":
+        """The same of some of the cells: shape (cells,)."""
+        return replace(self, codes=self.codes[:, cells], before=self.before[cells], after=self.after[cells])
+
     def cell(self, number: int) -> dict[str, str]:
         """The labels of a cell."""
         return {name: own.name(int(code)) for (name, own), code in zip(self.values.items(), self.codes[:, number])}
+
+
+Narrowing = Callable[[Meet], Meet]
+"""What leaves out cells of a meet that say nothing of who came and left, such as those outside of a part of a table."""
+
+
+def every_cell(meet: Meet) -> Meet:
+    """Leaves out none."""
+    return meet
 
 
 def meets(earlier: Collection, later: Collection, overlaps: Overlaps | None = None) -> Iterator[Meet]:

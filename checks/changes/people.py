@@ -8,7 +8,7 @@ import numpy as np
 
 from checks.changes.common_values import Overlaps
 from checks.changes.difference import CellDifference, meet_difference
-from checks.changes.meets import Meet, meets
+from checks.changes.meets import Meet, Narrowing, every_cell, meets
 from models.arrays import CountArray
 from models.graphs.collection import Collection
 from models.tables.mixed_radix import group, pack
@@ -71,12 +71,16 @@ def changed_people(
     sensitive: Sequence[str],
     least: int,
     overlaps: Overlaps | None = None,
+    narrowed: Narrowing = every_cell,
 ) -> ChangedPeople:
-    """What follows from the differences on the meets of two collections. least: rows from which on one is not small."""
+    """What follows from the differences on the meets of two collections. least: rows from which on one is not small.
+
+    overlaps, narrowed: as for `difference`.
+    """
     smallest: list[CellDifference] = []
     one_value: list[OneValue] = []
     cells = small = classes = 0
-    for meet in meets(earlier, later, overlaps):
+    for meet in map(narrowed, meets(earlier, later, overlaps)):
         sizes = np.abs(meet.changes)
         cells += len(sizes)
         small += int(np.count_nonzero((sizes > 0) & (sizes < least)))

@@ -15,7 +15,7 @@ class TableChange:
 
     least: of how many rows a difference is no longer small; None where no release claims a least count. unclear: attributes
     whose labels do not tell how the values of the releases overlap. assumption: why a small difference may prove nobody,
-    as all releases state it; empty where one does not.
+    as all releases state it; empty where one does not. parts: that they are of different parts of a table.
     """
 
     earlier: str
@@ -26,6 +26,7 @@ class TableChange:
     unclear: tuple[str, ...] = ()
     beyond: str = UNSEEN
     assumption: str = ""
+    parts: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -37,7 +38,7 @@ class TableChange:
             "told": [each.as_json() for each in self.told],
             "unclear": list(self.unclear),
             "beyond": self.beyond,
-        } | ({"assumption": self.assumption} if self.assumption else {})
+        } | {key: said for key, said in (("assumption", self.assumption), ("parts", self.parts)) if said}
 
 
 def table_changes(tables: Sequence[OneTable]) -> Iterator[TableChange]:
@@ -52,7 +53,7 @@ def _change(pair: TablePair) -> TableChange:
     told = []
     unclear: dict[str, None] = {}
     for before, after, overlaps in pair.overlapping():
-        told.append(changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs))
+        told.append(changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs, pair.narrowed))
         unclear |= dict.fromkeys(overlaps.unclear)
     before_rows, after_rows = (table.collections[0].cube.total for table in tables)
     rows = before_rows, after_rows
@@ -64,4 +65,5 @@ def _change(pair: TablePair) -> TableChange:
         tuple(told),
         tuple(unclear),
         assumption=pair.assumption,
+        parts=pair.parts,
     )

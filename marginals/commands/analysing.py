@@ -47,8 +47,11 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     estimate = count(release.model, conditions, seconds=inf)
     if as_json:
         bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
-        print_json({"expected": estimate.expected, **bounds, **estimate.basis.as_json()})
+        where = {"where": release.published.where} if release.published.where else {}
+        print_json({"expected": estimate.expected, **bounds, **where, **estimate.basis.as_json()})
     else:
+        if release.published.where:
+            click.echo(f"Of the part of a table where {printable(release.published.where)}:")
         print_lines(estimate_lines(estimate, release.domain, release.published.rows_per_person))
         print_lines(codebook_lines(release.published.codebook, conditions))
 
@@ -108,7 +111,10 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
         print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
     elif target.path is not None:
-        click.echo(f"Wrote {rows} synthetic rows to {target.path}. They tell what the release tells, and no more.")
+        where = f" where {printable(release.published.where)}" if release.published.where else ""
+        click.echo(
+            f"Wrote {rows} synthetic rows{where} to {target.path}. They tell what the release tells, and no more."
+        )
         if beside.path is not None:
             click.echo(f"Which two columns tell something of each other: {beside.path}")
 

@@ -50,7 +50,8 @@ def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
             {
                 "release": entry.number,
                 "date": entry.date,
-                "rows": entry.table.total,
+                "rows": entry.rows,
+                "part": {"where": entry.where, "of_rows": entry.table.total} if entry.where else None,
                 "folder": entry.folder,
                 "margins": [dict(margin) for margin in entry.margins],
                 "out": entry.is_out,

@@ -69,7 +69,7 @@ def publish(
     from marginals.bundle.target import require_replaceable
     from marginals.release.steward_file import StewardFile, beside
     from marginals.wording.dropped_rows import dropped_lines
-    from marginals.wording.units_in_words import left_out_lines
+    from marginals.wording.units_in_words import left_out_lines, part_lines
 
     if sign is not None:
         from marginals.bundle.signature import secret_key
@@ -87,8 +87,10 @@ def publish(
             Ledger.read(ledger).require_apart(out, reads)
         table = configured.read_table()
         if not as_json:
-            for line in dropped_lines(table.rows, table.missing, table.missing_in):
+            for line in dropped_lines(table.whole.rows, table.missing, table.missing_in):
                 click.echo(line, err=True)
+            for line in part_lines(table, ledger):
+                click.echo(printable(line), err=True)
             for line in left_out_lines(table):
                 click.echo(line, err=True)
             if reason := table.left_to_pandas:

@@ -1,8 +1,11 @@
 """Which part of a table is meant, in the grammar of queries: `age >= 21`, `sex == 'Female' and ward in 1|2`."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from checks.changes.meets import Meet, Narrowing
 from marginals.conditions.labels import NoValueError
 from marginals.conditions.published_values import values_meant, values_told
 from marginals.errors import InputError
@@ -11,6 +14,7 @@ from marginals.tables.part import values_at
 from models.arrays import BoolArray
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 
 EXAMPLE = 'such as "age >= 21" or "sex == \'Female\'"'
 """What a condition looks like."""
@@ -67,3 +71,35 @@ class Part:
                 if not meant[counted.column(name, level)].all():
                     return name
         return None
+
+    def _told(self, meet: Meet) -> Iterator[tuple[BoolArray, int]]:
+        """For each attribute by which cells of a meet are known to be in the part, or not: which values are, and its place.
+
+        A label can stand for two values: with rows in the one release, and in the other.
+        """
+        labels = [list(map(own.name, range(own.count))) for own in meet.values.values()]
+        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(own)) for name, own in zip(meet.values, labels)})
+        try:
+            told = values_told(domain, self.text)
+        except InputError:  # an attribute that the meet does not show
+            return
+        for name, inside in told.items():
+            place, hierarchy = list(meet.values).index(name), domain.hierarchy(name)
+            yield inside[[hierarchy.labels[0].index(label) for label in labels[place]]], place
+
+
+def inside_all(parts: Collection[Part]) -> Narrowing:
+    """Leaves out the cells of a meet that lie outside of one of the parts whose releases have it.
+
+    There only one of the two releases counts anybody: the difference is its count, and of who came and left it says nothing.
+    Cells stay that may lie in all of the parts, and those with people inside and others outside.
+    """
+
+    def narrowed(meet: Meet) -> Meet:
+        stays = np.ones(len(meet.changes), dtype=bool)
+        for part in parts:
+            for inside, place in part._told(meet):
+                stays &= inside[meet.codes[place]]
+        return meet.among(stays)
+
+    return narrowed

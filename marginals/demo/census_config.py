@@ -9,6 +9,7 @@ path = "census.csv"          # CSV or Parquet; all paths are relative to this fi
 missing = ["?", ""]          # rows with one of these in a column that is used are left out, and counted
 domain = "declared"          # a coarse value stands for everything its hierarchy puts under it;
                              # "observed": only for those base values that occur in the table
+# where = "age >= 20"        # publish only the part of the table where this holds; other parts need a ledger
 # person = "person_id"       # whose row it is, for a table in which a person can have several; then also
 # one_row = "first"          # which of them counts ("last", "random"), or rows_per_person = 5: at most so many of each
 engine = "auto"              # what reads the table: "pandas", "duckdb" (larger than memory), "spark"

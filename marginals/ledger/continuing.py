@@ -10,19 +10,24 @@ from typing import Any
 import numpy as np
 
 from checks.changes.batch import Change
+from checks.changes.difference import difference
 from checks.changes.series import Envelope
 from checks.changes.settling import settled
 from checks.claims.min_cell import MinCell
 from checks.claims.requirements import Requirements
+from checks.finding import Verdict
 from marginals.bundle.writing import Entering
+from marginals.conditions.part import Part, inside_all
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.entry import Entry
 from marginals.ledger.few_waiting import FewWaiting, SampledChanges
 from marginals.ledger.ledger import Ledger
 from marginals.tables.part import PartOf
 from marginals.tables.table import Table
+from models.graphs.collection import Collection
 from models.search.constraint import Constraint
 from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 from models.tables.hierarchy import Hierarchy
 
@@ -109,12 +114,16 @@ class Continuation:
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
         table = replace(today, counts=shown, ladders={}, fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
+        if not series.shown.rows:
+            raise NothingPublishableError(
+                f"everybody in the part still waits beside the ledger {ledger.path}: nobody of it can be shown yet"
+            )
         if part is not None and not series.masks:
             margin = table.domain.margin(series.common)
             raise InputError(
                 f"no margin of the ledger {ledger.path} tells the part {part.where.text!r} from the rest: it would have to "
-                f"show {margin}. All releases keep to the margins of the first; let the first release of a ledger be of the part "
-                "whose cut is hardest to see, or name such margins in its search.must_publish"
+                f"show {margin}. All releases keep to the margins of the first; let the first release of a ledger be of the "
+                "part whose cut is hardest to see, or name such margins in its search.must_publish"
             )
         return series
 
@@ -167,6 +176,22 @@ class Continuation:
                         f"private, so it is not published: {finding.criterion} {finding.verdict.value} for those by whom "
                         "they differ; demand no more, and assume no less, than the earlier releases do"
                     )
+            if not envelope.turnover_known and (entry.where or self.part is not None):
+                self._require_no_small_difference(entry, cliques)
+
+    def _require_no_small_difference(self, entry: Entry, cliques: Sequence[Mask]) -> None:
+        """Raise NothingPublishableError where what is shown differs little from what a release of another part showed."""
+        before = entry.table if not entry.where else PartOf(Part(entry.where), self.table).of(entry.table)
+        domain = self.table.domain
+        earlier = Collection.of(DataCube([before]), [domain.mask(margin) for margin in entry.margins])
+        later = Collection.of(DataCube([self.shown.base_counts]), cliques)
+        parts = [self.part.where.text] if self.part else []
+        narrowed = inside_all([Part(where) for where in {*parts, entry.where} if where])
+        if difference(earlier, later, self.least, narrowed=narrowed).verdict is Verdict.FAILS:
+            raise NothingPublishableError(
+                f"counts of this part would differ by fewer than {self.k} from those of release {entry.number} of the "
+                f"ledger {self.ledger.path}, though no few people did; publish when more has changed, or another part"
+            )
 
     def after(self, cliques: Sequence[Mask], seed: int) -> Waiting:
         """Who waits, and what is coarsened, or who will wait, where these margins are published."""

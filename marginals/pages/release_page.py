@@ -23,7 +23,7 @@ from marginals.wording.attacks_in_words import reconstruction_in_words, skewness
 from marginals.wording.claims_in_words import ClaimInWords, in_words
 from marginals.wording.ledger_lines import turnover_in_words
 from marginals.wording.rules_in_words import rule_in_words
-from marginals.wording.units_in_words import unit_in_words
+from marginals.wording.units_in_words import part_in_words, unit_in_words
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
@@ -137,6 +137,7 @@ def report_html(published: BundleContent) -> bytes:
         install=installing(),
         rows=published.collection.cube.total,
         unit=unit_in_words(published.rows_per_person),
+        part=part_in_words(published.where),
         turnover=turnover_in_words(published),
         people=published.most_rows_of_a_person,
         attributes=attributes,

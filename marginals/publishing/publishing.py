@@ -10,6 +10,7 @@ from checks.diversity.registry import require_readable
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.bundle.content import TITLE, BundleContent
 from marginals.bundle.format import KNOWN
+from marginals.conditions.part import Part
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.continuing import Continuation
 from marginals.ledger.ledger import Ledger
@@ -84,6 +85,8 @@ def publish(
     shown = table if series is None else series.shown
     published = _content(shown, policy, requirements, search.result.cliques, title)
     published = replace(published, deadline=deadline, turnover_known=turnover_known, where=where)
+    if where:
+        _require_readable_part(where, published)
     progress("verifying", 0, 0)
     judged = [published]
     if shown is not table:  # of a part everybody is entered in the ledger, as if all were shown
@@ -118,6 +121,17 @@ def _require_publishable(policy: Policy, requirements: Requirements, ledger: str
             f'turnover = "{KNOWN}" is about the releases of a ledger, and there is none; publish with --ledger DIR, '
             "or leave turnover out"
         )
+
+
+def _require_readable_part(where: str, published: BundleContent) -> None:
+    """Refuse a condition that readers of the release could not compare with what it counts, as it is written."""
+    part = Part(where)
+    for table in published.collection.tables:
+        if (excluding := part.excluding(table)) is not None:
+            raise InputError(
+                f"the condition {where!r} would read otherwise beside the published values of {excluding!r}; write labels "
+                "between quotes"
+            )
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:

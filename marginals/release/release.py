@@ -59,7 +59,8 @@ class Release(ModelAnalysis):
     def __repr__(self) -> str:
         stated = self.published.information
         information = "" if stated is None else f", information {stated:.4g} nats"
-        return f"Release({self.rows} rows{information}; {'; '.join(map(str, self.margins))})"
+        where = f" where {self.published.where}" if self.published.where else ""
+        return f"Release({self.rows} rows{where}{information}; {'; '.join(map(str, self.margins))})"
 
     @property
     def path(self) -> Path | None:

@@ -77,8 +77,8 @@ class Reading:
         """The table of some of the distinct rows, which knows the table of all.
 
         Levels that are fitted to counts are fitted to those of the part; in the table of all they tell it from the rest.
-        Which rows lack a value is said of all. Raises InputError for a condition that no level decides, or on what is sensitive,
-        and where no row meets it.
+        Which rows lack a value is said of all. Raises InputError for a condition that no level decides, or on what is
+        sensitive, and where no row meets it.
         """
         domain, codes, complete = self.coded(rows)
         values = where.values(domain)

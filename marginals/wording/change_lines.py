@@ -13,6 +13,8 @@ def change_lines(change: "TableChange") -> Iterator[str]:
     """What two tables tell of the change between them."""
     before, after = change.rows
     yield f"From {change.earlier} ({before:,} rows) to {change.later} ({after:,} rows), who holds both knows:"
+    if change.parts:
+        yield f"  But {change.parts}."
     for told in change.told:
         yield from _told_lines(told, change.least)
     if change.unclear:

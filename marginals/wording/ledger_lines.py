@@ -62,7 +62,8 @@ def entry_line(entry: Entry) -> str:
     came, left = entry.waiting
     waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""
     turnover = "; turnover known" if entry.turnover_known else ""
-    return f"{entry.number}  {entry.date}  {entry.table.total:,} rows  {state}{turnover}{waiting}{retracted}  {entry.folder}"
+    part = f"; part: {entry.where}, of {entry.table.total:,} rows that are judged" if entry.where else ""
+    return f"{entry.number}  {entry.date}  {entry.rows:,} rows  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
 
 
 def pair_lines(pair: Pair) -> Iterator[str]:

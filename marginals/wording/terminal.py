@@ -156,7 +156,8 @@ def publication_lines(release: "Release") -> Iterator[str]:
     """What a release that was just written publishes, and what it leaves out."""
     rows_per_person = release.published.rows_per_person
     counted = f"{release.rows} rows" if rows_per_person is None else rows_in_words(release.rows, rows_per_person)
-    yield f"Published {len(release.margins)} marginals of {counted} in {release.path}:"
+    where = f" where {release.published.where}" if release.published.where else ""
+    yield f"Published {len(release.margins)} marginals of {counted}{where} in {release.path}:"
     yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
     if (information := release.published.information) is not None:
         yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."

@@ -1,6 +1,7 @@
 """What a release counts, in words: rows, people, or rows of which no person has more than a few."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from marginals.tables.table import Table
 from marginals.tables.unit import ANY, RowsPerPerson
@@ -32,6 +33,31 @@ def unit_in_words(rows_per_person: RowsPerPerson) -> str:
         return "Each row is a person of its own, so whatever is counted and claimed is of people."
     few = f"No person has more than {rows_per_person:,} of these rows."
     return f"{few} Counts are of rows, claims are of people."
+
+
+def part_in_words(where: str) -> str:
+    """Which part of a table a release counts, as a sentence; empty where it counts all.
+
+    >>> part_in_words("age >= 21")
+    'It is of a part of a table: whoever is counted meets the condition age >= 21, and of all others it says nothing.'
+    """
+    if not where:
+        return ""
+    return f"It is of a part of a table: whoever is counted meets the condition {where}, and of all others it says nothing."
+
+
+def part_lines(table: Table, ledger: Path | None) -> Iterator[str]:
+    """What a steward must know who publishes a part of a table. ledger: beside which that is."""
+    if table.part is None:
+        return
+    yield f"Of {table.part.whole.rows} rows {table.rows} are in the part {table.part.where.text}."
+    if ledger is None:
+        yield (
+            "It is judged by itself, without a ledger. So publish nothing else of this table beside it, neither the whole "
+            "nor another part: who is in the one and not in the other could be few. With --ledger DIR both can be published."
+        )
+    elif table.rows_per_person not in (None, 1):
+        yield "A person can have rows in the part and others outside of it: it is a part of the rows, not of the people."
 
 
 def claimed_of(rows_per_person: object) -> str:

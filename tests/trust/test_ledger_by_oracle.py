@@ -22,7 +22,7 @@ from table_enumeration import Counts, all_tables
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "25"))
 SEED = 20261122
-MOST_TABLES, MOST_PAIRS = 4_000, 40_000
+MOST_TABLES, MOST_PAIRS, MANY = 4_000, 40_000, 1_000
 
 VALUES = {"x": ["x0", "x1", "x2"], "y": ["y0", "y1"], "s": ["s0", "s1", "s2"]}
 SHAPE = tuple(map(len, VALUES.values()))
@@ -48,18 +48,43 @@ def told(folder: Path) -> Told:
     return found
 
 
-def fitting(counts: Told) -> Counts | None:
-    """All tables with these counts, shape (tables, cells); None where they are too many."""
+def fitting(counts: Told, inside: Counts | None = None) -> Counts | None:
+    """All tables with these counts, shape (tables, cells); None where they are too many.
+
+    inside: 1 in the cells of the part that is counted; of the others, where there are some, there may be none, or many.
+    """
+    if inside is not None and not inside.all():
+        part = {names: dict(cells) for names, cells in counts.items()}
+        found = _fitting(part, inside.ravel())
+        return None if found is None else np.concatenate([found + rest * (1 - inside.ravel()) for rest in (0, MANY)])
+    return _fitting(counts, np.ones(int(np.prod(SHAPE)), dtype=np.int64))
+
+
+def _fitting(counts: Told, may_be: Counts) -> Counts | None:
     total = sum(next(iter(counts.values())).values())
     members, sums = [list(range(int(np.prod(SHAPE))))], [total]
     for names, cells in counts.items():
         for cell in np.ndindex(*(len(VALUES[name]) for name in names)):
-            inside = np.logical_and.reduce([CODES[NAMES.index(n)] == c for n, c in zip(names, cell)])
-            members.append(np.flatnonzero(inside).tolist())
+            holding = np.logical_and.reduce([CODES[NAMES.index(n)] == c for n, c in zip(names, cell)])
+            members.append(np.flatnonzero(holding).tolist())
             sums.append(cells.get(tuple(VALUES[n][c] for n, c in zip(names, cell)), 0))
+    members, sums = [*members, np.flatnonzero(may_be == 0).tolist()], [*sums, 0]
     tables = list(islice(all_tables(members, sums, int(np.prod(SHAPE))), MOST_TABLES + 1))
     assert tables, "the counts of a release contradict each other"
     return None if len(tables) > MOST_TABLES else np.array(tables)
+
+
+def only(counts: Told, inside: Counts) -> Told:
+    """The counts of margins that show the cells of a part, of these cells alone."""
+    kept: Told = {}
+    for names, cells in counts.items():
+        places = {cell: [VALUES[n].index(label) for n, label in zip(names, cell)] for cell in cells}
+        index = {
+            cell: tuple(at[names.index(n)] if n in names else slice(None) for n in NAMES) for cell, at in places.items()
+        }
+        if not any(0 < inside[own].sum() < inside[own].size for own in index.values()):
+            kept[names] = {cell: count for cell, count in cells.items() if inside[index[cell]].any()}
+    return kept
 
 
 def small_differences(one: Told, other: Told, k: int) -> bool:
@@ -173,3 +198,69 @@ def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_w
     assert found["pairs that differ"] > 0
     assert found["given away without"] > found["pairs without"] / 2
     print(f"\nseed {SEED}: {dict(found)}")
+
+
+PARTS = {"": (), "x == 'x0'": (0, [0]), "x != 'x1'": (0, [0, 2]), "x in x1|x2": (0, [1, 2]), "y == 'y1'": (1, [1])}
+"""Conditions, with the attribute that they are about and the values that they mean."""
+
+
+def inside_of(where: str) -> Counts:
+    """1 in the cells of a part."""
+    if not where:
+        return np.ones(SHAPE, dtype=np.int64)
+    axis, values = PARTS[where]
+    return 1 * np.isin(np.indices(SHAPE)[axis], values)
+
+
+def released(seed: int, place: Path, ledger: Path | None) -> tuple[int, list[tuple[str, Told]]]:
+    """Releases of everybody and of parts of a table as it changes, one or two of each state, and k."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5))
+    turnover = str(rng.choice(["known", "unknown"])) if ledger else "unknown"
+    diversity = str(rng.choice(["distinct:2", "entropy:1.5"]))
+    policy = marginals.Policy(
+        k_link=k, k_combinatorial=k, diversity=diversity, base="none", max_waiting=1, turnover=turnover
+    )
+    found: list[tuple[str, Told]] = []
+    for number, counts in enumerate(series_of(rng, k)):
+        for again in range(rng.integers(1, 3)):
+            where = str(rng.choice(list(PARTS)))
+            folder = place / f"{seed}-{number}-{again}-{ledger is None}"
+            try:
+                part = marginals.Part(where) if where else None
+                table = marginals.read_table(frame_of(counts), ATTRIBUTES, where=part)
+                marginals.publish(table, policy, ledger=ledger).write(folder)
+            except (marginals.NothingPublishableError, marginals.InputError):
+                continue
+            assert marginals.verify(folder).ok
+            found.append((where, told(folder)))
+    return k, found
+
+
+@pytest.mark.slow
+def test_an_oracle_finds_nobody_in_releases_of_everybody_and_of_parts(tmp_path: Path) -> None:
+    """Overlapping parts, a part and the rest, a part before and after the whole, as they were published."""
+    found: Counter[str] = Counter()
+    for trial in range(SEED, SEED + TRIALS):
+        k, releases = released(trial, tmp_path, tmp_path / f"{trial}-ledger")
+        found["releases"] += len(releases)
+        found["of parts"] += sum(where != "" for where, _ in releases)
+        fits = [fitting(counts, inside_of(where)) for where, counts in releases]
+        for (i, (where, one)), (j, (other_where, other)) in combinations(enumerate(releases), 2):
+            found["pairs"] += 1
+            common = inside_of(where) * inside_of(other_where)
+            own, others = only(one, common), only(other, common)
+            found["pairs that differ"] += own != others
+            first, second = fits[i], fits[j]
+            if first is not None and second is not None:
+                found["pairs enumerated"] += 1
+                assert not certain(first, second, k, 2), (trial, i, j)
+        _, loose = released(trial, tmp_path, None)
+        every = [(own, fit) for where, own in loose if (fit := fitting(own, inside_of(where))) is not None]
+        for (one, first), (other, second) in combinations(every, 2):
+            if one != other:
+                found["pairs without"] += 1
+                found["given away without"] += certain(first, second, k, 2)
+    print(f"\nparts, seed {SEED}: {dict(found)}")
+    assert found["of parts"] > found["releases"] / 4
+    assert found["pairs that differ"] > 0

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from checks.changes.difference import CRITERION, CellDifference, difference
+from checks.changes.meets import Narrowing, every_cell
 from checks.claims.count_claim import CountClaim
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.bundle.agreement import union
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together.overlaps import LabelOverlaps, label_overlaps
+from marginals.conditions.part import Part, inside_all
 from marginals.errors import BundleError, IncompatibleReleasesError
 from models.graphs.collection import Collection
 
@@ -54,7 +56,8 @@ def _in_time(published: BundleContent, parts: int) -> BundleContent:
 def by_table(bundles: Bundles) -> list[OneTable]:
     """The bundles in groups that can be of one table each, in their order.
 
-    Bundles are of different tables when they count different numbers of rows, or contradict each other. Where one agrees
+    Bundles are of different tables when they count different numbers of rows, contradict each other, or are of different
+    parts of a table. Where one agrees
     with several groups it is taken to be of the first one.
     """
     if (whole := _one_table(bundles)) is not None:
@@ -72,7 +75,9 @@ def by_table(bundles: Bundles) -> list[OneTable]:
 
 def _one_table(bundles: Bundles) -> OneTable | None:
     """The bundles together; None where no table has the counts of all."""
-    if len({published.collection.cube.total for _, published in bundles}) > 1:
+    totals = {published.collection.cube.total for _, published in bundles}
+    parts = {published.where for _, published in bundles if published.where}
+    if len(totals) > 1 or len(parts) > 1:
         return None
     try:
         return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
@@ -124,6 +129,26 @@ class TablePair:
             "this is so and that readers know that people come and go; their publisher's ledger shows it, the files cannot"
         )
 
+    @property
+    def parts(self) -> str:
+        """That the two tables are not of the same part of a table, and what a difference is then; empty where they are."""
+        first, second = ({own.where for _, own in table.bundles} for table in (self.earlier, self.later))
+        if first == second:
+            return ""
+        named = (" and ".join(filter(None, sorted(each))) or "all" for each in (first, second))
+        return (
+            f"they are of different parts of a table ({'; '.join(named)}), so who is in the one and not in the other "
+            "need not have come or left"
+        )
+
+    @property
+    def narrowed(self) -> Narrowing:
+        """To the cells of a meet that can be in the parts of both tables."""
+        if not self.parts:
+            return every_cell
+        wheres = {own.where for table in (self.earlier, self.later) for _, own in table.bundles if own.where}
+        return inside_all([Part(where) for where in sorted(wheres)])
+
     def overlapping(self) -> Iterator[tuple[Collection, Collection, LabelOverlaps]]:
         """What is published of each of the two tables, and how their values overlap."""
         for before, after in product(self.earlier.collections, self.later.collections):
@@ -151,12 +176,13 @@ def differences(pairs: Sequence[TablePair]) -> Iterator[Finding]:
             why = "the releases differ in rows_per_person, how many rows a person has"
             yield _undecided(pair.parameters, why)
         else:
-            yield _worst([_judged(*published, pair.least_rows) for published in pair.overlapping()], pair)
+            judged = (_judged(*each, pair.least_rows, pair.narrowed) for each in pair.overlapping())
+            yield _worst(list(judged), pair)
 
 
-def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, least: int) -> Finding:
+def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, least: int, narrowed: Narrowing) -> Finding:
     """Undecided also where labels do not tell which values overlap."""
-    found = difference(before, after, least, overlaps.pairs)
+    found = difference(before, after, least, overlaps.pairs, narrowed)
     if found.verdict is Verdict.FAILS:
         return found
     if overlaps.unclear:
@@ -181,6 +207,7 @@ def _worst(found: Sequence[Finding], pair: TablePair) -> Finding:
     worst = min(found, key=place)
     if worst.verdict is Verdict.FAILS and pair.assumption:
         worst = replace(worst, verdict=Verdict.UNDECIDED, note=pair.assumption)
+    worst = replace(worst, note="; ".join(filter(None, [worst.note, pair.parts])))
     notes = [worst.note, _ALIKE] if worst.verdict is Verdict.HOLDS else [worst.note]
     if worst.verdict is Verdict.HOLDS and any(table.together is None for table in (pair.earlier, pair.later)):
         why = "the releases of one table generalize attributes differently, so what they tell together was not compared"

@@ -332,6 +332,7 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
         "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
         f"# count as a value: {kept}.\n{numbers}"
         f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
+        '# where = "age >= 21"         # publish only the part of the table where this holds; other parts need a ledger\n'
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
         'domain = "declared"\n'
     )

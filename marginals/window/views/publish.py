@@ -50,7 +50,7 @@ def show(window: Window, request: Request) -> Response:
         config=config,
         policy=config.policy,
         table=table,
-        dropped=[] if table is None else list(dropped_lines(table.rows, table.missing, table.missing_in)),
+        dropped=[] if table is None else list(dropped_lines(table.whole.rows, table.missing, table.missing_in)),
         left_out=[] if table is None else list(left_out_lines(table)),
         unit=_unit(config.source.person, config.source.rows_per_person, config.source.one_row),
         is_said=config.source.unit.stated is not None,
