@@ -22,8 +22,8 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.entry import Entry
 from marginals.ledger.few_waiting import FewWaiting, SampledChanges
 from marginals.ledger.ledger import Ledger
-from marginals.tables.part import PartOf
-from marginals.tables.table import Table
+from marginals.tables.part import part_of, telling_margin
+from marginals.tables.table import PartOf, Table
 from models.graphs.collection import Collection
 from models.search.constraint import Constraint
 from models.tables.contingency_table import ContingencyTable
@@ -137,14 +137,14 @@ class Continuation:
     @cached_property
     def common(self) -> Mask:
         """What each margin must show, to tell the part from the rest; 0 where everybody is shown."""
-        return 0 if self.part is None else self.part.margin(self.table.domain)
+        return 0 if self.part is None else telling_margin(self.part.where, self.table.domain)
 
     @cached_property
     def shown(self) -> Table:
         """The table whose margins are published: all that is settled, or the part of it."""
         if self.part is None:
             return self.table
-        counts = self.part.of(self.table.counts)
+        counts = part_of(self.part.where, self.table.counts)
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
     def few_waiting(self, then: Constraint, most: float, seed: int) -> Constraint:
@@ -181,7 +181,7 @@ class Continuation:
 
     def _require_no_small_difference(self, entry: Entry, cliques: Sequence[Mask]) -> None:
         """Raise NothingPublishableError where what is shown differs little from what a release of another part showed."""
-        before = entry.table if not entry.where else PartOf(Part(entry.where), self.table).of(entry.table)
+        before = part_of(Part(entry.where), entry.table) if entry.where else entry.table
         domain = self.table.domain
         earlier = Collection.of(DataCube([before]), [domain.mask(margin) for margin in entry.margins])
         later = Collection.of(DataCube([self.shown.base_counts]), cliques)

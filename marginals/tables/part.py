@@ -1,8 +1,7 @@
 """Parts of a table: the rows that have certain values, told from the rest by levels of some attributes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from models.arrays import BoolArray
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain, Mask
 from models.tables.hierarchy import Hierarchy
-
-if TYPE_CHECKING:
-    from marginals.tables.table import Table
 
 Values = Mapping[str, BoolArray]
 """For each attribute that tells a part from the rest, which of its base values are those of the part: shape (size(0),)."""
@@ -30,33 +26,26 @@ class RowChoice(Protocol):
         """Which base values are meant. Raises InputError where that cannot be said."""
 
 
-@dataclass(frozen=True, eq=False)
-class PartOf:
-    """That a table is a part of another one. where: which part. whole: the other table."""
+def part_of(where: RowChoice, counts: ContingencyTable) -> ContingencyTable:
+    """The cells of a part, of counts of the whole at levels that tell it from the rest.
 
-    where: RowChoice
-    whole: "Table"
+    Raises InputError for levels that do not.
+    """
+    values = where.values(counts.domain)
+    inside = np.ones(len(counts), dtype=bool)
+    for name, level in separating_levels(counts.domain, values).items():
+        hierarchy = counts.domain.hierarchy(name)
+        finest = counts.margin.get(name, hierarchy.height)
+        if finest > level:
+            raise InputError(f"{name!r} at level {finest} does not tell the part {where.text!r} from the rest")
+        inside &= values_at(hierarchy, values[name], finest)[counts.column(name, finest)]
+    codes = {name: column[inside] for name, column in zip(counts.attributes, counts.codes)}
+    return ContingencyTable.from_cells(counts.domain, counts.margin, codes, counts.counts[inside])
 
-    def of(self, counts: ContingencyTable) -> ContingencyTable:
-        """The cells of the part, of counts of the whole at levels that tell it from the rest.
 
-        Raises InputError for levels that do not.
-        """
-        values = self.where.values(counts.domain)
-        levels = separating_levels(counts.domain, values)
-        inside = np.ones(len(counts), dtype=bool)
-        for name, level in levels.items():
-            finest = counts.margin.get(name, counts.domain.hierarchy(name).height)
-            if finest > level:
-                raise InputError(f"{name!r} at level {finest} does not tell the part {self.where.text!r} from the rest")
-            own = values_at(counts.domain.hierarchy(name), values[name], level)
-            inside &= own[counts.domain.hierarchy(name).lift(finest, level)[counts.column(name, finest)]]
-        codes = {name: column[inside] for name, column in zip(counts.attributes, counts.codes)}
-        return ContingencyTable.from_cells(counts.domain, counts.margin, codes, counts.counts[inside])
-
-    def margin(self, domain: Domain) -> Mask:
-        """What a margin must show to tell the part from the rest: the attributes at levels that are just fine enough."""
-        return domain.mask(separating_levels(domain, self.where.values(domain)))
+def telling_margin(where: RowChoice, domain: Domain) -> Mask:
+    """What a margin must show to tell a part from the rest: the attributes at levels that are just fine enough."""
+    return domain.mask(separating_levels(domain, where.values(domain)))
 
 
 def separating_levels(domain: Domain, values: Values) -> dict[str, int]:

@@ -14,10 +14,10 @@ from marginals.tables.ladders.attribute_ladder import attribute_ladder
 from marginals.tables.ladders.likeness import CodedColumn, profiles
 from marginals.tables.ladders.population import are_counted, base_counts, population_hierarchy, population_sizes
 from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
-from marginals.tables.part import PartOf, RowChoice
+from marginals.tables.part import RowChoice
 from marginals.tables.part import Values as PartValues
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
-from marginals.tables.table import Table
+from marginals.tables.table import PartOf, Table
 from marginals.tables.values.numbers import number_in
 from models.arrays import BoolArray, CodeArray, CountArray
 from models.errors import HierarchyError

@@ -9,12 +9,20 @@ from marginals.tables.attribute import Role
 from marginals.tables.codebook import Codebook
 from marginals.tables.keys import RepeatingKey, unit_refusal
 from marginals.tables.out_of_core import OutOfCoreCounts
-from marginals.tables.part import PartOf
+from marginals.tables.part import RowChoice
 from marginals.tables.unit import RowsPerPerson
 from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class PartOf:
+    """That a table is a part of another one. where: which part. whole: the other table."""
+
+    where: RowChoice
+    whole: "Table"
 
 
 @dataclass(frozen=True, eq=False)
