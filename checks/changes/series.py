@@ -32,7 +32,7 @@ margin shows the attributes by which the part is told from the rest, at levels t
 age >= 21 by single years alone), the cells of the part are cells of these margins. So if the series allows everybody to be
 published on them, the part may be: what is shown is computed from what was allowed, and nothing is certain by it that would
 not be certain by the whole. The series must count the release as one of everybody, with all cells, also those that are not
-shown: judged by what was shown alone it would again be pairs of a whole and a part. No such releases are made yet.
+shown: judged by what was shown alone it would again be pairs of a whole and a part.
 """
 
 from collections.abc import Iterator

@@ -65,6 +65,10 @@ def publish(
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign minisign.key
       marginals publish release.toml --out release-2026-02 --ledger ledger
+      marginals publish women.toml --out women-2026-02 --ledger ledger
+
+    The last is of a part of the table: women.toml has where = "sex == 'Female'" under [data]. Beside a ledger everybody is
+    judged, and the cells of the part are written.
     """
     from marginals.bundle.target import require_replaceable
     from marginals.release.steward_file import StewardFile, beside

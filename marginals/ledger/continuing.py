@@ -171,10 +171,13 @@ class Continuation:
             envelope = replace(self.envelope, turnover_known=self.turnover_known and entry.turnover_known)
             for finding in envelope.findings(entry.table, self.table.counts):
                 if not finding.holds:
+                    cell = getattr(finding.worst, "cell", None) or {}
+                    where = ", ".join(f"{name}={label}" for name, label in cell.items())
                     raise NothingPublishableError(
                         f"beside release {entry.number} of the ledger {self.ledger.path} this one is not proven to be "
                         f"private, so it is not published: {finding.criterion} {finding.verdict.value} for those by whom "
-                        "they differ; demand no more, and assume no less, than the earlier releases do"
+                        f"they differ{f' in {where}' if where else ''}; "
+                        "demand no more, and assume no less, than the earlier releases do"
                     )
             if not envelope.turnover_known and (entry.where or self.part is not None):
                 self._require_no_small_difference(entry, cliques)

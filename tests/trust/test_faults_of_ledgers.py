@@ -40,12 +40,13 @@ ATTRIBUTES = {
 POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
 
 
-def table(number: int) -> marginals.Table:
-    """The first so many of a thousand people."""
+def table(number: int, where: str | None = None) -> marginals.Table:
+    """The first so many of a thousand people, or a part of them."""
     rng = np.random.default_rng(1)
     columns = {"age": rng.integers(20, 60, 1000), "sex": rng.choice(["f", "m"], 1000)}
     frame = pd.DataFrame({**columns, "ill": rng.choice(["flu", "gout", "none"], 1000)})
-    return marginals.read_table(frame.iloc[:number], ATTRIBUTES)
+    part = None if where is None else marginals.Part(where)
+    return marginals.read_table(frame.iloc[:number], ATTRIBUTES, where=part)
 
 
 def written(release: marginals.Release, out: Path, moment: int, fault: str) -> int:
@@ -79,13 +80,15 @@ def written(release: marginals.Release, out: Path, moment: int, fault: str) -> i
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("where", [None, "sex == 'f'"])
 @pytest.mark.parametrize("fault", ["killed", "full once", "full from then on"])
 def test_before_any_call_of_the_system_a_fault_leaves_a_ledger_that_knows_what_is_out(
-    fault: str, tmp_path: Path
+    fault: str, where: str | None, tmp_path: Path
 ) -> None:
+    """Also where it is of a part: then everybody is in the entry, and the part in the bundle."""
     place, begun = tmp_path / "place", tmp_path / "begun"
-    marginals.publish(table(400), POLICY, ledger=place / "ledger").write(place / "release")
-    release = marginals.publish(table(1000), POLICY, ledger=place / "ledger")
+    marginals.publish(table(400, where), POLICY, ledger=place / "ledger").write(place / "release")
+    release = marginals.publish(table(1000, where), POLICY, ledger=place / "ledger")
     shutil.copytree(place, begun)
     old = contents(begun / "release")
     found: Counter[str] = Counter()
@@ -99,6 +102,8 @@ def test_before_any_call_of_the_system_a_fault_leaves_a_ledger_that_knows_what_i
         assert status in ((4, -signal.SIGKILL) if fault == "killed" else (0, 3, 4)), (moment, status)
         assert now is None or now in entered, f"before call {moment}: a bundle that the ledger does not know"
         assert entered[0] == old
+        assert [entry.where for entry in ledger.entries] == [where or ""] * len(entered)
+        assert ledger.entries[0].table.total == 400
         if status in (0, 4):
             assert len(entered) == 2, f"before call {moment}: said to be written, and not entered"
             assert now == entered[1]

@@ -100,6 +100,31 @@ def test_many_people_who_come_are_shown(tmp_path: Path) -> None:
     assert told["pairs"][0]["ok"]
 
 
+def test_a_corrected_record_is_one_who_left_and_one_who_came(tmp_path: Path) -> None:
+    publish(FIRST, tmp_path, "one")
+    corrected = FIRST.copy()
+    corrected.loc[0, "ill"] = "gout" if FIRST.loc[0, "ill"] != "gout" else "flu"
+    later = publish(corrected, tmp_path, "two")
+    assert later.steward is not None
+    assert later.steward.waiting is not None
+    assert (later.steward.waiting.came, later.steward.waiting.left) == (1, 1)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_of_a_table_that_was_rebuilt_only_what_is_safe_is_shown(tmp_path: Path) -> None:
+    """All rows are new: many of them in a table of many, of a small one nearly none."""
+    publish(FIRST, tmp_path, "one")
+    for name, rebuilt in (("two", people(7, 2000)), ("three", people(8, 30))):
+        later = publish(rebuilt, tmp_path, name)
+        assert later.steward is not None
+        assert later.steward.waiting is not None
+        assert later.steward.waiting.left > 0
+    told = list(pairs(Ledger.read(tmp_path / "ledger")))
+    assert all(pair.ok for pair in told)
+    assert any(pair.came or pair.left for pair in told)
+    assert marginals.verify(*(tmp_path / name for name in ("one", "two", "three"))).ok
+
+
 def test_values_that_the_first_release_did_not_know_are_told_and_wait(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     new = people(3, 300).assign(ill="gout or worse")
