@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[3]
 
 ORDER = "demo open init assess risk anonymize publish verify attack report ledger query sample disclose audit".split()  # noqa: SIM905
 
-INTERNAL = {"IncomparableError", "OlderVersionError"}
-"""Errors that the project always catches itself."""
+INTERNAL = {"IncomparableError", "NoValueError", "NothingInRangeError", "OlderVersionError"}
+"""Errors that the project always catches itself, and kinds of InputError that it alone tells apart."""
 
 
 def examples(text: str) -> list[str]:
