@@ -60,15 +60,14 @@ def publish(
     A signature (datapackage.json.minisig) shows readers who have your public key that the release is yours. `minisign -G`
     makes a pair of keys; with -W the key has no password and also signs where there is no terminal.
 
+    With where = "age >= 21" under [data] the release is of a part of the table. Beside a ledger everybody is judged, and the
+    cells of the part are written, so that other parts, and the whole, can follow; without one publish nothing else of it.
+
     \b
     Examples:
       marginals publish release.toml --out release
       marginals publish release.toml --out release --sign minisign.key
       marginals publish release.toml --out release-2026-02 --ledger ledger
-      marginals publish women.toml --out women-2026-02 --ledger ledger
-
-    The last is of a part of the table: women.toml has where = "sex == 'Female'" under [data]. Beside a ledger everybody is
-    judged, and the cells of the part are written.
     """
     from marginals.bundle.target import require_replaceable
     from marginals.release.steward_file import StewardFile, beside
