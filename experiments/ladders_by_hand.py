@@ -1,14 +1,15 @@
-"""Fitted ladders, as `init` writes them, beside hierarchies that a careful steward writes by hand, on four surveys.
+"""Fitted ladders, as `init` writes them, beside hierarchies that a careful steward writes by hand, on five surveys.
 
     python experiments/ladders_by_hand.py [--folder FOLDER]
 
-FOLDER holds HealthInsurance.csv (Medical Expenditure Panel Survey 1996) and DoctorVisits.csv (Australian Health Survey
-1977/78), as the package AER of R has them, and yrbss.csv (Youth Risk Behavior Surveillance System) and acs12.csv (American
-Community Survey 2012), as the package openintro has them; those that are not there are left out. Both configs have the roles
-that `init` guesses, but for the sensitive column of yrbss, and the same policy. The hierarchies by hand know what is rare:
-ends are top-coded, and levels go up step by step; those of the last two tables were drafted before anything was published,
-and then mended where levels did not nest. How `init` treats decimals and long texts was changed after the first run on
-yrbss. What is printed are the figures of the steward's page, smaller being better.
+FOLDER holds HealthInsurance.csv (Medical Expenditure Panel Survey 1996), DoctorVisits.csv (Australian Health Survey 1977/78)
+and NMES1988.csv (National Medical Expenditure Survey), as the package AER of R has them, and yrbss.csv (Youth Risk Behavior
+Surveillance System) and acs12.csv (American Community Survey 2012), as the package openintro has them; those that are not
+there are left out. Both configs have the roles that `init` guesses, but for the sensitive column of yrbss, and the same
+policy. The hierarchies by hand know what is rare: ends are top-coded, and levels go up step by step; those of yrbss, acs12
+and NMES1988 were drafted before anything was published, and then mended where levels did not nest. How `init` treats
+decimals and long texts was changed after the first run on yrbss. What is printed are the figures of the steward's page,
+smaller being better.
 """
 
 import argparse
@@ -97,6 +98,18 @@ BY_HAND: dict[str, dict[str, Sequence[Level]]] = {
         "time_to_work": [bands(5, 10, 15, 20, 25, 30, 45, 60), bands(15, 30, 60), bands(30)],
         "edu": [lambda value: "hs or lower" if value == "hs or lower" else "college or grad"],
         "birth_qrtr": [groups("jan thru mar or apr thru jun", "jul thru sep or oct thru dec")],
+    },
+    "NMES1988": {
+        "visits": [bands(*range(1, 21), 25, 30, 40), bands(1, 2, 3, 5, 8, 12, 20, 30), bands(1, 5, 12), bands(5)],
+        "nvisits": [bands(1, 2, 3, 5, 8, 12, 20), bands(1, 3, 12), bands(1)],
+        "ovisits": [bands(1, 2, 3, 5, 8, 12), bands(1, 3), bands(1)],
+        "novisits": [bands(1, 2, 3, 5, 8, 12), bands(1, 3), bands(1)],
+        "emergency": [top(5), top(3), top(2), top(1)],
+        "hospital": [top(5), top(3), top(2), top(1)],
+        "chronic": [top(7), top(5), bands(1, 2, 3), bands(2)],
+        "region": [groups("midwest or northeast", "west or other")],
+        "age": [bands(*np.arange(6.7, 9.6, 0.1).round(1)), bands(7, 7.5, 8, 8.5, 9), bands(7.5, 8.5), bands(7.5)],
+        "school": [bands(4, 7, 8, 9, 10, 11, 12, 13, 16), bands(8, 12, 13, 16), bands(8, 12), bands(12)],
     },
 }
 
