@@ -435,3 +435,16 @@ def test_what_is_rare_is_counted_on_the_rows_that_are_kept(tmp_path: Path) -> No
         config = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
         assert config.guesses["age"].missing == "drop"
         assert f"of which {together} are rare" in config.guesses["town"].why
+
+
+def test_codes_that_many_rows_share_are_not_put_into_bands(tmp_path: Path) -> None:
+    """Bands over the whole range would spread each of 300 codes of occupations over numbers that nobody has."""
+    rng = np.random.default_rng(0)
+    codes = 10 * rng.choice(np.arange(1, 976), 300, replace=False)
+    frame = pd.DataFrame({"occ": rng.choice(codes, 6000), "sex": rng.choice(["f", "m"], 6000)})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    text = initial_config(tmp_path / "people.csv", tmp_path / "release.toml").text
+    section = text[text.index("[attributes.occ]") : text.index("[attributes.sex]")]
+    assert 'ladder = "fitted"' in section
+    assert "intervals" not in section
+    assert "many rows share a value" in section
