@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import NotDecomposableError
+from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
@@ -168,3 +169,29 @@ def test_the_public_graph_is_a_forest_of_margins_joined_by_their_separators(data
     for vertex in range(domain.vertex_count):
         holding = [margin for margin in graph if domain.mask(margin) >> vertex & 1]
         assert not holding or nx.is_connected(graph.subgraph(holding))
+
+
+@pytest.mark.slow
+@given(st.data())
+def test_what_separates_two_complete_sets_is_published_and_coarser(data):
+    """KG06 Theorem 6.2, by all subsets: a set-wise minimal separator of complete sets X and Y is complete; X and Y share no
+    attribute; and of an attribute in X and C, all that X has is finer than all that C has.
+    """
+    domain = data.draw(domains(max_attributes=3))
+    masks = data.draw(decomposable_masks(domain, 4))
+    graph = InteractionGraph.of(domain, masks).to_networkx()
+    nodes = sorted(graph.nodes)
+
+    def separates(cut, one, other):
+        left = graph.subgraph(set(nodes) - set(cut))
+        return not any(nx.has_path(left, a, b) for a in one for b in other)
+
+    complete = [set(own) for own in nx.enumerate_all_cliques(graph)]
+    subsets = [set(own) for size in range(len(nodes) - 1) for own in combinations(nodes, size)]
+    for one, other in data.draw(st.lists(st.tuples(*[st.sampled_from(complete)] * 2), max_size=5)) if complete else []:
+        cutting = [c for c in subsets if not c & (one | other) and separates(c, one, other)] if not one & other else []
+        for cut in (c for c in cutting if not any(smaller < c for smaller in cutting)):
+            assert all(graph.has_edge(a, b) for a, b in combinations(cut, 2))
+            assert not {a.attribute for a in one} & {b.attribute for b in other}
+            for side in (one, other):
+                assert all(a.level < c.level for a in side for c in cut if a.attribute == c.attribute)
