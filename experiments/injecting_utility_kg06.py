@@ -26,7 +26,7 @@ import numpy as np
 from bars import draw
 from figures import Figure
 
-from checks.claims.requirements import PrivacyConstraint
+from checks.claims.privacy_constraint import PrivacyConstraint
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from marginals.config.hierarchy_file import read_hierarchy
 from marginals.demo.census import census_hierarchies, simulate_census

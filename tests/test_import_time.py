@@ -1,6 +1,6 @@
 """What is loaded before anybody needs it: neither `import marginals` nor `marginals --help` waits for pandas.
 
-Nor does a query or the verification of a release, which need no frame, and neither SciPy nor networkx.
+Nor does a query or the verification of a release, which need no frame, no search, and neither SciPy nor networkx.
 """
 
 import ast
@@ -37,7 +37,7 @@ def test_a_release_is_verified_and_asked_without_frames_scipy_and_networkx(tmp_p
     asked = (["verify", str(tmp_path / "release")], ["query", str(tmp_path / "release"), "sex=Female"])
     main = "from marginals.commands.main import main\n"
     runs = "".join(f"main({command!r}, standalone_mode=False)\n" for command in asked)
-    unwanted = ("pandas", "scipy", "networkx", "jinja2")
+    unwanted = ("pandas", "scipy", "networkx", "jinja2", "models.search", "marginals.release.steward")
     listing = f"import sys; print(*(name for name in {unwanted} if name in sys.modules))"
     command = [sys.executable, "-c", main + runs + listing]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout

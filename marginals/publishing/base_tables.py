@@ -9,7 +9,8 @@ others do not change (KG06 Prop. 7.3), and a combination of values has as many r
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.claims.requirements import Requirements
 from marginals.anonymizers.lattice import Progress as Settled
 from marginals.anonymizers.lattice import lattice_nodes, minimal_levels, table_satisfies
 from marginals.errors import InputError, NothingPublishableError

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.claims.requirements import Requirements
 from marginals.anonymizers.published_base import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.continuing import Continuation

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from checks.claims.requirements import PrivacyConstraint
+from checks.claims.privacy_constraint import PrivacyConstraint
 from marginals.anonymizers.lattice import SingleTable, single_table, table_satisfies
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written

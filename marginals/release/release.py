@@ -15,7 +15,6 @@ from marginals.bundle.writing import Entering, WrittenBundle, put_report, write_
 from marginals.errors import InputError
 from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.release.analysis import ModelAnalysis
-from marginals.release.steward import StewardReport
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
@@ -24,6 +23,8 @@ from models.tables.margin import Margin
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from marginals.release.steward import StewardReport
 
 PageMaker = Callable[[BundleContent], bytes]
 """What makes the report of a release: a page of HTML."""
@@ -53,7 +54,7 @@ class Release(ModelAnalysis):
     published: BundleContent
     page: PageMaker
     written: WrittenBundle | None = None
-    steward: StewardReport | None = None
+    steward: "StewardReport | None" = None
     entering: Entering | None = None
 
     def __repr__(self) -> str:

@@ -16,7 +16,8 @@ from checks.budget import FULL, SEARCHING, Budget
 from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.claims.requirements import Requirements
 from checks.combinatorial.k_combinatorial import k_combinatorial
 from checks.diversity.criterion import Diversity
 from checks.diversity.entropy import Entropy
@@ -184,7 +185,7 @@ def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeyp
     """And so it does each time it is asked."""
     collection, requirements = star(4, 0.02), Requirements(("s",), diversity=Entropy(Fraction(5)))
     assert PrivacyConstraint(collection.cube, requirements)(collection.masks, 0) is None
-    monkeypatch.setattr("checks.claims.requirements.SEARCHING", NOTHING)
+    monkeypatch.setattr("checks.claims.privacy_constraint.SEARCHING", NOTHING)
     for _ in range(2):
         refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
         assert refusal is not None

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from hypothesis import strategies as st
 
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.claims.requirements import Requirements
 from dice import Dice, Thrown
 from models.search import (
     Constraint,

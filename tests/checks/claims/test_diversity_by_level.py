@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from checks.budget import SEARCHING
 from checks.claims.by_attribute import diversities_by_attribute
 from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims.privacy_constraint import PrivacyConstraint
 from checks.claims.registry import parse_claim
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.requirements import Requirements
 from checks.diversity.criterion import Diversity
 from checks.diversity.distinct import Distinct
 from checks.diversity.entropy import Entropy

@@ -11,7 +11,8 @@ from math import ceil, floor
 import numpy as np
 import pytest
 
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.claims.requirements import Requirements
 from checks.diversity.criterion import Diversity
 from checks.diversity.distinct import Distinct
 from checks.diversity.entropy import Entropy

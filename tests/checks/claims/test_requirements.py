@@ -13,7 +13,8 @@ from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
 from checks.claims.min_cell import MinCell
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.claims.requirements import Requirements
 from checks.diversity.entropy import Entropy
 from checks.diversity.functional import Functional
 from checks.diversity.recursive import Recursive

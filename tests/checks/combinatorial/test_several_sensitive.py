@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.budget import FULL, SEARCHING
-from checks.claims.requirements import PrivacyConstraint, Requirements
+from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.claims.requirements import Requirements
 from checks.classes.k_anonymity import k_link
 from checks.combinatorial.k_combinatorial import k_combinatorial
 from checks.combinatorial.sensitive_groups import GroupTree, sensitive_groups

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.claims.requirements import PrivacyConstraint
+from checks.claims.privacy_constraint import PrivacyConstraint
 from marginals import InputError, Policy
 from marginals.commands.main import main
 from marginals.example import table
