@@ -13,11 +13,14 @@ _COLUMNS = ("way", "two-way", "three-way", "two-way, records", "three-way, recor
 def tables(kept: Path) -> str:
     """One table for each public table, in the order of the file, and before them with which settings peers ran.
 
+    Of lines that measure the same, and of settings, the last ones count: a later run adds what an earlier one had no time
+    for.
     Raises OSError where there is no such file.
     """
     lines = [json.loads(line) for line in kept.read_text().splitlines()]
-    settings = [_settings(line["settings"]) for line in lines if "settings" in line]
-    return "\n\n".join([*settings, *(_table(line, lines) for line in lines if "records" in line)])
+    settings = [_settings(line["settings"]) for line in lines if "settings" in line][-1:]
+    described = {line["table"]: line for line in lines if "records" in line}
+    return "\n\n".join([*settings, *(_table(line, lines) for line in described.values())])
 
 
 def _settings(used: Mapping[str, Any]) -> str:
@@ -29,7 +32,9 @@ def _settings(used: Mapping[str, Any]) -> str:
 
 
 def _table(described: Mapping[str, Any], lines: list[dict[str, Any]]) -> str:
-    measured = [line for line in lines if line.get("table") == described["table"] and "way" in line]
+    measured = list(
+        {line["way"]: line for line in lines if line.get("table") == described["table"] and "way" in line}.values()
+    )
     values = ", ".join(f"{name} {size}" for name, size in described["sizes"].items())
     heading = f"**{described['table']}**, {described['records']:,} records; values of each column: {values}"
     kinds = list(dict.fromkeys(_kind(line)[0] for line in measured))

@@ -268,6 +268,8 @@ def test_a_way_that_makes_records_or_stops_has_dashes(tmp_path: Path) -> None:
         | {"three_way_of_records": 0.4, "regressions": [0.5], "seconds_of_way": 6.0},
         {"table": "T", "way": "MST", "two_way": 0.1, "three_way": 0.2, "regressions": [0.5, 1], "seconds_of_way": 6},
         {"table": "T", "way": "AIM, epsilon 10", "stopped": "not done after 5 seconds"},
+        {"table": "T", "way": "AIM, epsilon 0.3", "stopped": "not done after 3 seconds"},
+        {"table": "T", "records": 1000, "sizes": {"a": 2}},
         {"table": "T", "way": "AIM, epsilon 0.3", "stopped": "not begun"},
         {"settings": {"private_pgm": "abc", "megabytes": 10.0, "iterations": 100, "seconds": 5}},
     ]
