@@ -1,0 +1,194 @@
+"""Tables and habits that are not the simplest: several sensitive columns, people with several rows, a ledger, wanted
+analyses, hundreds of values, names in other scripts; and browsers that go away, or have two tabs."""
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
+import numpy as np
+import pandas as pd
+
+import marginals
+from marginals.window.rendering import TIMES
+from marginals.window.window import Window
+from small_release import write_config
+from window_clients import Browser, browsing, served
+
+CONFIG = """
+[data]
+path = "visits.csv"
+person = "número"
+one_row = "last"
+[attributes."número"]
+role = "identifier"
+[attributes.Alter]
+role = "quasi-identifier"
+ladder = "fitted"
+[attributes."Straße & Ort"]
+role = "quasi-identifier"
+ladder = "fitted"
+[attributes."性別"]
+role = "quasi-identifier"
+[attributes.disease]
+role = "sensitive"
+[attributes."debt (€)"]
+role = "sensitive"
+[privacy]
+k_link = 5
+[privacy.diversity]
+disease = "entropy:1.5"
+"debt (€)" = "distinct:2"
+[[search.wanted]]
+attributes = ["Alter", "disease"]
+weight = 10
+[[search.wanted]]
+attributes = ["Alter", "性別", "disease"]
+"""
+
+PAGES = ("/table", "/levels", "/policy", "/search", "/publish", "/explore", "/table/text")
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    """Of a table with people of several rows, two sensitive columns, one empty, and more than 300 streets."""
+    rng = np.random.default_rng(7)
+    rows = 900
+    frame = pd.DataFrame(
+        {
+            "número": rng.integers(0, 700, rows),
+            "Alter": rng.integers(-40, 90, rows),
+            "Straße & Ort": [f"<b>Straße</b> {n}" for n in rng.integers(0, 350, rows)],
+            "性別": rng.choice(["女", "男"], rows),
+            "disease": rng.choice(["flu", "cold", "=1+1"], rows),
+            "debt (€)": rng.choice(["-5", "0", "5"], rows),
+            "leer": "",
+        }
+    )
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    (tmp_path / "release.toml").write_text(CONFIG, encoding="utf-8")
+    with browsing(tmp_path / "release.toml") as opened:
+        opened.window.counting.table(20)
+        yield opened
+
+
+def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser) -> None:
+    page = browser.until("/table", "Prosecutor: ")
+    assert 'value="número" selected' in page or ">número</option>" in page
+    for name in ("Alter", "Straße &amp; Ort", "性別", "debt (€)", "leer"):
+        assert f'name="role:{name}"' in page
+    for path in (*PAGES, *(f"/levels?attribute={name}&level=1" for name in ("Alter", "性別", "Stra%C3%9Fe+%26+Ort"))):
+        answer = browser.get(path)
+        assert answer.status_code == 200
+        assert "<b>Straße" not in answer.get_data(as_text=True)
+    policy = browser.get("/policy").get_data(as_text=True)
+    for name in ("disease", "debt (€)"):
+        assert f'name="number:{name}"' in policy
+    assert "Wanted too: " + TIMES.join(("Alter", "性別", "disease")) + "." in policy
+    assert "the last row of each count" in browser.get("/publish").get_data(as_text=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "action"),
+    [
+        ("/table", "/table/roles"),
+        ("/table", "/table/unit"),
+        ("/levels?attribute=Alter", "/levels"),
+        ("/policy", "/policy"),
+        ("/policy", "/policy/wanted"),
+    ],
+)
+def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser, path: str, action: str) -> None:
+    fields = browser.fields_of(browser.until(path, action), action)
+    assert "Nothing changed." in browser.post(action, fields).get_data(as_text=True)
+    assert browser.window.file.text == CONFIG
+
+
+def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> None:
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    del fields["version"]  # each form is sent from a page that was loaded after the one before
+    browser.post("/policy", {**fields, "kind:disease": "simple", "number:disease": "2"})
+    assert browser.window.config().policy.diversity == {"disease": "simple:2", "debt (€)": "distinct:2"}
+    browser.post("/policy", {**fields, "kind:disease": "none"})
+    assert browser.window.config().policy.diversity == {"debt (€)": "distinct:2"}
+    browser.post("/policy", {**fields, "kind:disease": "distinct", "number:disease": "2"})
+    assert browser.window.config().policy.diversity == "distinct:2"
+
+
+def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Browser) -> None:
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy/wanted")
+    names = list(browser.window.config().source.used)
+    pair = f"{names.index('Alter')}-{names.index('性別')}"
+    browser.post("/policy/wanted", {**fields, "pair": [*fields["pair"], pair]})
+    wanted = {own.attributes: own.weight for own in browser.window.config().policy.analyses}
+    assert wanted[("Alter", "disease")] == 10
+    assert ("Alter", "性別") in wanted
+    assert ("Alter", "性別", "disease") in wanted
+
+
+@pytest.mark.slow
+def test_people_with_several_rows_are_published_with_a_ledger_and_explored(browser: Browser) -> None:
+    browser.post("/search", {})
+    page = browser.until("/search", "Candidate 1")
+    assert TIMES.join(("Alter", "disease")) in page
+    browser.post("/publish", {"out": "release", "ledger": "ledger"})
+    assert "It is the first release of the ledger." in browser.until("/publish", "The release is written to")
+    folder = browser.window.project.folder
+    release = marginals.open_release(folder / "release")
+    assert release.rows == pd.read_csv(folder / "visits.csv")["número"].nunique()
+    assert release.verify().ok
+    browser.post("/publish/ledger", {"ledger": "ledger"})
+    assert "marginals ledger ledger" in browser.until("/publish", "<h2>The ledger</h2>")
+    page = browser.get("/explore").get_data(as_text=True)
+    assert "<b>Straße" not in page
+    margin = max(release.margins, key=len)
+    query = {"release": "release", **{f"level:{name}": level for name, level in margin.items()}}
+    csv = browser.get("/explore/table.csv", query_string=query).get_data(as_text=True)
+    assert set(csv.splitlines()[0].split(",")) == {*margin, "expected", "lower", "upper", "exact", "kind"}
+    assert not any(line.startswith("=") or ",=" in line for line in csv.splitlines())
+
+
+def test_the_other_tab_keeps_what_it_wrote(browser: Browser) -> None:
+    """Two tabs were loaded at once; the edit of the second is of the levels, after the first edited roles."""
+    roles = browser.fields_of(browser.until("/table", "role:Alter"), "/table/roles")
+    levels = browser.fields_of(browser.get("/levels?attribute=Alter").get_data(as_text=True), "/levels")
+    browser.post("/table/roles", {**roles, "role:leer": "ignored", "role:性別": "ignored"})
+    first = browser.window.file.text
+    late = browser.post(
+        "/levels", {**levels, "kind": "intervals", "intervals": "10", "start": "-40", "ladder": "given"}
+    )
+    assert late.status_code == 409
+    assert browser.window.file.text == first
+    again = browser.fields_of(late.get_data(as_text=True), "/levels")
+    browser.post("/levels", again)
+    config = browser.window.config()
+    assert config.source.attributes["性別"].role.value == "ignored"
+    assert config.source.attributes["Alter"].intervals == (10,)
+
+
+@pytest.mark.slow
+def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its stream of progress is cut off without a word."""
+    windows: list[Window] = []
+    begin = Window.begin
+    monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
+    with served(write_config(tmp_path), monkeypatch):
+        window = windows[0]
+        gate, job = window.gate, window.candidates.search({})
+        request = f"GET {gate.root}/jobs/{job.number}/events HTTP/1.1\r\nHost: {gate.host}\r\n"
+        with socket.create_connection(("127.0.0.1", gate.port)) as connection:
+            connection.sendall(f"{request}Cookie: {gate.cookie}={gate.token}\r\n\r\n".encode())
+            assert connection.recv(12) == b"HTTP/1.1 200"
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        assert job.done.wait(120)
+        assert job.state == "done"
+        assert [found.error for found in window.candidates.all()] == [""]
+        time.sleep(0.3)
+    assert capfd.readouterr().err == ""
