@@ -39,6 +39,8 @@ class Waiting:
     came, left: rows that were added and removed since the last release, and wait for a later one. unknown: rows of today
     with values that the hierarchies of the ledger do not have; they wait for as long as the ledger is used. releases: how
     many are in the ledger before this one. coarsened: margins of these that this one does not show, or not as finely.
+    foreseen: of the first release, the share of the people who will wait; kept: how much it shows beyond single attributes,
+    as a share of what it would if everybody might wait.
     """
 
     came: int
@@ -47,12 +49,14 @@ class Waiting:
     releases: int
     coarsened: tuple[Mapping[str, int], ...] = ()
     foreseen: float | None = None
+    kept: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
         told = {"releases": self.releases, "waiting": rows, "coarsened": [dict(margin) for margin in self.coarsened]}
-        return told if self.foreseen is None else told | {"foreseen": self.foreseen}
+        shares = {"foreseen": self.foreseen, "kept": self.kept}
+        return told | {name: share for name, share in shares.items() if share is not None}
 
 
 @dataclass(frozen=True, eq=False)

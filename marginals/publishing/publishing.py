@@ -102,7 +102,7 @@ def publish(
         return Release(published, report_html, steward=steward)
     cliques = search.result.cliques
     series.require_safe(cliques)
-    steward = replace(steward, waiting=series.after(cliques, policy.seed))
+    steward = replace(steward, waiting=replace(series.after(cliques, policy.seed), kept=search.kept))
     entering = series.entering(cliques, datetime.now(UTC).date().isoformat())
     return Release(published, report_html, steward=steward, entering=entering)
 

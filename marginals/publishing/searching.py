@@ -62,7 +62,8 @@ class Search:
     """A search that is over.
 
     problem: what was searched for. base: the base tables that were looked for or given. first: what the strategy found;
-    result: what became of it, with its bound. choice: what was done about the base tables.
+    result: what became of it, with its bound. choice: what was done about the base tables. kept: of the first release of a
+    ledger, its share of what could be shown beyond single attributes if everybody might wait; None of any other.
     """
 
     problem: Problem
@@ -70,6 +71,7 @@ class Search:
     first: SearchResult
     result: SearchResult
     choice: BaseChoice
+    kept: float | None = None
 
     @property
     def value(self) -> float:
@@ -112,6 +114,8 @@ def searched(
                 '(base "none")'
             ) from None
         search = _bounded(wish, _search(wish, base, searching, progress), searching)
+    if isinstance(constraint.then, FewWaiting):
+        search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     obstacles = Obstacles(table, requirements, search.problem.constraint)
     if not search.result.cliques:
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
@@ -222,6 +226,15 @@ def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> Searc
             if _value(found) < _value(best) - _TIE:
                 best = found
     return replace(best, evaluated=evaluated)
+
+
+def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
+    """What a release shows beyond single attributes, as a share of what one does that is searched for with a constraint."""
+    free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
+    best = look_ahead(free, lambda: searching.is_over)
+    alone = free.value(free.position(free.initial))
+    most = max(alone - min(_value(best), search.value), 0.0)
+    return (alone - search.value) / most if most > 0 else 1.0
 
 
 def _value(result: SearchResult) -> float:

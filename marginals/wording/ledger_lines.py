@@ -11,6 +11,9 @@ from marginals.ledger.telling import Pair
 from marginals.names.level_names import margin_in_words
 from models.tables.domain import Domain
 
+ENOUGH = 0.9
+"""Share of what could be shown from which on nothing is said of the rest."""
+
 
 def turnover_in_words(published: BundleContent) -> str:
     """What a release takes for granted of its readers, as a sentence for them; empty where it does not say."""
@@ -36,6 +39,12 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
                 f"If {100 * CHANGED:g} percent of the people change between two releases, about "
                 f"{100 * waiting.foreseen:.0f} percent of all will wait; a smaller max_waiting gives coarser margins, "
                 "beside which fewer do."
+            )
+        if waiting.kept is not None and waiting.kept < ENOUGH:
+            yield (
+                f"For that it is coarse: beyond single attributes it shows {100 * max(waiting.kept, 0):.0f} percent of what "
+                "it would if everybody might wait, and all later releases keep to its margins. If that is too little, "
+                "start the ledger again before anything is out, with a larger max_waiting, a smaller k, or fewer releases."
             )
         return
     beside = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"

@@ -13,6 +13,7 @@ from checks.changes.batch import largest_batch
 from marginals.demo.hospital import simulate_hospital
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger.few_waiting import FewWaiting, SampledChanges
+from marginals.wording.ledger_lines import waiting_lines
 from models.search.constraint import RefusalScope, Unconstrained
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Domain
@@ -106,3 +107,24 @@ def test_the_limit_makes_the_first_release_of_a_ledger_coarser_and_no_other(tmp_
 def test_a_share_that_is_none_is_refused(share: object) -> None:
     with pytest.raises(InputError, match="max_waiting"):
         marginals.Policy(k_link=5, max_waiting=share)  # type: ignore[arg-type]
+
+
+def test_a_steward_is_told_what_few_waiting_costs(tmp_path: Path) -> None:
+    """By both numbers, on the page and on the terminal; where it costs little, or nothing, nothing is said of it."""
+    (patients,) = simulate_hospital(np.random.default_rng(0), 2_000, 1)
+    table = marginals.read_table(patients[list(ATTRIBUTES)], ATTRIBUTES)
+    few = marginals.publish(table, POLICY, ledger=tmp_path / "few").steward
+    free = marginals.publish(table, replace(POLICY, max_waiting=1), ledger=tmp_path / "free").steward
+    assert few is not None
+    assert free is not None
+    assert few.waiting is not None
+    assert free.waiting is not None
+    kept = few.waiting.kept
+    assert kept is not None
+    assert 0 <= kept < 0.9
+    assert few.waiting.as_json()["kept"] == kept
+    said = f"it shows {100 * kept:.0f} percent of what it would"
+    assert said in " ".join(waiting_lines(few.waiting, few.domain))
+    assert said in few.page(few).decode()
+    assert free.waiting.kept is None
+    assert "percent of what it would" not in " ".join(waiting_lines(free.waiting, free.domain))
