@@ -31,7 +31,8 @@ def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Colle
     public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) > most:
         for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():
-            why = f"{result[name].why}; left out, as {most} quasi-identifiers make long work already, and {reason}"
+            many = f"left out of the release, as {most} quasi-identifiers are much work already"
+            why = f"{result[name].why}; {many}, and {reason}"
             result[name] = replace(result[name], role=Role.IGNORED, why=why)
     return result
 
@@ -54,9 +55,10 @@ def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str
 
 
 def _reason(told: float, beside: str) -> str:
+    bits = f"({told / log(2):.2f} bits of information)"
     if not beside:
-        return f"it tells less than those that stay ({told / log(2):.2f} bits)"
-    return f"beside {beside} it tells {told / log(2):.2f} bits, less than those that stay"
+        return f"it tells less than the columns that stay {bits}"
+    return f"whoever knows {beside} learns less from it than from the columns that stay {bits}"
 
 
 def _entropy(codes: IndexArray) -> float:

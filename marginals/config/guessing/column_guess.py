@@ -90,7 +90,8 @@ def guess(column: Column, rare: int = RARE, said: Said = _UNSAID) -> Guess:
     guessed = _of_values(column, rare, said)
     if guessed.role.is_used and column.missing > _MANY_MISSING * (column.rows + column.missing):
         share = 100 * column.missing / (column.rows + column.missing)
-        why = f"{guessed.why}; {share:.0f} percent of the rows lack a value, which would all be dropped"
+        lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
+        why = f"{guessed.why}; {lacking}, as they would be left out otherwise"
         guessed = replace(guessed, why=why, missing="as a value")
     return replace(guessed, said=said)
 
@@ -265,7 +266,7 @@ def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess
     if distinct <= 2:
         return Guess(Role.QUASI_IDENTIFIER, f"{distinct} {kind}, published as they are or not at all")
     if not uncommon:
-        why = f"{distinct} {kind}, none of them rare, merged where a table needs it"
+        why = f"{distinct} {kind}, none of them rare; levels merge them step by step"
         return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
     why = f"{distinct} {kind}, of which {uncommon} are rare and go together with others"
     return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)

@@ -78,7 +78,7 @@ def _unit(person: str | None, most: Any, one_row: str | None) -> str:
         kept = f"at most {most} rows" if isinstance(most, int) else f"the {one_row} row" if one_row else "one row"
         return f"People, told apart by {person}; {kept} of each count."
     if most == "any":
-        return "Rows, whoever they are of; a person may have several."
+        return "Rows; a person may have several."
     if isinstance(most, int):
         return "Each row is a person." if most == 1 else f"Rows, of which a person has at most {most}."
     return "Nobody has said whose rows these are; no column looks as if people had several rows."

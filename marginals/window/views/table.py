@@ -88,7 +88,7 @@ def begin(window: Window, request: Request) -> Response:  # noqa: ARG001
         raise InputError("there is a config already")
     config = window.file.path
     job = window.jobs.command("init", ["init", table.name, "--out", config.name])
-    window.say("The table is looked at.", job.shown)
+    window.say("The program reads the table.", job.shown)
     job.done.wait(20)
     if not job.runs:
         told_of_beginning(window)
