@@ -13,6 +13,7 @@ from itertools import combinations
 
 from models.errors import NothingAllowedError
 from models.graphs.junction_tree import maximal_masks
+from models.search.beginnings.staircase import staircase
 from models.search.bounds.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.constraint import is_refused_in_all
 from models.search.greedy import forward
@@ -144,17 +145,12 @@ def _pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask, tuple[in
 
 
 def _finest(problem: Problem, pair: tuple[int, int]) -> Iterator[tuple[Mask, Mask]]:
-    """The finest allowed margins of two attributes: along the border of what is allowed, each looked at once."""
-    hierarchies, offsets = problem.cube.domain.hierarchies, problem.cube.domain.offsets
+    """The finest allowed margins of two attributes."""
+    first, second = (_shown(problem, place) for place in pair)
+    return staircase(first, second, lambda margin: not is_refused_in_all(problem.constraint, margin))
 
-    def at(place: int, resolution: int) -> Mask:
-        return ((1 << resolution) - 1) << offsets[place]
 
-    first, second = pair
-    coarse, fine = 1, hierarchies[second].height
-    while coarse <= hierarchies[first].height and fine:
-        if is_refused_in_all(problem.constraint, at(first, coarse) | at(second, fine)):
-            fine -= 1
-        else:
-            yield at(first, coarse), at(second, fine)
-            coarse += 1
+def _shown(problem: Problem, place: int) -> list[Mask]:
+    """The margins of an attribute by itself, the coarsest first."""
+    domain = problem.cube.domain
+    return [((1 << shown) - 1) << domain.offsets[place] for shown in range(1, domain.hierarchies[place].height + 1)]

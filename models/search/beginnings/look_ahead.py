@@ -13,6 +13,7 @@ from math import inf
 from models.errors import NothingAllowedError
 from models.graphs.moves import AddEdge, Move
 from models.search.beginnings.forest import from_both
+from models.search.beginnings.staircase import staircase
 from models.search.constraint import is_refused_in_all
 from models.search.greedy import forward
 from models.search.problem import Problem, Stop
@@ -93,15 +94,8 @@ class Prospects:
         """Coarser margins than an allowed one are allowed: its staircase has the largest information in a corner."""
         own, others = self._from(first), self._from(second)
         now = most = self._information(own[0], others[0])
-        place = 0
-        while place + 1 < len(others) and self._is_allowed(own[0] | others[place + 1]):
-            place += 1
-        for margin in own:
-            while place >= 0 and not self._is_allowed(margin | others[place]):
-                place -= 1
-            if place < 0:
-                break
-            most = max(most, self._information(margin, others[place]))
+        for one, other in staircase(own, others, self._is_allowed):
+            most = max(most, self._information(one, other))
         return now, most
 
     def _from(self, vertex: int) -> list[Mask]:
