@@ -315,6 +315,8 @@ def main() -> None:
     parser = options(__file__, __doc__)
     parser.add_argument("--part", choices=["adult-columns", "wide", "releases"], help="only this one")
     parser.add_argument("--quick", action="store_true", help="a few cases of each")
+    numbers = range(1, len(CASES) + 1)
+    parser.add_argument("--case", action="append", type=int, choices=numbers, help="of the releases; default: all")
     parser.add_argument("--base", action="append", choices=BASES, help="of the releases; default: both")
     parser.add_argument(
         "--chordalysis", type=Path, metavar="FOLDER", help="a clone of github.com/fpetitjean/Chordalysis"
@@ -327,10 +329,11 @@ def main() -> None:
         skipped("stepwise_search Chordalysis", reason)
     else:
         peer = Chordalysis(chosen.chordalysis)
+    cases = chosen.case or ([1] if chosen.quick else list(numbers))
     parts: dict[str, Callable[[], Iterator[Line]]] = {
         "adult-columns": lambda: selection_lines("Adult", adult_columns(), ["greedy"], peer),
         "wide": lambda: wide_lines(chosen.quick, peer),
-        "releases": lambda: all_releases(CASES[:1] if chosen.quick else CASES, chosen.base or BASES),
+        "releases": lambda: all_releases([CASES[n - 1] for n in cases], chosen.base or BASES),
     }
     measured: dict[str, list[Line]] = {}
     for part, lines in parts.items():

@@ -156,6 +156,11 @@ def test_the_numbers_of_the_readme_are_those_that_were_measured() -> None:
     assert readme_numbers.filled(text, lines) == text, "python benchmarks --readme puts them there"
 
 
+def test_a_target_is_no_number_of_the_readme() -> None:
+    target = {"benchmark": "stepwise_search", "target": "t", "attributes": 5, "domain": "declared", "base": "none"}
+    assert not readme_numbers.is_wanted({**target, "occupation": "as it is", "met": True})
+
+
 def test_a_number_that_was_measured_anew_is_put_in_its_place() -> None:
     old = {"benchmark": "publish_adult", "case": "whole command", "megabytes": 199.4, "ratio": 3.449}
     readme = "Before. It takes 1 MB, and 2 times as long as pandas takes. 1 MB after."
