@@ -18,6 +18,7 @@ from marginals.anonymizers.published_base import is_file
 from marginals.bundle.target import require_replaceable
 from marginals.config.release_toml import Config
 from marginals.files.atomic_file import PRIVATE, replace_file
+from marginals.names.level_names import margin_in_words
 from marginals.publishing.opening import open_release
 from marginals.release.steward_file import StewardFile, beside
 from marginals.tables.sources.files import files_at
@@ -25,6 +26,7 @@ from marginals.window.config_edits import ConfigFile, difference, put, section
 from marginals.window.jobs import Job, Jobs
 from marginals.window.project import PRIVATE as FOLDER
 from marginals.window.project import Project
+from models.errors import MarginalsError
 
 MOST = 24
 """Candidates that are kept."""
@@ -54,6 +56,17 @@ class Candidate:
     def error(self) -> str:
         """Why nothing was found; empty where something was."""
         return str(self.answer.get("error", ""))
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The published tables, with the names that levels have in the release itself; none where it cannot be read."""
+        if self.error:
+            return ()
+        try:
+            release = open_release(self.folder / "release")
+        except (MarginalsError, OSError):
+            return ()
+        return tuple(margin_in_words(margin, release.domain) for margin in release.margins)
 
     @property
     def largest_risk(self) -> float | None:

@@ -116,9 +116,14 @@ function prepare() {
       button.textContent = "Copied";
     });
   });
-  document.querySelectorAll("form").forEach((form) =>
-    form.addEventListener("input", () => form.setAttribute("data-changed", ""))
-  );
+  document.querySelectorAll("form").forEach((form) => {
+    form.addEventListener("input", () => form.setAttribute("data-changed", ""));
+    form.addEventListener("submit", (event) => {
+      const others = [...document.querySelectorAll("form[data-changed]")].filter((other) => other !== form);
+      const question = "Something else that you changed on this page is not saved, and will be lost. Go on?";
+      if (others.length > 0 && form.method === "post" && !confirm(question)) event.preventDefault();
+    });
+  });
   const text = document.querySelector("textarea[data-line]");
   if (text) {
     const before = text.value.split("\n").slice(0, Number(text.dataset.line) - 1).join("\n").length;

@@ -1,15 +1,19 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.format import REPORT
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.target import holds_bundle
 from marginals.errors import InputError
+from marginals.tables.attribute import Role
+from marginals.window.config_edits import put, section
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.window import Window
 from marginals.wording.dropped_rows import dropped_lines
@@ -49,6 +53,7 @@ def show(window: Window, request: Request) -> Response:
         counted=counted,
         config=config,
         policy=config.policy,
+        sensitive=[name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE],
         table=table,
         dropped=[] if table is None else list(dropped_lines(table.whole.rows, table.missing, table.missing_in)),
         left_out=[] if table is None else list(left_out_lines(table)),
@@ -100,6 +105,10 @@ def publish(window: Window, request: Request) -> Response:
         if problem := _password(window):
             raise InputError(problem)
         command += ["--sign", sign]
+    title = form.get("title", window.config().title or "").strip()
+    if title != (window.config().title or ""):
+        change = partial(_entitle, title=title)
+        window.tell(window.file.edit(form.get("version", ""), change), "The title is written.")
     window.config().require_collections()
     if not ledger and (found := window.candidates.found()) is not None:
         job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(found, out, sign))
@@ -109,6 +118,10 @@ def publish(window: Window, request: Request) -> Response:
         window.say("The release is being made.", job.shown)
     job.done.wait(0.3)
     return window.back("/publish")
+
+
+def _entitle(document: tomlkit.TOMLDocument, title: str) -> None:
+    put(section(document, "release"), "title", title or None)
 
 
 def _password(window: Window) -> str:

@@ -10,7 +10,6 @@ from werkzeug.wrappers import Request, Response
 
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
-from marginals.names.level_names import margin_in_words
 from marginals.publishing.policy import Policy
 from marginals.publishing.wanted import WEIGHT
 from marginals.tables.attribute import FITTED
@@ -22,9 +21,7 @@ from marginals.window.pictures import frontier_picture
 from marginals.window.rendering import NOTHING, TIMES
 from marginals.window.views.policy import want
 from marginals.window.window import Window
-from models.errors import MarginalsError
 from models.search import STRATEGIES
-from models.tables.domain import Domain
 
 _GRID = 60
 """Policies of a frontier at most."""
@@ -48,8 +45,7 @@ def show(window: Window, request: Request) -> Response:  # noqa: ARG001
     """The page."""
     if not window.has_config or window.file.problem() is not None:
         return window.back("/table")
-    config, counted = window.config(), window.counting.table(0.05)
-    domain = None if counted.value is None else counted.value.domain
+    config = window.config()
     candidates = window.candidates.all()
     job = window.jobs.latest("search")
     text = window.file.text
@@ -70,7 +66,7 @@ def show(window: Window, request: Request) -> Response:  # noqa: ARG001
         candidates=candidates,
         compared=compared(candidates),
         numbers=numbers(candidates),
-        margins={c.number: margins_in_words(c, domain) for c in candidates},
+        margins={c.number: c.tables for c in candidates},
         blocked={c.number: remedies(c) for c in candidates},
         same={c.number for c in candidates if c.text == text},
         grid=grid,
@@ -152,18 +148,6 @@ def numbers(candidates: Sequence[Candidate]) -> list[tuple[str, str, list[str]]]
             own(TIMES.join(attributes), "wanted; nats from the data", [None if e is None else float(e) for e in errors])
         )
     return rows
-
-
-def margins_in_words(candidate: Candidate, domain: Domain | None) -> list[str]:
-    """The tables of a candidate; with the names of levels where the table is counted."""
-    words = []
-    for margin in candidate.answer.get("margins", []):
-        plain = ", ".join(f"{name} at level {level}" for name, level in margin.items())
-        try:
-            words.append(plain if domain is None else margin_in_words(margin, domain))
-        except (MarginalsError, ValueError, KeyError, IndexError):  # of levels that there were before
-            words.append(plain)
-    return words
 
 
 def remedies(candidate: Candidate) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:

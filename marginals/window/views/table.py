@@ -174,17 +174,6 @@ def save_unit(window: Window, request: Request) -> Response:
     return window.edit(request, change, "/table", sentence="The unit is written.")
 
 
-def save_title(window: Window, request: Request) -> Response:
-    """Give the release a title."""
-    title = request.form.get("title", "").strip()
-    return window.edit(
-        request,
-        lambda document: put(section(document, "release"), "title", title or None),
-        "/publish",
-        sentence="The title is written.",
-    )
-
-
 def show_text(window: Window, request: Request) -> Response:
     """The config as text; a text that cannot be read is shown with its error at its line."""
     text = request.form.get("text") or window.file.text
@@ -215,7 +204,6 @@ ROUTES = (
     ("POST", "/table/begin", begin),
     ("POST", "/table/roles", save_roles),
     ("POST", "/table/unit", save_unit),
-    ("POST", "/table/title", save_title),
     ("GET", "/table/text", show_text),
     ("POST", "/table/text", save_text),
 )

@@ -1,5 +1,6 @@
 """Pages: what they show, and that each form is an edit of the config or a command, which the page names."""
 
+import html
 import json
 import re
 import shutil
@@ -13,6 +14,7 @@ pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import marginals
+from marginals.names.level_names import margin_in_words
 from marginals.release import estimates
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import BASE, Browser, browsing
@@ -307,7 +309,11 @@ def test_a_candidate_is_searched_compared_and_taken(browser: Browser) -> None:
     assert browser.window.config().policy.k_link == 5
     found = browser.window.candidates.all()[0]
     assert found.answer["kl_divergence"] >= 0
+    release = marginals.open_release(found.folder / "release")
+    assert found.tables == tuple(margin_in_words(margin, release.domain) for margin in release.margins)
+    assert all(f"<li>{html.escape(words)}</li>" in page for words in found.tables)
     browser.post("/search/1/take")
+    assert "<b>chosen</b>" in browser.get("/search").get_data(as_text=True)
     assert browser.window.config().policy.k_link == 8
     assert json.loads((found.folder / "found.json").read_text())["config"] == browser.window.file.text
     report = browser.get("/search/1/report")
@@ -465,3 +471,24 @@ def test_a_form_that_is_refused_still_holds_what_was_typed(browser: Browser) -> 
     assert 'value="a few"' in page
     assert browser.window.file.text == before
     assert "a few" not in browser.get("/policy").get_data(as_text=True)
+
+
+def test_small_counts_of_sensitive_values_are_warned_of_before_publishing(browser: Browser) -> None:
+    page = browser.get("/publish").get_data(as_text=True)
+    assert "A count of disease may be as small as 1" in page
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    browser.post("/policy", {**fields, "min_cell": "5"})
+    assert browser.window.config().policy.min_cell == 5
+    assert "may be as small as 1" not in browser.get("/publish").get_data(as_text=True)
+
+
+@pytest.mark.slow
+def test_a_title_that_was_typed_is_that_of_the_release(browser: Browser) -> None:
+    page = browser.get("/publish").get_data(as_text=True)
+    fields = browser.fields_of(page, "/publish")
+    browser.post("/publish", {**fields, "title": "People and illness", "sign": ""})
+    assert browser.window.config().title == "People and illness"
+    page = browser.until("/publish", "The release is written to the folder release")
+    assert "is replaced: release" in page
+    told = json.loads((browser.window.project.folder / "release" / "datapackage.json").read_text())
+    assert told["title"] == "People and illness"
