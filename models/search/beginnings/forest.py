@@ -90,8 +90,10 @@ def forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
     for _, margin, pair in sorted(_pairs(problem, stop), key=lambda each: (-each[0], each[2])):
         if stop():
             break
+        if part[pair[0]] == part[pair[1]]:
+            continue
         extended = tuple(maximal_masks((*cliques, margin)))
-        if part[pair[0]] != part[pair[1]] and problem.constraint(extended, margin) is None:
+        if problem.constraint(extended, margin) is None:
             cliques = extended
             _join(part, pair)
     for place in range(len(own)):
