@@ -38,10 +38,11 @@ from models.search import (
 from models.tables.domain import Domain, Mask
 
 _SHARE_FOR_BOUNDS = 1 / 6
-"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out."""
+"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; no more
+than the search took."""
 
 _FOR_THE_BOUND = 0.5
-"""Seconds beyond the time limit for any other bound, and for all where the time is for everything."""
+"""Seconds beyond the time limit for any other bound, for all where the time is for everything, and after a shorter search."""
 
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
@@ -95,10 +96,12 @@ def searched(
     NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
     """
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
-    searching = Deadline(time.monotonic() + policy.time_limit, time.monotonic)
+    begun = time.monotonic()
+    searching = Deadline(begun + policy.time_limit, time.monotonic)
     envelope = None if series is None else series.masks
     constraint = _constraint(table, policy, requirements, series)
-    wish = _Wish(table, policy, requirements, constraint, envelope, isinstance(constraint.then, FewWaiting), deadline)
+    few_may_wait = isinstance(constraint.then, FewWaiting)
+    wish = _Wish(table, policy, requirements, constraint, envelope, few_may_wait, begun, deadline)
     searching = deadline.share(2) if deadline.at < inf else searching
     of_part = series is not None and series.part is not None
     if policy.base == "auto" and not envelope and not of_part:
@@ -126,7 +129,8 @@ def searched(
 class _Wish:
     """What is looked for, with the base table or without: one constraint, which remembers what it has judged.
 
-    few_may_wait: whether it is the first release of a ledger, beside which few may wait. deadline: when everything ends.
+    few_may_wait: whether it is the first release of a ledger, beside which few may wait. begun: when the search began, in
+    seconds of its clock. deadline: when everything ends.
     """
 
     table: Table
@@ -135,6 +139,7 @@ class _Wish:
     constraint: MarginLimits
     envelope: tuple[Mask, ...] | None
     few_may_wait: bool
+    begun: float
     deadline: Deadline
 
 
@@ -205,7 +210,8 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress:
 def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
     """A search that is over, with a bound on what any release can reach."""
     soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
-    late = searching.clock() + _SHARE_FOR_BOUNDS * wish.policy.time_limit
+    now = searching.clock()
+    late = now + min(_SHARE_FOR_BOUNDS * wish.policy.time_limit, max(now - wish.begun, _FOR_THE_BOUND))
     early = Deadline(late if wish.deadline.at == inf else min(late, soon.at), searching.clock)
     result = with_bound(search.result, search.problem, lambda: soon.is_over, lambda: early.is_over)
     return replace(search, result=result)

@@ -27,11 +27,14 @@ _WORK = 1 << 28
 
 
 def or_from_forest(search: Strategy) -> Strategy:
-    """A search that of a large lattice gives nothing worse than forward search from a forest of pairs."""
+    """A search that of a large lattice gives nothing worse than forward search from a forest of pairs.
+
+    Where all attributes have one step each, a stepwise search makes a pair at once by itself.
+    """
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        if not _is_large(problem):
+        if not _is_large(problem) or all(own.bit_count() == 1 for own in problem.cube.domain.attribute_masks):
             return search(problem, stop)
         other = from_forest(problem, stop)
         return _better(search(problem, stop), other)
