@@ -1,15 +1,16 @@
-# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
+# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, ENGINES (the environment of `make engines`), BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
 EXTRAS ?= dev
+ENGINES ?= build/engines
 BIN = $(VENV)/bin
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Tests start many Pythons; without bytecode on disk each of them compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo setup lint quick test nightly coverage mutants bench docs notebooks release
+.PHONY: help demo setup lint quick test engines nightly coverage mutants bench docs notebooks release
 
 help:  ## what each of these commands does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,6 +33,12 @@ quick: $(VENV)/.ready  ## the tests that are not slow, with few examples: under 
 
 test: lint  ## lint, then all tests
 	$(PYTEST)
+
+engines: $(ENGINES)/.ready  ## the same bundle from every way to read a table, also from Spark in one process and in several; needs Java 17
+	for master in 'local[2]' 'local-cluster[2,1,1024]'; do \
+		MARGINALS_SPARK="$$master" OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider \
+			tests/marginals/tables/sources/test_same_bundle.py -k 'test_a_made_table or test_adult' || exit 1; \
+	done
 
 nightly: lint  ## all tests with ten times the examples, others each time, then some mutants; hours
 	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25
@@ -70,4 +77,9 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.ready: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
+	touch $@
+
+$(ENGINES)/.ready: pyproject.toml
+	test -x $(ENGINES)/bin/python || $(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check --editable ".[duckdb,ibis,polars,spark]" hypothesis pytest
 	touch $@
