@@ -4,6 +4,7 @@
     python benchmarks --only counting --only privacy_checks
     python benchmarks --json results.jsonl --plots pictures --make-peer-environment
     python benchmarks --long                           # everything, up to 100,000,000 rows
+    python benchmarks --long --keep long.jsonl         # the same, where an interrupted run goes on after its last script
     python benchmarks --readme                         # the numbers of the README, measured anew and put there
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
@@ -21,6 +22,7 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
+import kept_runs
 import readme_numbers
 from growth import all_series
 from growth_plots import draw
@@ -35,6 +37,12 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--long", action="store_true", help="all sizes, and the long benchmarks too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON lines there; default: print them")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FILE",
+        help="add each script's lines to it; those there of this commit are not run",
+    )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the growth curves there (extra `plot`)")
     parser.add_argument(
         "--peer-python", metavar="PATH", help="for anonymity_peers: a Python that has anjana and pycanon"
@@ -54,7 +62,8 @@ def main() -> int:
             chosen.plots.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             parser.error(f"--plots {chosen.plots}: {error.strerror}")
-    lines = []
+    lines: list[dict[str, object]] = []
+    commit = circumstances()["commit"]
     with ExitStack() as stack:
         out = stack.enter_context(chosen.json.open("w", encoding="utf-8")) if chosen.json else sys.stdout
 
@@ -74,9 +83,14 @@ def main() -> int:
                 arguments += ("--make-peer-environment",) if chosen.make_peer_environment else ()
             if script.name == "stepwise_search" and chosen.chordalysis:
                 arguments += ("--chordalysis", chosen.chordalysis)
-            print(f"running {script.name}", file=sys.stderr, flush=True)
-            for line in run(script, arguments):
+            before = kept_runs.kept(chosen.keep, script.name, arguments, commit) if chosen.keep else None
+            print(f"{'running' if before is None else 'kept'} {script.name}", file=sys.stderr, flush=True)
+            begin = len(lines)
+            for line in run(script, arguments) if before is None else before:
                 tell(dict(line))
+            if chosen.keep and before is None:
+                # Of the state in which it began: a commit made meanwhile is none of what was measured.
+                kept_runs.keep(chosen.keep, script.name, arguments, lines[begin:], circumstances() | {"commit": commit})
         measurements = measurements_of(lines)
         series = all_series(measurements)
         for one in series:

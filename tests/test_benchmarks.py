@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import kept_runs
 import numpy as np
 import pytest
 import readme_numbers
@@ -170,6 +171,27 @@ def test_a_number_that_was_measured_anew_is_put_in_its_place() -> None:
     )
     with pytest.raises(ValueError, match="0 sentences"):
         readme_numbers.filled("No such sentence.", [new])
+
+
+def test_an_interrupted_run_goes_on_after_its_last_script(tmp_path: Path) -> None:
+    path, told = tmp_path / "long.jsonl", {"commit": "abc", "date": "2026-01-01"}
+    assert kept_runs.kept(path, "counting", (), "abc") is None
+    assert kept_runs.keep(path, "counting", (), [{"case": 1}, {"case": 2}], told)
+    assert kept_runs.keep(path, "growing", ("--quick",), [{"case": 3}], told)
+    assert kept_runs.kept(path, "counting", (), "abc") == [{"case": 1}, {"case": 2}]
+    assert kept_runs.kept(path, "growing", ("--quick",), "abc") == [{"case": 3}]
+    others = [("growing", (), "abc"), ("growing", ("--quick",), "abd"), ("other", (), "abc"), ("counting", (), None)]
+    assert [kept_runs.kept(path, *other) for other in others] == [None] * 4
+
+
+def test_what_failed_or_has_no_commit_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    assert not kept_runs.keep(path, "counting", (), [{"case": 1}, {"failed": "why"}], {"commit": "abc"})
+    assert not kept_runs.keep(path, "counting", (), [{"case": 1}], {"commit": None})
+    assert not path.exists()
+    path.write_text("{}\n[1]\n")
+    with pytest.raises(ValueError, match="line 2"):
+        kept_runs.kept(path, "counting", (), "abc")
 
 
 def test_the_memory_of_a_run_is_what_it_allocates() -> None:
