@@ -42,7 +42,7 @@ _SHARE_FOR_BOUNDS = 1 / 6
 than the search took."""
 
 _FOR_THE_BOUND = 0.5
-"""Seconds beyond the time limit for any other bound, for all where the time is for everything, and after a shorter search."""
+"""Seconds beyond the time limit for any other bound, for all where the time is for everything, or after a shorter search."""
 
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
