@@ -145,6 +145,17 @@ class Optimum:
     evaluated: int
     weights: FloatArray | None = None
 
+    def of_rows(self, problem: DecisionProblem, cell_of: IndexArray) -> "Optimum":
+        """The same for all records of a problem, of which it knows the distinct ones. cell_of: which of them each is."""
+        return Optimum(
+            Disclosure(problem.originals, self.disclosure.levels[cell_of]),
+            self.allowed[cell_of],
+            self.loss[cell_of],
+            self.utility[cell_of],
+            self.evaluated,
+            problem.weights,
+        )
+
     @property
     def risk(self) -> float:
         """Mean loss."""
@@ -166,7 +177,17 @@ def brute_force(problem: DecisionProblem, objective: Objective) -> Optimum:
 
 
 def branch_and_bound(problem: DecisionProblem, objective: Objective, progress: Progress = unwatched) -> Optimum:
-    """The same scores from as few losses as the bounds leave. progress: of pairs of a record and a level vector."""
+    """The same scores from as few losses as the bounds leave. progress: of pairs of a record and a level vector.
+
+    Equal records are looked at once, where the harm does not depend on whom they are about.
+    """
+    if problem.harm.is_personal:
+        return _searched(problem, objective, progress)
+    cells, cell_of = problem.originals.distinct()
+    return _searched(replace(problem, originals=cells, weights=None), objective, progress).of_rows(problem, cell_of)
+
+
+def _searched(problem: DecisionProblem, objective: Objective, progress: Progress) -> Optimum:
     best = _Incumbent(problem, objective)
     rows, heights = np.arange(len(problem.originals)), problem.originals.space.heights
     waiting = [_Box(heights * 0, heights.copy(), rows, None)]

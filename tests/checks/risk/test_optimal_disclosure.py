@@ -180,6 +180,19 @@ def test_no_other_disclosure_of_a_record_has_less_loss_and_more_utility(
         assert not dominates.any()
 
 
+@given(problem=problems(), objective=OBJECTIVES)
+def test_equal_records_are_looked_at_once(problem: DecisionProblem, objective: Objective) -> None:
+    plain = replace(problem, harm=Harm(Constant(1.0)), weights=None)
+    rows = np.tile(np.arange(len(plain.originals)), 3)
+    once, again = (
+        branch_and_bound(each, objective) for each in (plain, replace(plain, originals=plain.originals[rows]))
+    )
+    assert again.evaluated == once.evaluated
+    assert np.array_equal(again.loss, once.loss[rows])
+    assert np.array_equal(again.utility, once.utility[rows])
+    assert np.array_equal(again.allowed, once.allowed[rows])
+
+
 @pytest.mark.slow
 def test_bounds_save_most_of_the_work() -> None:
     hierarchy = Hierarchy.from_intervals(map(str, range(64)), [2, 4, 8, 16, 32])
