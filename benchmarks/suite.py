@@ -50,6 +50,7 @@ SCRIPTS = (
     Script("wide_publishing", quick=("--quick",)),
     Script("anonymity_peers"),
     Script("hundred_million", quick=("1e7",)),
+    Script("engine_counting", quick=("1e5",)),
     Script("lands_end", quick=None),
     Script("yardsticks", quick=None),
 )
