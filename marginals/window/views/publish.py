@@ -13,6 +13,7 @@ from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.target import holds_bundle
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
+from marginals.tables.sources.files import files_at
 from marginals.window.config_edits import put, section
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.window import Window
@@ -32,6 +33,15 @@ def releases(window: Window) -> list[str]:
     ]
     held = [each for each in found if holds_bundle(each)]
     return [each.name for each in sorted(held, key=lambda each: (-each.stat().st_mtime, each.name))]
+
+
+def changed_since(window: Window, release: str) -> list[str]:
+    """Which of the config and the files of the table were changed after a release was written, by their names."""
+    project, source = window.project, window.config().source
+    written = (project.folder / release).stat().st_mtime
+    files = [] if project.config is None else [project.config]
+    files += files_at(source.origin) if isinstance(source.origin, Path) else []
+    return [file.name for file in files if file.stat().st_mtime > written]
 
 
 def show(window: Window, request: Request) -> Response:
@@ -68,6 +78,7 @@ def show(window: Window, request: Request) -> Response:
         changing=changing,
         releases=there,
         chosen=chosen,
+        changed=changed_since(window, chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
         has_key=(folder / _SECRET).is_file(),

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -492,3 +493,19 @@ def test_a_title_that_was_typed_is_that_of_the_release(browser: Browser) -> None
     assert "is replaced: release" in page
     told = json.loads((browser.window.project.folder / "release" / "datapackage.json").read_text())
     assert told["title"] == "People and illness"
+
+
+@pytest.mark.slow
+def test_a_release_that_is_older_than_its_policy_or_its_table_says_so(browser: Browser) -> None:
+    folder = browser.window.project.folder
+    browser.post("/publish", {**browser.fields_of(browser.until("/publish", "600 rows"), "/publish"), "out": "release"})
+    page = browser.until("/publish", "claims proven")
+    assert "changed since it was written" not in page
+    later = (folder / "release").stat().st_mtime + 10
+    os.utime(browser.window.file.path, (later, later))
+    assert "release.toml has changed since it was written" in browser.get("/publish").get_data(as_text=True)
+    (table,) = folder.glob("*.csv")
+    os.utime(table, (later, later))
+    assert f"release.toml, {table.name} have changed since it was written" in browser.get("/publish").get_data(
+        as_text=True
+    )
