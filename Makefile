@@ -4,6 +4,7 @@ DEMO ?= demo
 PYTHON ?= python3
 EXTRAS ?= dev
 ENGINES ?= build/engines
+ENGINE_TESTS = spark or engine or made_table or adult or every_way
 BIN = $(VENV)/bin
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
@@ -34,11 +35,10 @@ quick: $(VENV)/.ready  ## the tests that are not slow, with few examples: under 
 test: lint  ## lint, then all tests
 	$(PYTEST)
 
-engines: $(ENGINES)/.ready  ## the same bundle from every way to read a table, also from Spark in one process and in several; needs Java 17
-	for master in 'local[2]' 'local-cluster[2,1,1024]'; do \
-		MARGINALS_SPARK="$$master" OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider \
-			tests/marginals/tables/sources/test_same_bundle.py -k 'test_a_made_table or test_adult' || exit 1; \
-	done
+engines: $(ENGINES)/.ready  ## the same table and bundle from every engine, also from Spark in one process and in several; needs Java 17
+	OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider tests/marginals/tables -k '$(ENGINE_TESTS)'
+	MARGINALS_SPARK='local-cluster[2,1,1024]' OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider \
+		tests/marginals/tables/sources/test_same_bundle.py -k 'test_a_made_table or test_adult'
 
 nightly: lint  ## all tests with ten times the examples, others each time, then some mutants; hours
 	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25
