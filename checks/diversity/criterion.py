@@ -122,6 +122,13 @@ class Diversity(ABC):
         """The same criterion of these values, by no labels but theirs, as a release states it that shows only them."""
         return self
 
+    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:  # noqa: ARG002
+        """The slack of each product of a row of `first` and one of `second`, value by value: shape (first, second).
+
+        Infinite where the product is 0 throughout. None without a way that is quicker than to make the products.
+        """
+        return None
+
     def at_odds(self, odds: Fraction) -> "Diversity | None":  # noqa: ARG002
         """What a class satisfies exactly when it satisfies this whatever evidence of such odds, 1 or more, says of a person.
 

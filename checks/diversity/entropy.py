@@ -49,6 +49,14 @@ class Entropy(Diversity):
         shares = vectors / vectors.sum(axis=1, keepdims=True)
         return np.asarray(np.exp(-x_log_x(shares).sum(axis=1)), dtype=np.float64)
 
+    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
+        """From three products of matrices: with v = a b the sum of v ln v is that of (a ln a) b + a (b ln b)."""
+        totals = first @ second.T
+        logs = x_log_x(first) @ second.T + first @ x_log_x(second).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effective = np.exp(np.log(totals) - logs / totals)
+        return np.where(totals > 0, effective / float(self.l) - 1, np.inf)
+
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
         return entropy_is_at_least(vector, self.l)

@@ -4,7 +4,7 @@ Built up clique by clique in perfect sequence, depth first and in blocks, so tha
 enumerate the rest.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Protocol
 
 import numpy as np
@@ -93,10 +93,10 @@ def depth_first(
 ) -> Iterator[tuple[IndexArray, FloatArray]]:
     """Class combinations built up clique by clique, depth first, in blocks.
 
-    contributions: for each clique a row for each class; rows of a combination are combined. screen: from partial
-    combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing, first ones
-    first. block: about how many combinations to take at a time. Yields the complete combinations that come through,
-    shape (n, cliques), with their combined rows.
+    contributions: for each clique, or the first few of them, a row for each class; rows of a combination are combined.
+    screen: from partial combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing,
+    first ones first. block: about how many combinations to take at a time. Yields the combinations of these cliques that
+    come through, shape (n, cliques), with their combined rows.
     """
 
     def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
@@ -119,10 +119,32 @@ def depth_first(
         if not len(pursued):
             continue
         chosen, combined = chosen[pursued], combined[pursued]
-        if chosen.shape[1] == len(tree.classes):
+        if chosen.shape[1] == len(contributions):
             yield chosen, combined
         else:
             pending.append(extended(chosen, combined))
+
+
+def by_last_clique(
+    tree: FittingClasses, combinations: Iterable[tuple[IndexArray, FloatArray]], block: int = BLOCK
+) -> Iterator[tuple[IndexArray, FloatArray, IndexArray]]:
+    """Combinations of all cliques but the last with the classes of that one: in each piece any of these fits any of those.
+
+    combinations: shape (n, cliques - 1), with their combined rows. Yields some of them, with their rows, and the last
+    clique's classes that share their separator class; about `block` complete combinations at a time.
+    """
+    last = len(tree.classes) - 1
+    order, starts = tree.members[last]
+    for chosen, combined in combinations:
+        separator = tree.outward[last][chosen[:, tree.tree.parents[last]]]
+        places = np.argsort(separator, kind="stable")
+        ends = np.flatnonzero(np.diff(separator[places], append=-1)) + 1
+        for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist()):
+            own = separator[places[begin]]
+            fitting = order[starts[own] : starts[own + 1]]
+            step = max(block // max(len(fitting), 1), 1)
+            for piece in (places[i : min(i + step, end)] for i in range(begin, end, step)):
+                yield chosen[piece], combined[piece], fitting
 
 
 def _extensions(tree: FittingClasses, chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:

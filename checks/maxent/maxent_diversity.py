@@ -15,10 +15,12 @@ from checks.diversity.criterion import BOUNDARY, Diversity
 from checks.diversity.relative.at_level import Coarsened
 from checks.finding import Algorithm, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
+from checks.maxent.class_combinations import by_last_clique
 from checks.maxent.hull import by_hull, by_supports
 from checks.maxent.outcome import Outcome
 from checks.maxent.pairwise_ratios import pairwise_ratios
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.arrays import IndexArray
 from models.graphs.collection import Collection
 
 SMALL_JOIN = 20_000
@@ -47,16 +49,54 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined)
     return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
 
 
+def by_products(tree: SensitiveTree, diversity: Diversity) -> Outcome | None:
+    """The verdict of the join, for a criterion that is quick of products; None for another one, or one clique alone.
+
+    The join of all cliques but the last is enumerated, and the last clique's classes are set against it without being
+    joined. It ends at the first piece with a class that fails; the worst class of what was looked at comes with it.
+    """
+    factors = tree.conditional_factors
+    if len(factors) < 2:
+        return None
+    least, worst = np.inf, None
+    fails, examined = False, 0
+    for combinations, vectors, fitting in by_last_clique(tree, tree.combinations(factors[:-1], np.multiply)):
+        slack = diversity.slack_of_products(vectors, factors[-1][fitting])
+        if slack is None:
+            return None
+        examined += slack.size
+        lowest = float(slack.min())
+        if lowest < least:
+            least, worst = lowest, _combination(combinations, fitting, slack.argmin())
+        fails = lowest < -BOUNDARY or any(
+            not diversity.decide(tree.exact_vector(_combination(combinations, fitting, place)))
+            for place in np.flatnonzero(np.abs(slack) <= BOUNDARY)
+        )
+        if fails:
+            break
+    return Outcome(verdict_of(not fails), worst, examined, proven_worst=not fails)
+
+
+def _combination(combinations: IndexArray, fitting: IndexArray, place: np.intp) -> tuple[int, ...]:
+    """The combination at a place among all of some combinations with each of some classes of one clique more."""
+    row, column = divmod(int(place), len(fitting))
+    return (*combinations[row].tolist(), int(fitting[column]))
+
+
 def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[Algorithm, Outcome]:
     """The fastest algorithm that fits the criterion and the size, and what it says.
 
-    The join where it is small; pairwise ratios where these are all that the criterion bounds; supports where it counts
-    values; branch and bound where violations have cuts; hull pruning for the rest; at last the join again, while it can
-    be enumerated at all. Raises TimeOverError when the budget's deadline comes before the verdict.
+    The join where it is small, or quick and its verdict is all that is wanted; pairwise ratios where these are all that the
+    criterion bounds; supports where it counts values; branch and bound where violations have cuts; hull pruning for the
+    rest; at last the join again, while it can be enumerated at all. Raises TimeOverError when the budget's deadline comes
+    before the verdict.
     """
     tree = tree.until(budget.deadline)
-    small = tree.combination_count <= SMALL_JOIN
-    algorithm, outcome = Algorithm.JOIN, by_join(tree, diversity) if small else None
+    algorithm, outcome = Algorithm.JOIN, None
+    if not budget.proof and tree.combination_count <= budget.joined:
+        outcome = by_products(tree, diversity)
+    if outcome is None and tree.combination_count <= SMALL_JOIN:
+        outcome = by_join(tree, diversity)
     if outcome is None:
         if diversity.largest_ratio(len(tree.labels)) is not None:
             algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, diversity)

@@ -289,3 +289,19 @@ def test_negative_disclosure_is_exact_on_its_boundary(vector: list[int]) -> None
     reached = Fraction(100 * vector[0], sum(vector))
     assert NegativeDisclosure(reached, frozenset({0})).decide(vector)
     assert not NegativeDisclosure(reached + Fraction(1, 10**12), frozenset({0})).decide(vector)
+
+
+@given(diversities(), st.lists(wide_classes, min_size=1, max_size=4), st.lists(wide_classes, min_size=1, max_size=4))
+def test_the_slack_of_products_is_that_of_the_products_made(
+    diversity: Diversity, first: list[list[int]], second: list[list[int]]
+) -> None:
+    """Infinite of a product that is 0 throughout; a criterion may leave it to others to make them."""
+    slack = diversity.slack_of_products(np.array(first, dtype=float), np.array(second, dtype=float))
+    assert (slack is None) is not isinstance(diversity, Entropy)
+    if slack is None:
+        return
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            product = np.array([[a * b for a, b in zip(one, other)]])
+            expected = diversity.slack(product)[0] if product.any() else np.inf
+            assert slack[i, j] == pytest.approx(expected, rel=1e-12, abs=1e-12)

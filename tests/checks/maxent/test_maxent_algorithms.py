@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 from checks.budget import FULL
 from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, of_tree
-from checks.diversity.criterion import Diversity, loosened_to
+from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to
 from checks.diversity.distinct import Distinct
+from checks.diversity.entropy import Entropy
 from checks.diversity.functional import Functional, Induction
 from checks.diversity.recursive import Recursive
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull, by_supports, extreme_positions
-from checks.maxent.maxent_diversity import by_join, decided
+from checks.maxent.maxent_diversity import by_join, by_products, decided
 from checks.maxent.outcome import Outcome
 from checks.maxent.pairwise_ratios import _passes_exactly, pairwise_ratios
 from checks.maxent.relaxed_diversity import marks, relaxed_diversity
@@ -85,6 +86,28 @@ def test_every_algorithm_agrees_with_brute_force(drawn: tuple[Collection, str], 
             if outcome.proven_worst and np.isfinite(worst):
                 reached = values_reached(tree, criterion, outcome)
                 assert reached == pytest.approx(worst, rel=1e-9, abs=1e-9), (name, criterion)
+
+
+@given(sensitive_collections(), st.integers(1, 4).map(Fraction) | numbers, st.data())
+def test_products_say_what_the_join_says(drawn: tuple[Collection, str], l: Fraction, data: st.DataObject) -> None:
+    """The verdict, with a class that bears it out, the worst one where all pass; also where a class is on the boundary."""
+    collection, sensitive = drawn
+    tree = tree_of(collection, sensitive)
+    vectors = list(conditionals(collection, sensitive).values())
+    for criterion in (
+        Entropy(max(l, Fraction(1))),
+        on_boundary(Entropy(Fraction(2)), data.draw(st.sampled_from(vectors))),
+    ):
+        outcome, joined = by_products(tree, criterion), by_join(tree, criterion)
+        assert (outcome is None) is (len(tree.classes) == 1)
+        if outcome is None or joined.combination is None:
+            continue
+        assert outcome.verdict is joined.verdict
+        reached = values_reached(tree, criterion, outcome)
+        if outcome.proven_worst:
+            assert reached == pytest.approx(values_reached(tree, criterion, joined), rel=1e-9, abs=1e-9)
+        else:
+            assert reached <= BOUNDARY
 
 
 @given(sensitive_collections(), numbers, st.integers(2, 5))
