@@ -38,8 +38,8 @@ from models.search import (
 from models.tables.domain import Domain, Mask
 
 _SHARE_FOR_BOUNDS = 1 / 6
-"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; no more
-than the search took."""
+"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out. Once there
+is one that says something, a better one may take no more than the search took."""
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for any other bound, for all where the time is for everything, or after a shorter search."""
@@ -210,10 +210,13 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress:
 def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
     """A search that is over, with a bound on what any release can reach."""
     soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
-    now = searching.clock()
-    late = now + min(_SHARE_FOR_BOUNDS * wish.policy.time_limit, max(now - wish.begun, _FOR_THE_BOUND))
-    early = Deadline(late if wish.deadline.at == inf else min(late, soon.at), searching.clock)
-    result = with_bound(search.result, search.problem, lambda: soon.is_over, lambda: early.is_over)
+    now, most = searching.clock(), _SHARE_FOR_BOUNDS * wish.policy.time_limit
+    first, better = (
+        Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
+        for seconds in (most, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
+    )
+    stops = (lambda: soon.is_over), (lambda: first.is_over), (lambda: better.is_over)
+    result = with_bound(search.result, search.problem, *stops)
     return replace(search, result=result)
 
 

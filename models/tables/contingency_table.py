@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -168,6 +169,11 @@ class ContingencyTable:
         """Columns of a small table at coarser levels: there, looking up takes longer than counting."""
         return {}
 
+    @cached_property
+    def _packed(self) -> dict[Mask, tuple[CodeArray, int]]:
+        """What `keys` packed last, without the last attribute."""
+        return {}
+
     def _coarsened(self, mask: Mask) -> tuple[list[CodeArray], list[int]]:
         """The columns of a coarser margin in the domain's order, and the number of values of each."""
         columns, radices = [], []
@@ -186,9 +192,22 @@ class ContingencyTable:
     def keys(self, mask: Mask) -> tuple[CodeArray, int]:
         """For each cell a number of the cell of a coarser margin that it falls into, and a bound, as `pack` has them.
 
-        mask: valid, and nothing that this table does not show.
+        mask: valid, and nothing that this table does not show. Searches ask for margins in turn that differ in their last
+        attribute alone, so the numbers for the others are remembered until there are other ones.
         """
-        return pack(*self._coarsened(mask), len(self))
+        columns, radices = self._coarsened(mask)
+        if len(columns) < 3 or prod(radices) >= 2**31:
+            return pack(columns, radices, len(self))
+        last = mask.bit_length() - 1
+        others = mask & ~(self.domain.coarser_steps(last) | 1 << last)
+        packed = self._packed.get(others)
+        if packed is None:
+            self._packed.clear()
+            packed = self._packed[others] = pack(columns[:-1], radices[:-1], len(self))
+        keys, space = packed
+        keys = keys * radices[-1]
+        keys += columns[-1]
+        return keys, space * radices[-1]
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """The coarser table: attributes dropped, values generalized, counts summed."""

@@ -110,6 +110,8 @@ class DataCube:
         most = min(len(finer) // _FEWER, self._spare_cells)
         if len(finer) < _LARGE or most <= 0:
             return None
+        if not self.domain.all_steps(mask) & finer.mask & ~mask:
+            return None
         asked = self.domain.margin(mask)
         levels = {attribute: finer.margin[attribute] for attribute in asked}
         while self.domain.size(levels) > most:

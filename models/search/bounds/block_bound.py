@@ -22,7 +22,6 @@ Which resolutions are told apart (`lower_bound`) is made finer round by round, u
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
-from math import inf
 
 import numpy as np
 
@@ -46,22 +45,17 @@ Block = tuple[int, ...]
 """Places of attributes in the domain, ascending."""
 
 
-def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, enough: float = inf) -> float:
-    """The best bound by blocks, in nats, 0 if none. finest: what is allowed of each attribute by itself.
+def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop) -> Iterator[float]:
+    """The bounds by blocks of ever finer grids, in nats, until it is to stop. finest: what is allowed of each attribute.
 
     most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions.
-    enough: a bound with which it ends.
     """
-    best = 0.0
     for grid in _finer_grids(finest):
         looks = count()
         allowed = allowed_margins(problem, lambda looks=looks: stop() or next(looks) >= most, grid)  # type: ignore[misc]
         if allowed is None:
-            break
-        best = max(best, block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)).value)
-        if best >= enough:
-            break
-    return best
+            return
+        yield block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)).value
 
 
 def _finer_grids(finest: Node) -> Iterator[Grid]:

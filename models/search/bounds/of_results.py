@@ -33,35 +33,44 @@ _LOOKS = 1 << 20
 """Margins that are looked at in each grid, at most, however small the table."""
 
 
-def with_bound(result: SearchResult, problem: Problem, stop: Stop, stop_early: Stop | None = None) -> SearchResult:
+def with_bound(
+    result: SearchResult, problem: Problem, stop: Stop, stop_first: Stop | None = None, stop_better: Stop | None = None
+) -> SearchResult:
     """A result that also says how far from the best allowed collection it can be, where that can be bounded in time.
 
-    stop_early: asked instead of `stop` in a larger lattice, of which more and more can be told apart for ever better bounds.
+    stop_first, stop_better: asked instead of `stop` in a larger lattice, of which more and more can be told apart for ever
+    better bounds: while there is none of half of what was found, and once there is one.
     """
     if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
     if lattice_size(problem) > LARGEST_LATTICE:
-        early = stop_early or stop
+        first, better = stop_first or stop, stop_better or stop
         enough = _NEAR * (inf if result.value is None else result.value)
-        return (
-            result
-            if early()
-            else replace(result, bound=_of_large_lattice(replace(problem, objective=KL), early, enough))
-        )
+        if first():
+            return result
+        return replace(result, bound=_of_large_lattice(replace(problem, objective=KL), first, better, enough))
     allowed = allowed_margins(problem, stop)
     return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
 
 
-def _of_large_lattice(problem: Problem, stop: Stop, enough: float) -> float:
+def _of_large_lattice(problem: Problem, stop_first: Stop, stop_better: Stop, enough: float) -> float:
     """The largest of the bounds that are found in time until one is enough, in nats of KL divergence."""
     finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
     least = of_finest_levels(problem, finest)
     if not problem.cube.holds(base):
         return least
+
+    def stop() -> bool:
+        return stop_better() if least > enough / 2 else stop_first()
+
     cells = max(len(problem.cube.table(base)), 1)
     grid = coarse_grid(problem, finest, min(LARGEST_GRID, _WORK // cells))
     if grid is not None and (allowed := allowed_margins(problem, stop, grid)) is not None:
         least = max(lower_bound(problem, allowed, grid).value, least)
     if least >= enough:
         return least
-    return max(of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop, enough), least)
+    for bound in of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop):
+        least = max(bound, least)
+        if least >= enough:
+            break
+    return least

@@ -33,9 +33,9 @@ def test_no_allowed_collection_is_below_the_bound_whatever_the_blocks(problem, d
 def test_no_allowed_collection_is_below_the_bound_of_finer_and_finer_grids(problem, most):
     unpriced = Problem(problem.cube, problem.constraint, kept=problem.kept)
     best = min(allowed_values(unpriced).values())
-    assert 0 <= of_blocks(unpriced, finest_alone(unpriced), most, never) <= best + 1e-9
+    assert all(0 <= bound <= best + 1e-9 for bound in of_blocks(unpriced, finest_alone(unpriced), most, never))
     if any(finest_alone(unpriced)):
-        assert of_blocks(unpriced, finest_alone(unpriced), most, Countdown(0)) == 0
+        assert not list(of_blocks(unpriced, finest_alone(unpriced), most, Countdown(0)))
 
 
 def test_attributes_that_tell_most_of_each_other_share_a_block():
@@ -56,3 +56,13 @@ def test_the_bound_of_a_wide_table_is_near_the_best_collection():
     best = problem.value(problem.position([0b1111 << 4 * i for i in range(10)]))
     assert result.bound is not None
     assert 0.9 * best <= result.bound <= min(best, result.value) + 1e-9
+
+
+@pytest.mark.slow
+def test_a_first_bound_has_more_time_than_a_better_one():
+    problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
+    result = forward(problem, never)
+    whole = with_bound(result, problem, never).bound
+    assert with_bound(result, problem, never, never, lambda: True).bound == pytest.approx(whole)
+    assert with_bound(result, problem, never, Countdown(1), never).bound == pytest.approx(0, abs=1e-9)
+    assert with_bound(result, problem, never, lambda: True, never) is result

@@ -402,3 +402,14 @@ def test_adult_has_the_counts_that_are_known_of_it(shared_data):
     assert len(table.rolled_up({"age": 0})) == 74
     assert len(table.rolled_up({"occupation": 0})) == 14
     assert np.exp(table.rolled_up({"occupation": 0}).entropy) == pytest.approx(10.57, abs=0.005)
+
+
+@given(st.data())
+def test_keys_do_not_depend_on_what_was_asked_before(data: st.DataObject) -> None:
+    table = data.draw(contingency_tables(data.draw(domains())))
+    coarser = margins(table.domain).map(lambda margin: table.domain.mask(margin) & table.mask)
+    for mask in data.draw(st.lists(coarser.filter(bool), min_size=1, max_size=6)):
+        anew = ContingencyTable(table.domain, table.margin, table.codes, table.counts)
+        keys, space = table.keys(mask)
+        assert keys.tolist() == anew.keys(mask)[0].tolist()
+        assert space == anew.keys(mask)[1] > max(keys, default=0)
