@@ -106,20 +106,20 @@ class Reading:
         complete = self.complete(rows)
         if not complete.any():
             raise self._no_row()
+        counts = rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
         counted: dict[str, CountArray] = {}
         for column in self.attributes:
             codes = rows.codes[column][complete]
-            sizes = np.zeros(len(values[column]), dtype=np.int64)
-            np.add.at(sizes, codes, rows.counts[complete])
+            sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
             base_codes[column], counted[column] = recoding[codes], sizes
         by_likeness = {}
         for column in self._by_likeness:
             known = [CodedColumn(hierarchies[name], base_codes[name]) for name in self._compared_with(column)]
             try:
-                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, rows.counts[complete])
+                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, counts)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
             by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
@@ -128,17 +128,19 @@ class Reading:
 
     def complete(self, rows: DistinctRows) -> BoolArray:
         """Which rows lack no value, whatever columns they have: shape (rows,)."""
-        whole: BoolArray = np.logical_and.reduce(
-            [_are_values(self._texts(column, rows.values[column]))[codes] for column, codes in rows.codes.items()]
-        )
+        whole: BoolArray = np.ones(len(rows), dtype=bool)
+        for column, codes in rows.codes.items():
+            are_values = _are_values(self._texts(column, rows.values[column]))
+            if not are_values.all():
+                whole &= are_values[codes]
         return whole
 
     def lacking(self, rows: DistinctRows) -> dict[str, int]:
         """How many rows lack a value of each column, whatever columns they have."""
         lacking = {}
         for column, codes in rows.codes.items():
-            has_value = _are_values(self._texts(column, rows.values[column]))
-            lacking[column] = int(rows.counts[~has_value[codes]].sum())
+            are_values = _are_values(self._texts(column, rows.values[column]))
+            lacking[column] = 0 if are_values.all() else int(rows.counts[~are_values[codes]].sum())
         return lacking
 
     def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:

@@ -184,14 +184,17 @@ class TableSource:
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         """The table whose rows all count. limit: distinct rows that fit into memory."""
-        if isinstance(opened, Engine) and opened.estimate(list(self.used)) > limit:
-            if self.where is not None:
-                raise InputError(
-                    f"{opened.name} has more distinct rows than fit into memory, and a part of it needs them all; raise the "
-                    "setting data.memory, or leave out columns"
-                )
-            return reading.counted_out_of_core(opened, limit, k)
-        return self._counted_in_memory(reading, opened.distinct_rows(list(self.used)))
+        columns = list(self.used)
+        if not isinstance(opened, Engine):
+            return self._counted_in_memory(reading, opened.distinct_rows(columns))
+        if (rows := opened.distinct_rows_up_to(limit, columns)) is not None:
+            return self._counted_in_memory(reading, rows)
+        if self.where is not None:
+            raise InputError(
+                f"{opened.name} has more distinct rows than fit into memory, and a part of it needs them all; raise the "
+                "setting data.memory, or leave out columns"
+            )
+        return reading.counted_out_of_core(opened, limit, k)
 
     def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
         """The table of the rows, or of those that are meant."""

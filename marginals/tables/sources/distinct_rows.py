@@ -158,14 +158,14 @@ class Divisible(Source, Protocol):
 class Engine(Source, Protocol):
     """A source that counts where the rows are, so that tables larger than memory can be read."""
 
+    def distinct_rows_up_to(self, most: int, columns: Sequence[str]) -> DistinctRows | None:
+        """The distinct rows of some columns, None where there are more than `most`, or about so many."""
+
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
         """All values of each column, in an order that stays, and how many rows have each."""
 
     def occurrences(self, column: str, missing: Collection[str]) -> tuple[int, int]:
         """How many different values a column has, and how many rows have one; `missing` and null are none."""
-
-    def estimate(self, columns: Sequence[str]) -> int:
-        """About how many distinct rows some columns have."""
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
         """About how many distinct rows the columns have, recoded."""

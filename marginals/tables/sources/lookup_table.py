@@ -16,7 +16,7 @@ class Lookup(NamedTuple):
     """What each value of a column adds to the key of its row; rows whose value has -1 are left out.
 
     place: that of the column among those of the rows, where it is called v and its place. values: without null, none
-    twice. summands: shape (values,). of_null: that of null.
+    twice. summands: shape (values,). of_null: that of null. has_null: whether it occurs.
     """
 
     column: str
@@ -24,6 +24,12 @@ class Lookup(NamedTuple):
     values: "pa.Array"
     summands: IndexArray
     of_null: int
+    has_null: bool
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether some rows are left out for their value."""
+        return bool((self.summands < 0).any()) or (self.has_null and self.of_null < 0)
 
 
 def keyed(
@@ -31,7 +37,8 @@ def keyed(
 ) -> "nw.LazyFrame[Any]":
     """For each row that is kept its keys, key0, key1 and so on: for each pack of columns the sum of what is looked up.
 
-    frame: the columns by their names. rows: the same, v0, v1 and so on.
+    Null where a value is not among those that are looked up, and no row is to be left out. frame: the columns by their
+    names. rows: the same, v0, v1 and so on.
     """
     import narwhals as nw
 
@@ -53,9 +60,10 @@ def keyed(
         " + ".join(in_place.get(lookup.place, f"c{lookup.place}") for lookup in pack) + f" AS key{number}"
         for number, pack in enumerate(packs)
     )
-    native: Any = rows.to_native()
-    kept = " AND ".join(f"key{number} IS NOT NULL" for number in range(len(packs)))
-    return cast("nw.LazyFrame[Any]", nw.from_native(native.project(", ".join(sums)).filter(kept)))
+    native: Any = rows.to_native().project(", ".join(sums))
+    if any(lookup.leaves_out for lookup in lookups):  # the filter takes as long as counting what it lets through
+        native = native.filter(" AND ".join(f"key{number} IS NOT NULL" for number in range(len(packs))))
+    return cast("nw.LazyFrame[Any]", nw.from_native(native))
 
 
 def _joined(frame: "nw.LazyFrame[Any]", rows: "nw.LazyFrame[Any]", lookup: Lookup) -> "nw.LazyFrame[Any]":
@@ -98,7 +106,8 @@ def _in_place(frame: "nw.LazyFrame[Any]", lookup: Lookup) -> str:
     if count <= _MOST_IN_LIST:
         position = f"list_position(CAST([{texts}] AS {value_type}[]), {value})"
     else:
-        position = f"CAST(enum_code(CAST({value} AS ENUM({texts}))) AS INTEGER) + 1"
+        # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
+        position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({texts}))) AS INTEGER) + 1"
     summands = ", ".join("NULL" if summand < 0 else str(summand) for summand in lookup.summands.tolist())
     found = f"list_extract(CAST([{summands}] AS BIGINT[]), {position})"
     return found if lookup.of_null < 0 else f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {found} END"

@@ -78,19 +78,34 @@ class LazyFrame:
         DuckDB groups by one number instead of texts, which takes it a third of the memory and two thirds of the time.
         """
         if self.frame.implementation.is_duckdb():
-            return self._distinct_keys(columns)
+            values, recodings = self._by_number(columns)
+            return DistinctRows(values, *self.count(recodings))
         table = _collected(_counted(self._renamed(columns)), self.name)
         return distinct_rows_of(table.rename_columns([*columns, COUNT]), columns, self.name)
+
+    def distinct_rows_up_to(self, most: int, columns: Sequence[str]) -> DistinctRows | None:
+        """The distinct rows of some columns, None where there are more than `most`, or about so many.
+
+        DuckDB counts them and stops, which takes it hardly longer than to estimate how many there are.
+        """
+        if not self.frame.implementation.is_duckdb():
+            return self.distinct_rows(columns) if self.estimate(columns) <= most else None
+        values, recodings = self._by_number(columns)
+        keyed, packs = self._keyed(recodings)
+        try:
+            counted = _collected(_counted(keyed).head(most + 1), self.name)
+        except TooLittleMemoryError:
+            return self.distinct_rows(columns) if self.estimate(columns) <= most else None
+        return DistinctRows(values, *self._unpacked(counted, packs)) if len(counted) <= most else None
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value where files are read, else None: the rows have no order."""
         return self.files.place(column, text) if self.files else None
 
-    def _distinct_keys(self, columns: Sequence[str]) -> DistinctRows:
-        distinct = self.values(columns)
-        codes, counts = self.count({column: np.arange(len(texts)) for column, (texts, _) in distinct.items()})
-        values = {column: texts for column, (texts, _) in distinct.items()}
-        return DistinctRows.of(values, {column: codes[column] for column in columns}, counts)
+    def _by_number(self, columns: Sequence[str]) -> tuple[Mapping[str, Values], Mapping[str, Recoding]]:
+        """The values of columns, and a recoding of each by their numbers."""
+        values = {column: texts for column, (texts, _) in self.values(columns).items()}
+        return values, {column: np.arange(len(texts)) for column, texts in values.items()}
 
     def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
         """The distinct rows of a column and others, in parts without a value of the column in common.
@@ -140,13 +155,21 @@ class LazyFrame:
     def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
         """The distinct recoded rows and their counts."""
         keyed, packs = self._keyed(recodings)
-        table = _concatenated(self._counted_parts(keyed))
+        return self._unpacked(_concatenated(self._counted_parts(keyed)), packs)
+
+    def _unpacked(self, counted: "pa.Table", packs: "Sequence[_Pack]") -> tuple[Mapping[str, CodeArray], CountArray]:
+        """The codes that keys were made of, and their counts."""
         codes = {}
         for number, pack in enumerate(packs):
-            keys = _numbers(table, f"key{number}")
-            for column, stride, radix in pack:
-                codes[column] = (keys // stride % radix).astype(smallest_code_dtype(radix))
-        return codes, _numbers(table, COUNT)
+            if counted.column(f"key{number}").null_count:
+                raise InputError(
+                    f'{self.name} has values that its engine does not find again; read it with engine = "pandas"'
+                )
+            keys = _numbers(counted, f"key{number}")
+            for column, _, radix in pack:
+                keys, own = np.divmod(keys, radix)
+                codes[column] = own.astype(smallest_code_dtype(radix))
+        return codes, _numbers(counted, COUNT)
 
     def counts_of_counts(self, recodings: Mapping[str, Recoding]) -> tuple[CountArray, CountArray]:
         """The counts that distinct recoded rows have, and how many rows have each: no row leaves the engine."""
@@ -234,7 +257,7 @@ class LazyFrame:
         summands = np.where(recoding < 0, -1, recoding * stride)
         of_null = int(summands[is_null].max(initial=-1))
         others = np.flatnonzero(~is_null)
-        return Lookup(column, place, values.take(pa.array(others)), summands[others], of_null)
+        return Lookup(column, place, values.take(pa.array(others)), summands[others], of_null, bool(is_null.any()))
 
 
 _MOST_PARTS = 256
