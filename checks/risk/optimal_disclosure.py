@@ -177,9 +177,10 @@ def brute_force(problem: DecisionProblem, objective: Objective) -> Optimum:
 
 
 def branch_and_bound(problem: DecisionProblem, objective: Objective, progress: Progress = unwatched) -> Optimum:
-    """The same scores from as few losses as the bounds leave. progress: of pairs of a record and a level vector.
+    """The same scores from as few losses as the bounds leave.
 
-    Equal records are looked at once, where the harm does not depend on whom they are about.
+    Equal records are looked at once, where the harm does not depend on whom they are about. progress: of pairs of a record
+    that is looked at and a level vector.
     """
     if problem.harm.is_personal:
         return _searched(problem, objective, progress)
