@@ -17,6 +17,7 @@ class Budget:
     """Work that the algorithms of one check may do.
 
     joined: class combinations that the join enumerates.
+    multiplied: class combinations whose products matrices judge, where the verdict is all that is wanted.
     screened: cases times classes that bounds are computed for, each round anew, and forms times classes that branch and
     bound prepares.
     branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28.
@@ -31,6 +32,7 @@ class Budget:
     """
 
     joined: int
+    multiplied: int
     screened: int
     branches: int
     first_branches: int
@@ -58,6 +60,7 @@ class Budget:
 
 FULL = Budget(
     joined=20_000_000,
+    multiplied=20_000_000,
     screened=maxsize,
     branches=70_000_000,
     first_branches=2_000_000,
@@ -76,6 +79,7 @@ FULL = Budget(
 
 SEARCHING = Budget(
     joined=400_000,
+    multiplied=4_000_000,
     screened=40_000_000,
     branches=1_000_000,
     first_branches=1_000_000,

@@ -93,7 +93,7 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     """
     tree = tree.until(budget.deadline)
     algorithm, outcome = Algorithm.JOIN, None
-    if not budget.proof and tree.combination_count <= budget.joined:
+    if not budget.proof and tree.combination_count <= budget.multiplied:
         outcome = by_products(tree, diversity)
     if outcome is None and tree.combination_count <= SMALL_JOIN:
         outcome = by_join(tree, diversity)
