@@ -6,7 +6,7 @@ the open node whose verdict settles most in the worse case. What few attributes 
 when its projection on any two attributes fails, and those tables are small (as Incognito prunes by subsets).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.claims.requirements import Requirements
-from checks.classes.equivalence_classes import equivalence_classes
+from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.diversity.criterion import satisfies
 from marginals.errors import InputError
@@ -180,16 +180,23 @@ def _failing(
         fails |= classes.counts < requirements.class_size
     if requirements.cell_size is not None:
         fails[table.positions_in(classes)[table.counts < requirements.cell_size]] = True
+    for parts, bad in _not_diverse(cube, table, requirements):
+        if bad.any():
+            fails[parts.coded_cells.positions_in(classes.coded_cells)[bad]] = True
+    return fails
+
+
+def _not_diverse(
+    cube: DataCube, table: ContingencyTable, requirements: Requirements
+) -> Iterator[tuple[EquivalenceClasses, BoolArray]]:
+    """For each sensitive attribute whose diversity is demanded the classes of a table, and which of them are not diverse."""
     for claim in requirements.diversity_claims:
         if claim.class_diversity is None:
             continue
         parts = equivalence_classes(table, claim.sensitive)
         whole = cube.table(cube.domain.mask({claim.sensitive: parts.level}))
         criterion = claim.class_diversity.among(equivalence_classes(whole, claim.sensitive).values)
-        bad = ~satisfies(criterion, parts.counts)
-        if bad.any():
-            fails[parts.coded_cells.positions_in(classes.coded_cells)[bad]] = True
-    return fails
+        yield parts, ~satisfies(criterion, parts.counts)
 
 
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
@@ -210,6 +217,7 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
             return False
         if not requirements.diversity_claims:
             return True
+        return not any(bad.any() for _, bad in _not_diverse(cube, cube.table(mask), requirements))
     suppressed = _suppressed(cube, mask, requirements)
     if not suppressed.total:
         return True
@@ -243,13 +251,16 @@ def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
 
 
 def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> "_Lattice":
-    """The lattice of some attributes. Raises InputError for one that is too large."""
+    """The lattice of some attributes, whose finest classes are counted once. Raises InputError for one that is too large."""
     if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
         raise InputError(
             f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
             "single table; use fewer or lower hierarchies, name its levels (base = { age = 1, .. }), or publish without "
             'one (base "none")'
         )
+    finest = cube.domain.mask(dict.fromkeys(attributes, 0))
+    if cube.holds(finest):
+        _ = cube.table(finest)  # all classes are counted from it, which has fewer cells than the whole table
     return _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
 
 
