@@ -8,14 +8,13 @@ which reads the same columns and counts each pair of them.
     python benchmarks/wide_publishing.py [--quick]
 """
 
-import json
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from hundred_million import PUBLISH, run
+from hundred_million import published, run
 from measurement import Measurement, options, say
 from stepwise_search import draw_columns
 
@@ -62,27 +61,8 @@ def measured(rows: int, attributes: int) -> Measurement:
         frame.to_csv(folder / "people.csv", index=False)
         (folder / "release.toml").write_text(config(folder / "people.csv", list(columns.codes)))
         reading, _ = run(READ, str(folder / "people.csv"))
-        out = str(folder / "release")
-        published, printed = run(PUBLISH, "publish", str(folder / "release.toml"), "--out", out, "--json")
-    answer = json.loads(printed.splitlines()[0])
-    facts = {
-        "processor_seconds": round(published["processor"], 2),
-        "yardstick_processor_seconds": round(reading["processor"], 2),
-        "margins": len(answer["margins"]),
-        "evaluated": answer["search"]["evaluated"],
-        "kl_divergence": round(answer["kl_divergence"], 4),
-        "bound": answer["search"]["lower_bound"],
-    }
-    return Measurement(
-        "wide_publishing",
-        "publish",
-        {"rows": rows, "attributes": attributes},
-        published["seconds"],
-        published["megabytes"],
-        "pandas reads and counts pairs",
-        reading["seconds"],
-        facts,
-    )
+        sizes = {"rows": rows, "attributes": attributes}
+        return published("wide_publishing", sizes, folder, "pandas reads and counts pairs", reading)
 
 
 def main() -> None:
