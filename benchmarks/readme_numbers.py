@@ -85,8 +85,8 @@ def _sentences(lines: Sequence[Line]) -> list[tuple[str, list[str]]]:
     )
     tell(
         ("hundred_million", "publish"),
-        r"are published in (\S+) s with (\S+) GB of memory and (\S+) s of processor time; DuckDB's own GROUP BY of them takes "
-        r"(\S+) s",
+        r"are published in (\S+) s with (\S+) GB of memory and (\S+) s of processor time; DuckDB's own GROUP BY of them "
+        r"takes (\S+) s",
         lambda line: [
             _short(line["seconds"]),
             _short(line["megabytes"] / 1000),
