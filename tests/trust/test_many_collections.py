@@ -34,7 +34,7 @@ from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.fitted_diversity import fitted_diversity
 from checks.maxent.hull import by_hull, by_supports
-from checks.maxent.maxent_diversity import by_join, maxent_diversity
+from checks.maxent.maxent_diversity import by_join, by_products, maxent_diversity
 from checks.maxent.outcome import Outcome
 from checks.maxent.pairwise_ratios import pairwise_ratios
 from checks.maxent.relaxed_diversity import relaxed_diversity
@@ -183,6 +183,7 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
         yield "supports", by_supports(tree, diversity.l)
     if diversity.largest_ratio(len(tree.labels)) is not None:
         yield "pairwise ratios", pairwise_ratios(tree, diversity)
+    yield "products", by_products(tree, diversity)
     chance = rng.random()
     if chance < 0.04:
         yield "hull", by_hull(tree, diversity)
