@@ -26,6 +26,9 @@ from models.graphs.collection import Collection
 SMALL_JOIN = 20_000
 """Up to so many class combinations the join is the fastest algorithm."""
 
+_SMALLEST_LOG = -600.0
+"""Logarithm of products below which floating point could lose them, or the digits that a verdict needs."""
+
 
 def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined) -> Outcome:
     """Look at every class combination: the reference for all other algorithms.
@@ -52,11 +55,13 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined)
 def by_products(tree: SensitiveTree, diversity: Diversity) -> Outcome | None:
     """The verdict of the join, for a criterion that is quick of products; None for another one, or one clique alone.
 
-    The join of all cliques but the last is enumerated, and the last clique's classes are set against it without being
-    joined. It ends at the first piece with a class that fails; the worst class of what was looked at comes with it.
+    None, too, for so many cliques that a product could be too small for floating point. The join of all cliques but the last
+    is enumerated, and the last clique's classes are set against it without being joined. It ends at the first piece with a
+    class that fails; the worst class of what was looked at comes with it.
     """
     factors = tree.conditional_factors
-    if len(factors) < 2:
+    smallest = sum(float(np.log(factor.min(where=factor > 0, initial=1.0))) for factor in factors)
+    if len(factors) < 2 or smallest < _SMALLEST_LOG:
         return None
     least, worst = np.inf, None
     fails, examined = False, 0

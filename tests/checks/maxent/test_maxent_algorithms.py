@@ -25,8 +25,12 @@ from checks.maxent.maxent_diversity import by_join, by_products, decided
 from checks.maxent.outcome import Outcome
 from checks.maxent.pairwise_ratios import _passes_exactly, pairwise_ratios
 from checks.maxent.relaxed_diversity import marks, relaxed_diversity
-from checks.maxent.sensitive_tree import SensitiveTree
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.graphs.collection import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from privacy_oracles import conditionals, is_k_combinatorial, largest_counts, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 
@@ -108,6 +112,27 @@ def test_products_say_what_the_join_says(drawn: tuple[Collection, str], l: Fract
             assert reached == pytest.approx(values_reached(tree, criterion, joined), rel=1e-9, abs=1e-9)
         else:
             assert reached <= BOUNDARY
+
+
+def test_products_too_small_for_floating_point_are_left_to_other_algorithms() -> None:
+    """A class of two rows among 10^12, in each of 30 tables: its products are 10^-360."""
+    names = [f"q{i}" for i in range(30)]
+    domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in (*names, "s")})
+    codes = dict(zip("qs", np.indices((2, 2)).reshape(2, -1)))
+    tables = [
+        ContingencyTable.from_cells(
+            domain, {name: 0, "s": 0}, {name: codes["q"], "s": codes["s"]}, [10**12, 10**12, 1, 1]
+        )
+        for name in names
+    ]
+    few, all_of_them = (
+        sensitive_tree(Collection.of(DataCube(some), [table.mask for table in some]), "s")
+        for some in (tables[:2], tables)
+    )
+    assert few is not None
+    assert all_of_them is not None
+    assert by_products(few, Entropy(Fraction(2))) is not None
+    assert by_products(all_of_them, Entropy(Fraction(2))) is None
 
 
 @given(sensitive_collections(), numbers, st.integers(2, 5))
