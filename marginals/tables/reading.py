@@ -19,7 +19,7 @@ from marginals.tables.part import Values as PartValues
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
 from marginals.tables.table import PartOf, Table
 from marginals.tables.values.numbers import number_in
-from models.arrays import BoolArray, CodeArray, CountArray
+from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
 from models.errors import HierarchyError
 from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
@@ -98,7 +98,7 @@ class Reading:
         return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
-        """The base codes of the rows that lack no value, over their domain, and which rows these are.
+        """The base codes of the rows that lack no value, in as few bytes as hold them, over their domain, and which rows.
 
         Raises InputError where every row lacks one, or a value is none of the hierarchy's.
         """
@@ -114,7 +114,8 @@ class Reading:
             codes = rows.codes[column][complete]
             sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
-            base_codes[column], counted[column] = recoding[codes], sizes
+            narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1
+            base_codes[column], counted[column] = narrow[codes], sizes
         by_likeness = {}
         for column in self._by_likeness:
             known = [CodedColumn(hierarchies[name], base_codes[name]) for name in self._compared_with(column)]

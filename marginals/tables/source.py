@@ -229,7 +229,8 @@ class TableSource:
             whole = complete
         keys = [] if self.unit.stated is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
-        return Rows(domain, roles, codes, opened.frame[whole], missing, frozenset(self.missing), repeating)
+        wide = {column: own.astype(np.intp) for column, own in codes.items()}
+        return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating)
 
     def require_no_missing_values(self) -> None:
         """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""
