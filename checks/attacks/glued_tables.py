@@ -41,7 +41,7 @@ class GluedTable:
 
 
 def glued_table(
-    tree: CalibratedTree, rng: np.random.Generator, avoided: Mapping[Item, int] | None = None
+    tree: CalibratedTree, rng: "np.random.Generator", avoided: Mapping[Item, int] | None = None
 ) -> GluedTable:
     """A table with the counts of a published tree as marginals, its rows joined in random order.
 

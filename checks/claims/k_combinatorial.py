@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from checks.budget import FULL, Budget
 from checks.claims.count_claim import CountClaim
-from checks.combinatorial.k_combinatorial import k_combinatorial, of_part
 from checks.combinatorial.sensitive_groups import GroupTree, SensitiveGroup, sensitive_groups
 from checks.finding import Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree
@@ -27,6 +26,8 @@ class KCombinatorial(CountClaim):
 
     def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
         """The finding on a collection."""
+        from checks.combinatorial.k_combinatorial import k_combinatorial  # slow to import, and few need it
+
         return replace(k_combinatorial(collection, sensitive, self.least_count, budget), parameters=self.parameters)
 
     def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:
@@ -35,6 +36,8 @@ class KCombinatorial(CountClaim):
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """As of the whole: each part decides by itself."""
+        from checks.combinatorial.k_combinatorial import of_part  # slow to import, and few need it
+
         return of_part(tree, self.least_count, budget).verdict
 
     def refuses_longer(self, level: int) -> bool:  # noqa: ARG002

@@ -18,9 +18,6 @@ from checks.diversity.relative.at_level import AtLevel
 from checks.diversity.relative.sensitive_values import SensitiveValues
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, WorstClass
-from checks.maxent.fitted_diversity import fitted_diversity
-from checks.maxent.largest_odds import largest_odds
-from checks.maxent.maxent_diversity import decided, maxent_diversity
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.graphs.collection import Collection
 from models.tables.domain import Domain, Mask
@@ -75,8 +72,12 @@ class MaxentDiversity(Claim):
             )
         try:
             if collection.is_decomposable:
+                from checks.maxent.maxent_diversity import maxent_diversity  # slow to import, and few need it
+
                 found = maxent_diversity(collection, self.sensitive, diversity, budget)
             else:
+                from checks.maxent.fitted_diversity import fitted_diversity  # slow to import, and few need it
+
                 found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
         except CriterionError as error:
             return self.undecided(f"{self.sensitive}: {error}")
@@ -89,6 +90,8 @@ class MaxentDiversity(Claim):
         # What evidence says of somebody who has several rows in a class is another question.
         if tree is None or self.class_diversity is not self.diversity:
             return found
+        from checks.maxent.largest_odds import largest_odds  # slow to import, and few need it
+
         plain = _without_odds(self.diversity).among(tree.values)
         return replace(found, odds=largest_odds(tree, plain, SEARCHING.until(budget.deadline)))
 
@@ -131,6 +134,8 @@ class MaxentDiversity(Claim):
             return None
         if (diversity := self.class_diversity) is None:
             return Verdict.UNDECIDED
+        from checks.maxent.maxent_diversity import decided  # slow to import, and few need it
+
         return decided(tree, diversity.among(tree.values), budget)[1].verdict
 
     def refuses_longer(self, level: int) -> bool:

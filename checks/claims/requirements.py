@@ -11,7 +11,6 @@ from checks.claims.k_combinatorial import KCombinatorial
 from checks.claims.k_link import KLink
 from checks.claims.maxent_diversity import MaxentDiversity
 from checks.claims.min_cell import MinCell
-from checks.classes.assessment import table_diversity, table_findings
 from checks.diversity.criterion import Diversity
 from checks.errors import CriterionError
 from checks.finding import Finding
@@ -94,6 +93,8 @@ class Requirements:
 
     def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
         """On one table by itself: k-anonymity, the least cell, the diversity in each sensitive attribute that it shows."""
+        from checks.classes.assessment import table_diversity, table_findings  # slow to import, and few need it
+
         shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
         sizes = [claim.least_count for claim in self._count_claims if claim.least_cell is None]
         findings = [*table_findings(table, shown, [], max(sizes, default=None), self.cell_size)]

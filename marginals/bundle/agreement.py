@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +12,14 @@ from marginals.bundle.content import BundleContent
 from marginals.conditions.common_hierarchy import CountedHierarchy
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.tables.attribute import Role
-from marginals.tables.table import Table
 from models.errors import HierarchyError, MarginalsError
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
+
+if TYPE_CHECKING:
+    from marginals.tables.table import Table
 
 
 def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
@@ -126,7 +129,7 @@ def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def over_table(published: Collection, truth: Table) -> Collection:
+def over_table(published: Collection, truth: "Table") -> Collection:
     """The published marginals over the hierarchies of the table that they were counted from.
 
     Raises InputError for another table.

@@ -18,7 +18,6 @@ from marginals.bundle.descriptor import has_hash, is_number, is_table
 from marginals.bundle.format import DESCRIPTOR, KNOWN, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS, MAX_RULES
 from marginals.bundle.obeyed_keys import check_obeyed, check_schema
 from marginals.bundle.snapshot import Snapshot
-from marginals.conditions.part import Part
 from marginals.errors import BundleError, InputError
 from marginals.named_rules.applied import AppliedRule
 from marginals.named_rules.rule import named_rule, rule_names
@@ -195,7 +194,7 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
         raise BundleError(path, f"its counts sum to more than the {MAX_ROWS} rows that are counted exactly")
     by_attribute = {attribute: codes for attribute, codes in zip(header, joined[:-1]) if attribute in margin}
     occurring = {
-        attribute: [labels[code] for code in np.unique(codes).tolist()]
+        attribute: [labels[code] for code in np.flatnonzero(np.bincount(codes, minlength=len(labels))).tolist()]
         for attribute, codes in zip(header, joined[:-1])
         for labels in [domain.hierarchy(attribute).labels[levels[attribute]]]
     }
@@ -318,6 +317,8 @@ def _where(release: Mapping[str, Any], collection: Collection) -> str:
     if "where" not in release:
         return ""
     try:
+        from marginals.conditions.part import Part  # slow to import, and few need it
+
         part = Part(release["where"])
         excluding = next(filter(None, map(part.excluding, collection.tables)), None)
     except InputError as error:

@@ -17,7 +17,6 @@ from marginals.bundle.reading import content_of
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together.changed_table import Bundles, OneTable, by_table, differences, pairs_of_tables
-from marginals.bundle.together.refinement import common_refinement
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.named_rules.applied import JudgedRule
 from marginals.named_rules.rule import NamedRule, rules_of
@@ -247,6 +246,8 @@ def _judged_together(table: OneTable, asked: _Asked) -> Verification:
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
     """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
+    from marginals.bundle.together.refinement import common_refinement  # slow to import, and few need it
+
     try:
         refined = common_refinement(bundles)
         claims = asked.claims_on(refined.content, refined.content.sensitive)

@@ -19,7 +19,6 @@ from marginals.bundle.obeyed_keys import DESCRIPTION
 from marginals.bundle.seal import SEAL, seal_of
 from marginals.bundle.signature import SIGNATURE, SecretKey, signature_of
 from marginals.bundle.snapshot import Snapshot
-from marginals.bundle.target import require_replaceable
 from marginals.errors import InputError
 from marginals.files.atomic_file import replace_file
 from marginals.files.atomic_folder import replace_folder
@@ -54,6 +53,8 @@ def write_bundle(
     try:
         if key is not None:
             _keep_apart(key, folder)
+        from marginals.bundle.target import require_replaceable  # slow to import, and few need it
+
         require_replaceable(folder)
         files = bundle_files(content, page)
         if max(map(len, files.values())) > MAX_FILE_BYTES or sum(map(len, files.values())) > MAX_BYTES:

@@ -247,7 +247,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.weighted_cells(self.model, attributes))
 
-    def sample(self, rows: int, seed: int | np.random.Generator = 0) -> "pd.DataFrame":
+    def sample(self, rows: int, seed: "int | np.random.Generator" = 0) -> "pd.DataFrame":
         """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
 
         Raises InputError for fewer than no rows, DomainMismatchError where the release counts no rows at all.
@@ -260,7 +260,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.drawn(self.model, rows, np.random.default_rng(seed)))
 
-    def sample_base_values(self, rows: int, seed: int | np.random.Generator = 0) -> "pd.DataFrame":
+    def sample_base_values(self, rows: int, seed: "int | np.random.Generator" = 0) -> "pd.DataFrame":
         """As `sample`, all attributes at base values, drawn evenly among those under the published value.
 
         >>> from marginals.example import release

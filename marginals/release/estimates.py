@@ -17,7 +17,6 @@ from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction
 from models.inference.association import Range, mutual_information, odds_ratio, odds_ratio_range
 from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
-from models.inference.sampling import drawn_leaves
 from models.inference.sparse_margins import expected_marginal
 from models.inference.tree_margins import CELL_LIMIT
 from models.programs.cell_bounds import CountBounds
@@ -375,21 +374,23 @@ def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[
     return pd.DataFrame(columns, copy=False)
 
 
-def drawn(model: MarginalModel, rows: int, rng: np.random.Generator) -> "pd.DataFrame":
+def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":
     """Independent synthetic rows of the published attributes at their finest levels."""
     codes = _codes(model, rows, rng)
     levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
     return marked(_rows_frame(model, levels, codes), _basis(model, levels))
 
 
-def drawn_base_values(model: MarginalModel, rows: int, rng: np.random.Generator) -> "pd.DataFrame":
+def drawn_base_values(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":
     """The same of all attributes at base values, drawn evenly among those under the published value."""
+    from models.inference.sampling import drawn_leaves  # slow to import, and few need it
+
     leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
     levels = dict.fromkeys(model.domain.attributes, 0)
     return marked(_rows_frame(model, levels, leaves), _basis(model, levels))
 
 
-def _codes(model: MarginalModel, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
+def _codes(model: MarginalModel, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
     if rows < 0:
         raise InputError(f"a sample has 0 rows or more, not {rows}")
     return model.sampler.draw(rows, rng)

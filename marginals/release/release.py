@@ -10,7 +10,6 @@ from checks.claims.claim import Claim
 from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
-from marginals.bundle.target import output_file
 from marginals.bundle.writing import Entering, WrittenBundle, put_report, write_bundle
 from marginals.errors import InputError
 from marginals.named_rules.rule import NamedRule, rules_of
@@ -250,6 +249,8 @@ class Release(ModelAnalysis):
         """
         if path is not None and sign is not None:
             raise InputError("a report in a file of its own is not signed; what is signed is the bundle")
+        from marginals.bundle.target import output_file  # slow to import, and few need it
+
         file = None if path is None else output_file(Path(path))
         page = self.page(self.published)
         if file is None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from marginals.errors import InputError
-from marginals.tables.attribute import Attribute
+
+if TYPE_CHECKING:
+    from marginals.tables.attribute import Attribute
 
 ONE_ROW = ("first", "last", "random")
 """Which row of a person can be the one that is counted."""
@@ -73,7 +75,7 @@ class Unit:
         """Whether the order of the rows decides which are counted."""
         return self.one_row in ("first", "last")
 
-    def check(self, used: Mapping[str, Attribute]) -> None:
+    def check(self, used: Mapping[str, "Attribute"]) -> None:
         """Raise InputError where the column of people would be published. used: the attributes that can be."""
         if self.person is not None and self.person in used:
             raise InputError(

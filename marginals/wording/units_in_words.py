@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from marginals.tables.table import Table
 from marginals.tables.unit import ANY, RowsPerPerson
+
+if TYPE_CHECKING:
+    from marginals.tables.table import Table
 
 
 def rows_in_words(rows: int, rows_per_person: RowsPerPerson) -> str:
@@ -46,7 +49,7 @@ def part_in_words(where: str) -> str:
     return f"It is of a part of a table: whoever is counted meets the condition {where}, and of all others it says nothing."
 
 
-def part_lines(table: Table, ledger: Path | None) -> Iterator[str]:
+def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
     """What a steward must know who publishes a part of a table. ledger: beside which that is."""
     if table.part is None:
         return
@@ -69,7 +72,7 @@ def claimed_of(rows_per_person: object) -> str:
     return "of people" if rows_per_person == 1 else f"of people with at most {rows_per_person} rows each"
 
 
-def left_out_lines(table: Table) -> Iterator[str]:
+def left_out_lines(table: "Table") -> Iterator[str]:
     """What was left out of people who have more rows than count, and of whom the release will speak."""
     if table.left_out:
         count = "one row of each person counts" if table.rows_per_person == 1 else "more of a person do not count"

@@ -7,7 +7,7 @@ fitting. What follows (margins, bounds, samples) touches only the cliques betwee
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from models.arrays import FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import JunctionTree
 from models.inference.expected_cells import ExpectedCells
-from models.inference.iterative_fitting import Fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.domain import Domain, vertices_of
 from models.tables.join import shared_keys
 from models.tables.mixed_radix import group
+
+if TYPE_CHECKING:
+    from models.inference.iterative_fitting import Fit
 
 Item: TypeAlias = tuple[int, int]
 """An attribute, by its place in the domain, at a level."""
@@ -73,7 +75,7 @@ class CalibratedTree:
         return cls(model.tree, tuple(map(ExpectedCells.of, model.clique_tables)), float(model.cube.total))
 
     @classmethod
-    def fitted(cls, fit: Fit, total: float) -> "CalibratedTree":
+    def fitted(cls, fit: "Fit", total: float) -> "CalibratedTree":
         """The cliques of a fit, without the cells that it leaves empty."""
         return cls(fit.tree, tuple(cells[cells.expected > 0] for cells in fit.cliques), total)
 

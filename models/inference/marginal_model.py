@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from models.errors import NotFittedError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.frechet_bounds import Box, FrechetBounds
-from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
-from models.inference.sampling import Sampler
 from models.inference.tree_expectation import expectation
 from models.inference.tree_margins import TreeMargins, expected_counts, proportional
 from models.tables.domain import Domain
 from models.x_log_x import x_log_x
+
+if TYPE_CHECKING:
+    from models.inference.sampling import Sampler
 
 MISFIT = 1e-6
 """Largest share of a published count by which a fitted distribution may miss it."""
@@ -58,6 +60,8 @@ class MarginalModel:
         """The distribution along a junction tree: closed form, or fitted. Raises NotFittedError where neither is."""
         if self.collection.is_decomposable:
             return CalibratedTree.of(self.closed_form)
+        from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
+
         fit = iterative_fit(self.collection, deadline=self.deadline)
         if fit.residual > MISFIT:
             raise NotFittedError(
@@ -106,8 +110,10 @@ class MarginalModel:
         return FrechetBounds.of(self.collection, self.deadline)
 
     @cached_property
-    def sampler(self) -> Sampler:
+    def sampler(self) -> "Sampler":
         """Draws rows."""
+        from models.inference.sampling import Sampler  # slow to import, and few need it
+
         return Sampler(self.tree)
 
     @property

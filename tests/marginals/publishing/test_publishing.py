@@ -350,7 +350,7 @@ def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older
     def refused(_collection: Collection, sensitive: str, _diversity: Diversity, _budget: Budget) -> Finding:
         return Finding("maxent-diversity", verdict, {"sensitive": sensitive}, None, (), 0)
 
-    monkeypatch.setattr("checks.claims.maxent_diversity.maxent_diversity", refused)
+    monkeypatch.setattr("checks.maxent.maxent_diversity.maxent_diversity", refused)
     for folder in ("old", "new"):
         result = CliRunner().invoke(main, [*command, str(tmp_path / folder)])
         assert result.exit_code == 1
@@ -369,7 +369,7 @@ def test_verifying_what_is_published_costs_one_check(table: Table, tmp_path: Pat
         return maxent_diversity(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("checks.claims.maxent_diversity.maxent_diversity", counted)
+        patch.setattr("checks.maxent.maxent_diversity.maxent_diversity", counted)
         release = marginals.publish(table, Policy(**PRIVACY)).write(tmp_path / "release")
         assert release.verify().ok
     assert calls == 1
