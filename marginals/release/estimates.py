@@ -350,10 +350,8 @@ def odds(model: MarginalModel, first: Where, second: Where, where: Where) -> Odd
     for attribute, is_one in ((one, is_first), (other, is_second)):
         kept = meant.get(attribute, np.ones_like(is_one))
         groups = np.where(kept, is_one.astype(np.intp), NOT_ASKED)
-        finest = model.finest_levels[attribute]
-        asked[attribute] = Distinction.of_groups(model.domain.hierarchy(attribute), finest, groups) or Distinction(
-            NO_LEVEL, NO_LEVEL
-        )
+        finest, own = model.finest_levels[attribute], model.domain.hierarchy(attribute)
+        asked[attribute] = Distinction.of_groups(own, finest, groups) or Distinction(NO_LEVEL, NO_LEVEL)
     return OddsRatio(expected, lower, upper, basis_in(model, asked))
 
 
@@ -383,10 +381,10 @@ def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.Da
 
 def drawn_base_values(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":
     """The same of all attributes at base values, drawn evenly among those under the published value."""
-    from models.inference.sampling import drawn_leaves  # slow to import, and few need it
+    from models.inference.sampling import drawn_leaves
 
-    leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
     levels = dict.fromkeys(model.domain.attributes, 0)
+    leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
     return marked(_rows_frame(model, levels, leaves), _basis(model, levels))
 
 
