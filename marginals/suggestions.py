@@ -1,7 +1,6 @@
 """What somebody may have meant who names what is not there."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from models.tables.hierarchy import SUPPRESSED
 
@@ -15,6 +14,8 @@ def did_you_mean(text: str, known: Sequence[str]) -> str:
     >>> did_you_mean("diagnosys", ["age", "diagnosis"])
     "did you mean 'diagnosis'?"
     """
+    from difflib import get_close_matches  # loaded here: most names are there
+
     close = (
         [k for k in known if k.rstrip(SUPPRESSED) == text]
         or get_close_matches(text, known)

@@ -4,7 +4,6 @@ A diversity of single attributes, or of levels, is written as in a config:
 `diversity={ diagnosis = ["entropy:6", "distinct:3"] }`.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 
 from checks.changes.difference import CRITERION
@@ -69,6 +68,8 @@ def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
 
 def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
     """The claims of a table of attributes. Raises InputError, CriterionError."""
+    import tomllib  # loaded here: most name no claims of their own
+
     try:
         table = tomllib.loads(f"diversity = {value}")["diversity"] if "\n" not in value else None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):

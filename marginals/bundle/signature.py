@@ -9,14 +9,12 @@ import binascii
 import os
 import re
 import shutil
-import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from marginals.bundle.format import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError
@@ -102,6 +100,8 @@ def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
     target: what is about to be written; what minisign works on lies beside it meanwhile, and goes away as all leftovers
     there. Raises InputError where minisign does not sign, OSError where nothing can be written.
     """
+    from tempfile import TemporaryDirectory  # loaded here: most releases are read without a signature
+
     _can_be_asked(key)
     target = resolved(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -142,6 +142,8 @@ def check_signature(descriptor: bytes, signature: bytes, key: PublicKey) -> None
 
     minisign reads copies of these bytes, which lie in a folder of their own meanwhile.
     """
+    from tempfile import TemporaryDirectory
+
     if signer_of(signature) != key.number:
         raise BundleError(SIGNATURE, "it was made with another key than the one given")
     try:
@@ -206,6 +208,8 @@ def _at_terminal() -> bool:
 
 def _run(arguments: Sequence[str], asks: bool) -> int:
     """Exit status of minisign. asks: whether it asks for a password, at the terminal; otherwise nobody is asked."""
+    import subprocess  # loaded here as well
+
     command = [_program(), *arguments]
     try:
         if asks:

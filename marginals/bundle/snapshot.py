@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
-from zipfile import is_zipfile
 
 from marginals.bundle.descriptor import Descriptor, digest, stated_bytes
 from marginals.bundle.format import DESCRIPTOR, MAX_DESCRIPTOR_BYTES, MAX_FILE_BYTES, MAX_SIGNATURE_BYTES, REPORT
@@ -150,6 +149,8 @@ class Snapshot:
 def _root(folder: Path) -> tuple[Path, tuple[int, int]]:
     """The folder of a bundle without links, and which one it is."""
     if folder.is_file():
+        from zipfile import is_zipfile  # loaded here: it takes 7 ms, which who names a folder need not wait for
+
         what = "unzip it, and name the folder" if is_zipfile(folder) else "name the folder that holds the bundle"
         raise InputError(f"{folder} is a file, and a release is a folder; {what}")
     if not (folder / DESCRIPTOR).is_file():

@@ -95,7 +95,7 @@ class Sampler:
             levels = {a: level for a, level in levels.items() if a not in new}
         return tuple(by_clique)
 
-    def draw(self, rows: int, rng: np.random.Generator) -> dict[str, CodeArray]:
+    def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
 
         Raises DomainMismatchError where there is no row to be like.
@@ -114,7 +114,7 @@ class Sampler:
                     drawn[attribute][start:stop] = codes[cells]
         return drawn
 
-    def _cells(self, rows: int, rng: np.random.Generator) -> Iterator[IndexArray]:
+    def _cells(self, rows: int, rng: "np.random.Generator") -> Iterator[IndexArray]:
         """The drawn cells of each clique, in the tree's order."""
         drawn: list[IndexArray] = []
         for clique, table in enumerate(self._tables):
@@ -128,7 +128,7 @@ class Sampler:
 
 
 def drawn_leaves(
-    domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray], rows: int, rng: np.random.Generator
+    domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray], rows: int, rng: "np.random.Generator"
 ) -> dict[str, CodeArray]:
     """Base codes of rows, each drawn evenly among the base values under the row's value.
 

@@ -8,7 +8,6 @@ importing SciPy takes longer than most programs.
 import atexit
 import os
 import pickle
-import subprocess
 import sys
 from contextlib import suppress
 from threading import TIMEOUT_MAX, Lock, Timer
@@ -58,6 +57,8 @@ class _Solver:
     """A process that solves one program after the other."""
 
     def __init__(self) -> None:
+        import subprocess  # loaded here: most programs are never solved
+
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _PROGRAM],  # not what lies in the current folder, which may be of others
             stdin=subprocess.PIPE,

@@ -139,7 +139,7 @@ class GeneralizedCells:
             probability += np.where(found, density[cells[places]], 0.0)
         return probability
 
-    def random_base_rows(self, rng: np.random.Generator) -> IndexArray:
+    def random_base_rows(self, rng: "np.random.Generator") -> IndexArray:
         """As many base rows as there are rows, drawn one by one from the base cells that each row may be.
 
         Codes, shape (rows, attributes).

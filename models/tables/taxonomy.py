@@ -98,7 +98,7 @@ class Taxonomy:
         leaves = [np.argsort(self.hierarchy.lift(0, level), kind="stable") for level in levels]
         return np.concatenate(leaves), np.cumsum(self.leaf_counts) - self.leaf_counts
 
-    def random_leaves(self, nodes: IndexArray, rng: np.random.Generator) -> IndexArray:
+    def random_leaves(self, nodes: IndexArray, rng: "np.random.Generator") -> IndexArray:
         """For each of some nodes a leaf under it, all as likely: shape (n,)."""
         leaves, starts = self._leaves
         drawn: IndexArray = leaves[starts[nodes] + rng.integers(self.leaf_counts[nodes])]

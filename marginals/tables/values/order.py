@@ -77,15 +77,14 @@ def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
     return None
 
 
+# Texts, compiled where a value is looked at: that takes 8 ms, which who asks a release need not wait for.
 _AMOUNT = r"[$€£]? ?([-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?) ?([kKmM]?)(?: ?(?:[$€£%]|years?|yrs?))?"
-_BETWEEN = re.compile(rf"[\[(]?{_AMOUNT}(?: ?[-\u2013] ?<?| to | ?\.\. ?<?|[,;] ?){_AMOUNT}[\])]?")
-_BELOW = re.compile(
-    rf"(?:<=?|≤|under|below|less than|up to|fewer than) ?{_AMOUNT}|{_AMOUNT} (?:or|and) (?:under|below|less|younger|fewer)"
+_BETWEEN = rf"[\[(]?{_AMOUNT}(?: ?[-\u2013] ?<?| to | ?\.\. ?<?|[,;] ?){_AMOUNT}[\])]?"
+_BELOW = (
+    rf"(?:<=?|≤|under|below|less than|up to|fewer than) ?{_AMOUNT}|{_AMOUNT} "
+    r"(?:or|and) (?:under|below|less|younger|fewer)"
 )
-_ABOVE = re.compile(
-    rf"(>=?|≥|over|above|more than|from) ?{_AMOUNT}|{_AMOUNT}(?: ?\+| (?:or|and) (?:over|above|more|older|up))"
-)
-_SINGLE = re.compile(_AMOUNT)
+_ABOVE = rf"(>=?|≥|over|above|more than|from) ?{_AMOUNT}|{_AMOUNT}(?: ?\+| (?:or|and) (?:over|above|more|older|up))"
 _FACTORS = {"": 1, "k": 1000, "m": 1_000_000}
 _INFINITY = Decimal("Infinity")
 
@@ -108,17 +107,17 @@ def _band(text: str) -> tuple[Decimal, Decimal] | None:
         pairs = [(number, unit) for number, unit in zip(found, found[1:]) if re.search(r"[0-9]", number)]
         return [Decimal(number.replace(",", "")) * _FACTORS[unit] for number, unit in pairs]
 
-    if match := _SINGLE.fullmatch(text):
+    if match := re.fullmatch(_AMOUNT, text):
         [number] = amounts(match)
         return number, number
-    if match := _BETWEEN.fullmatch(text):
+    if match := re.fullmatch(_BETWEEN, text):
         low, high = amounts(match)
         # Of 30-40k both are thousands.
         low = low * _FACTORS[match[4]] if match[4] and not match[2] and low < 1000 else low
         return (low, high) if low <= high else None
-    if match := _BELOW.fullmatch(text):
+    if match := re.fullmatch(_BELOW, text):
         return -_INFINITY, amounts(match)[0]
-    if match := _ABOVE.fullmatch(text):
+    if match := re.fullmatch(_ABOVE, text):
         return amounts(match)[0], _INFINITY
     return None
 
