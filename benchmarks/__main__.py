@@ -8,8 +8,8 @@
     python benchmarks --readme                         # the numbers of the README, measured anew and put there
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
-pgmpy, pyAgrum and ipfn take part where they are installed, Chordalysis where a clone of it is named; anjana and pycanon run
-in an environment of their own. Programs that do the same take turns. Lines of a busy machine say so.
+pgmpy, pyAgrum and ipfn take part where they are installed, Chordalysis and ARX where clones of them are named; anjana and
+pycanon run in an environment of their own. Programs that do the same take turns. Lines of a busy machine say so.
 The table's ratio is the time as a multiple of the yardstick's. MB is the peak of a process where the case has its own, else
 what the case allocates. Growth is fitted as size^exponent through all sizes of a series; `spread` is the factor by which
 measurements lie off it, `last ^` the exponent of the largest step alone.
@@ -50,6 +50,9 @@ def main() -> int:
     parser.add_argument(
         "--chordalysis", metavar="FOLDER", help="for stepwise_search: a clone of github.com/fpetitjean/Chordalysis"
     )
+    parser.add_argument(
+        "--arx", metavar="FOLDER", help="for lattice_search: a clone of github.com/arx-deidentifier/arx"
+    )
     parser.add_argument("--make-peer-environment", action="store_true", help="for anonymity_peers: install these first")
     parser.add_argument("--readme", action="store_true", help="measure the numbers of the README, and put them there")
     chosen = parser.parse_args()
@@ -83,6 +86,8 @@ def main() -> int:
                 arguments += ("--make-peer-environment",) if chosen.make_peer_environment else ()
             if script.name == "stepwise_search" and chosen.chordalysis:
                 arguments += ("--chordalysis", chosen.chordalysis)
+            if script.name == "lattice_search" and chosen.arx:
+                arguments += ("--arx", chosen.arx)
             before = kept_runs.kept(chosen.keep, script.name, arguments, commit) if chosen.keep else None
             print(f"{'running' if before is None else 'kept'} {script.name}", file=sys.stderr, flush=True)
             begin = len(lines)
