@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import arx
 import kept_runs
 import numpy as np
 import pytest
@@ -147,6 +148,8 @@ def test_a_printed_measurement_says_how_busy_the_machine_was(capsys: pytest.Capt
 def test_a_peer_that_cannot_take_part_is_skipped_with_the_reason(tmp_path: Path) -> None:
     assert "--chordalysis" in missing(None)
     assert "is no clone of" in missing(tmp_path)
+    assert "--arx" in arx.missing(None)
+    assert "is no clone of" in arx.missing(tmp_path)
 
 
 def test_the_numbers_of_the_readme_are_those_that_were_measured() -> None:
