@@ -1,15 +1,26 @@
-"""Iterative proportional fitting of collections that have no closed form, beside ipfn where it is installed.
+"""Iterative proportional fitting of collections that have no closed form, beside ipfn, mbi and R's loglin if they are here.
 
 The three pairs of three attributes, dense, so that the cells of the only clique grow by decades; rings of pairs whose number
-grows; and grids of pairs. The yardstick is one bincount of all possible cells: what fitting one margin takes at least. Both
-programs must come to the same table, and take turns.
+grows; and grids of pairs. The yardstick is one bincount of all possible cells: what fitting one margin takes at least. A
+sketch in plain NumPy, from the same counts to the same list of cells, and the peers, on dense arrays, take turns with ours;
+all must come to the same table. mbi, which climbs the likelihood, stops much earlier than the others do, at a misfit that is
+told; loglin stops at our misfit of the largest count.
 """
 
+import shutil
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from importlib.util import find_spec
 from itertools import combinations, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from measurement import Measurement, Seconds, fastest, interleaved, options, peak_megabytes, skipped
+from peer_program import PROGRAMS, started
 
 from models.graphs.collection import Collection
 from models.inference.iterative_fitting import TOLERANCE, Fit, iterative_fit
@@ -18,11 +29,18 @@ from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 
+Dense = np.ndarray[Any, np.dtype[np.float64]]
+
 EDGES = (10, 22, 46, 100)
 """Values of each of the three attributes, so that their cubes are 10^3 to 10^6."""
 
-PEER_UP_TO = 46
-"""Values up to which the peer is measured."""
+PEER_UP_TO = {"ipfn": 46, "mbi": 46}
+"""Values up to which these are measured."""
+
+MBI_STEPS = 50
+"""Of its limited-memory BFGS."""
+
+AXES = tuple(combinations(range(3), 2))
 
 RINGS = (3, 10, 30, 100, 300)
 GRIDS = ((3, 4), (4, 4), (4, 7), (5, 7))
@@ -98,44 +116,109 @@ def measure(case: str, sizes: dict[str, int], published: Collection, took: Secon
     ).print()
 
 
-def beside_peer(values: int, dense: np.ndarray, published: Collection) -> Seconds:
-    """The same fit by ipfn, on a dense array, in turns with ours, whose seconds are returned."""
+def sketch(values: int, published: Collection) -> Dense:
+    """The fit in plain NumPy, on a dense array."""
+    counts = []
+    for table in map(published.cube.table, published.masks):
+        kept = tuple("abc".index(name) for name in table.attributes)
+        counts.append((kept, np.zeros([values if axis in kept else 1 for axis in range(3)])))
+        counts[-1][1].reshape(values, values)[table.codes] = table.counts
+    fitted = np.full((values,) * 3, published.cube.total / values**3)
+    misfit = np.inf
+    while misfit > TOLERANCE:
+        misfit = 0.0
+        for kept, wanted in counts:
+            ratio = wanted / fitted.sum(axis=summed(kept), keepdims=True)
+            misfit = max(misfit, float(np.abs(1 / ratio - 1).max()))
+            fitted *= ratio
+    cells = np.nonzero(fitted)
+    dense: Dense = fitted[cells].reshape(fitted.shape)  # of which none is 0
+    return dense
+
+
+def summed(kept: tuple[int, ...]) -> tuple[int, ...]:
+    """The other axes."""
+    return tuple({0, 1, 2} - set(kept))
+
+
+def ipfn_run(dense: Dense) -> Callable[[], Dense]:
     from ipfn.ipfn import ipfn
 
-    axes = [[0, 1], [0, 2], [1, 2]]
-    targets = [dense.sum(axis=({0, 1, 2} - set(kept)).pop()).astype(np.float64) for kept in axes]
+    published = [dense.sum(axis=summed(kept)) for kept in AXES]
 
-    def theirs() -> np.ndarray:
-        start = np.full(dense.shape, dense.sum() / dense.size)
-        fitted: np.ndarray = ipfn(start, targets, axes, convergence_rate=TOLERANCE, rate_tolerance=0).iteration()
+    def run() -> Dense:
+        start, axes = np.full(dense.shape, dense.sum() / dense.size), [list(kept) for kept in AXES]
+        fitted: Dense = ipfn(start, published, axes, convergence_rate=TOLERANCE, rate_tolerance=0).iteration()
         return fitted
 
-    turns = interleaved({"ours": lambda: fit(published), "ipfn": theirs}, runs=3)
-    (ours, fitted), (seconds, found) = turns["ours"], turns["ipfn"]
-    (clique,) = fitted.cliques
-    here = found[tuple(clique.codes[a] for a in "abc")]
-    assert len(here) == dense.size, "the peer's table has other cells"
-    assert np.allclose(here, clique.expected, rtol=1e-8), "the peer fits another table"
-    Measurement(
-        "iterative_fitting",
-        "three pairs, ipfn",
-        {"cells": values**3},
-        seconds,
-        yardstick="marginals",
-        yardstick_seconds=ours,
-        facts={"same_answer": True},
-    ).print()
+    return run
+
+
+def mbi_run(dense: Dense) -> Callable[[], Dense]:
+    warnings.simplefilter("ignore")
+    import jax  # type: ignore[import-not-found]
+
+    jax.config.update("jax_enable_x64", True)
+    import mbi  # type: ignore[import-not-found]
+
+    domain = mbi.Domain(tuple("abc"), dense.shape)
+    published = {
+        pair: mbi.Factor(domain.project(pair), jax.numpy.asarray(dense.sum(axis=summed(kept))))
+        for kept in AXES
+        if (pair := tuple("abc"[axis] for axis in kept))
+    }
+    likelihood = mbi.marginal_loss.mle_loss_fn(mbi.CliqueVector(domain, list(published), published))
+    climb = partial(mbi.estimation.LBFGS().estimate, domain, likelihood, float(dense.sum()), iters=MBI_STEPS)
+
+    def run() -> Dense:
+        fitted: Dense = np.asarray(climb().project(tuple("abc")).values)
+        return fitted
+
+    run()  # what comes after is compiled
+    return run
+
+
+def beside_peers(values: int, dense: Dense, published: Collection, peers: list[str]) -> Seconds:
+    """The same fit on a dense array by all that take part, in turns with ours, whose seconds are returned."""
+    runs: dict[str, Callable[[], Any]] = {
+        "ours": lambda: fit(published),
+        "NumPy sketch": lambda: sketch(values, published),
+    }
+    starts = {"ipfn": ipfn_run, "mbi": mbi_run}
+    runs |= {name: starts[name](dense) for name in peers if values <= PEER_UP_TO.get(name, 0)}
+    with ExitStack() as stack:
+        if "loglin" in peers:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            dense.ravel(order="F").tofile(folder / "counts")
+            misfit = TOLERANCE * max(dense.sum(axis=summed(kept)).max() for kept in AXES)
+            command = ["Rscript", PROGRAMS / "fit_pairs.R", folder / "counts", str(values), repr(float(misfit))]
+            loglin = stack.enter_context(started([*command, folder / "fit"]))
+            runs["loglin"] = loglin.run
+        turns = interleaved(runs, runs=3)
+        if "loglin" in peers:
+            fitted = np.fromfile(folder / "fit").reshape(dense.shape, order="F")
+            turns["loglin"] = loglin.seconds, fitted
+    ours, own = turns.pop("ours")
+    (clique,) = own.cliques
+    assert len(clique.expected) == dense.size, "ours has other cells than the dense table"
+    for name, (seconds, found) in turns.items():
+        here = found[tuple(clique.codes[a] for a in "abc")]
+        misfit = max(np.abs(found.sum(axis=summed(kept)) / dense.sum(axis=summed(kept)) - 1).max() for kept in AXES)
+        assert np.allclose(here, clique.expected, rtol=1e-6), f"{name} fits another table"
+        facts = {"same_answer": True, "misfit": float(misfit)}
+        case = f"three pairs, {name}"
+        Measurement("iterative_fitting", case, {"cells": values**3}, seconds, None, "marginals", ours, facts).print()
     return ours
 
 
 def main() -> None:
     options(__file__, __doc__).parse_args()
-    has_peer = find_spec("ipfn") is not None
-    if not has_peer:
-        skipped("iterative_fitting ipfn", "it is not installed")
+    has = {name: find_spec(name) is not None for name in PEER_UP_TO} | {"loglin": shutil.which("Rscript") is not None}
+    for name in (name for name, here in has.items() if not here):
+        skipped(f"iterative_fitting {name}", "Rscript is not installed" if name == "loglin" else "it is not installed")
     for values in EDGES:
         dense, published = cube(values)
-        took = beside_peer(values, dense, published) if has_peer and values <= PEER_UP_TO else None
+        took = beside_peers(values, dense.astype(np.float64), published, [name for name, here in has.items() if here])
         measure("three pairs", {"cells": values**3}, published, took)
     for margins in RINGS:
         measure("ring of pairs", {"margins": margins}, ring(margins))

@@ -68,33 +68,36 @@ def search(case: str, table: Table, sizes: dict[str, int], requirements: Require
     ).print()
 
 
-def beside_arx(case: str, table: Table, sizes: dict[str, int], peer: arx.Arx) -> None:
+def beside_arx(case: str, table: Table, sizes: dict[str, int], clone: Path) -> None:
     """6-anonymity by both in turns; what it takes for the best must be one of our minimal tables."""
     requirements = Requirements((), k_link=6)
-    with peer.on(table, 6) as search:
+    with arx.search(clone, table, 6) as peer:
 
         def run() -> LatticeResult:
             return minimal_tables(DataCube([table.counts]), table.quasi_identifiers, requirements)
 
-        timed = interleaved({"ours": run, "ARX": search.run}, runs=7, enough=20)
+        timed = interleaved({"ours": run, "ARX": peer.run}, runs=7, enough=20)
         seconds, result = timed["ours"]
-        best = timed["ARX"][1]
-        facts = {"nodes": result.nodes, "minimal": len(result.minimal), "its_search": min(search.searches)}
+        best = dict(zip(table.quasi_identifiers, peer.told[-1]["levels"]))
+        facts = {
+            "nodes": result.nodes,
+            "minimal": len(result.minimal),
+            "its_search": min(told["search"] for told in peer.told),
+        }
         facts["same"] = any(dict(minimal.levels) == best for minimal in result.minimal)
-        Measurement("lattice_search", case, sizes, seconds, None, "ARX", search.seconds, facts).print()
+        Measurement("lattice_search", case, sizes, seconds, None, "ARX", peer.seconds, facts).print()
 
 
 def main() -> None:
     parser = options(__file__, __doc__)
-    parser.add_argument("--arx", type=Path, metavar="FOLDER", help="a clone of github.com/arx-deidentifier/arx")
+    arx.CLONE.add_to(parser)
     chosen = parser.parse_args()
-    if reason := arx.missing(chosen.arx):
+    if reason := arx.CLONE.missing(chosen.arx):
         skipped("lattice_search", f"ARX: {reason}")
     else:
-        peer = arx.Arx(chosen.arx)
         if DATA.is_dir():
-            beside_arx("Adult 6-anonymous beside ARX", adult(NAMES), {"attributes": len(NAMES)}, peer)
-        beside_arx("census 6-anonymous beside ARX", census(DECADES[-1]), {"rows": DECADES[-1]}, peer)
+            beside_arx("Adult 6-anonymous beside ARX", adult(NAMES), {"attributes": len(NAMES)}, chosen.arx)
+        beside_arx("census 6-anonymous beside ARX", census(DECADES[-1]), {"rows": DECADES[-1]}, chosen.arx)
     diversity = parse_diversity("entropy:6")
     if DATA.is_dir():
         for number in range(FEWEST, len(NAMES) + 1):

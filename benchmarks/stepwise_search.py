@@ -4,10 +4,9 @@ Selection is forward, in process, reading excluded, beside the yardstick of one 
 same run. The wide tables are drawn from random decomposable models, whose edges the searches should find again. Rows and
 columns grow by decades. The Adult parts need the real table: ../shared/data, or the folder that MARGINALS_DATA names.
 Where pyAgrum is installed, its greedy hill climbing to a Bayesian network by BIC takes turns on the same columns, where
-there are few. So does Chordalysis, which selects decomposable models as we do, where a clone of it is named: it is built
-with javac in a temporary folder, and runs warm, in one JVM for each table.
+there are few. So do Chordalysis and ess, which select decomposable models as we do, where clones of them are named.
 
-    python benchmarks/stepwise_search.py [--part adult-columns] [--quick] [--chordalysis FOLDER]
+    python benchmarks/stepwise_search.py [--part adult-columns] [--quick] [--chordalysis FOLDER] [--ess FOLDER]
 
 One JSON line a case; the last ones compare with what was aimed at. `--quick` leaves out the slower strategies and the
 largest tables.
@@ -15,7 +14,7 @@ largest tables.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -25,8 +24,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from chordalysis import Chordalysis, missing
 from measurement import Measurement, fastest, interleaved, options, peak_megabytes, say, skipped
+from peer_program import PeerProgram
+from selection_peers import CHORDALYSIS, ESS, chordalysis, ess
 
 from marginals import Attribute, Policy, Release, Table, anonymize, publish, read_table
 from marginals.config.hierarchy_file import read_hierarchy
@@ -55,14 +55,11 @@ QUICK_CELLS, QUICK_COLUMNS = 5_000_000, 200
 BOTH_UP_TO = 100
 """Columns up to which greedy-both is measured, too."""
 
-PEER_UP_TO = 100
-"""Columns up to which pyAgrum is measured; 100 of 5,000 rows take it some ten seconds of processor time."""
+PEER_COLUMNS = {"pyAgrum": 100, "Chordalysis": 400, "ess": 30}
+"""Columns up to which each peer is measured; 100 columns of 5,000 rows take pyAgrum some ten seconds of processor time."""
 
 PEER_ROWS = 50_000
 """Rows up to which the peers are measured."""
-
-CHORDALYSIS_UP_TO = 400
-"""Columns up to which Chordalysis is measured."""
 
 FIVE = ("race", "sex", "age", "marital-status")
 EIGHT = (*FIVE, "education", "native-country", "workclass", "salary-class")
@@ -83,6 +80,8 @@ TIME_LIMIT = 60.0
 
 Edges = set[frozenset[str]]
 Line = dict[str, Any]
+Peer = Callable[[Mapping[str, CodeArray], Mapping[str, int]], AbstractContextManager[PeerProgram]]
+"""Starts the program of a peer on codes and sizes of columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,40 +150,46 @@ def adult_columns() -> Columns:
 
 
 def selection_lines(
-    case: str, columns: Columns, strategies: Sequence[str], chordalysis: Chordalysis | None
+    case: str, columns: Columns, strategies: Sequence[str], peers: Mapping[str, Peer]
 ) -> Iterator[Line]:
     """How the strategies select a model, and the peers."""
     sizes = {"rows": len(next(iter(columns.codes.values()))), "attributes": len(columns.codes)}
-    table = columns.table
+    names, table = list(columns.codes), columns.table
     pairs, _ = fastest(columns.count_pairs)
 
     def line(name: str, seconds: float, yardstick: str, beside: float, memory: float | None, facts: Line) -> Line:
         name = f"{case}, {name}"
         return Measurement("stepwise_search", name, sizes, seconds, memory, yardstick, beside, facts).line()
 
+    def is_measured(peer: str) -> bool:
+        return sizes["attributes"] <= PEER_COLUMNS[peer] and sizes["rows"] <= PEER_ROWS
+
     runs: dict[str, Callable[[], Any]] = {
         strategy: partial(select, table, strategy=STRATEGIES[strategy]) for strategy in strategies
     }
-    if sizes["attributes"] <= PEER_UP_TO and sizes["rows"] <= PEER_ROWS and find_spec("pyagrum"):
+    if is_measured("pyAgrum") and find_spec("pyagrum"):
         runs["pyAgrum"] = partial(peer_edges, columns)
-    peer = chordalysis if sizes["attributes"] <= CHORDALYSIS_UP_TO and sizes["rows"] <= PEER_ROWS else None
-    with nullcontext() if peer is None else peer.on(columns.codes, columns.sizes) as search:
-        if search is not None:
-            runs["Chordalysis"] = search.run
-        turns = interleaved(runs)
+    with ExitStack() as stack:
+        programs = {
+            name: stack.enter_context(start(columns.codes, columns.sizes))
+            for name, start in peers.items()
+            if is_measured(name)
+        }
+        turns = interleaved(runs | {name: program.run for name, program in programs.items()})
     for strategy in strategies:
         seconds, found = turns[strategy]
         facts = {"strategy": strategy, "evaluated": found.search.evaluated, "bic": round(found.bic, 1)}
         facts |= recovered(columns, {frozenset(edge) for edge in found.graph.edges})
         memory = peak_megabytes(runs[strategy]) if strategy == "greedy" else None
         yield line(strategy, seconds, "a bincount of each pair", pairs, memory, facts)
+    ours = turns["greedy"]
     if "pyAgrum" in turns:
         seconds, edges = turns["pyAgrum"]
-        yield line("pyAgrum", seconds, "marginals, greedy", turns["greedy"][0], None, recovered(columns, edges))
-    if search is not None:
-        facts = recovered(columns, turns["Chordalysis"][1])
-        facts |= {"same_edges": turns["Chordalysis"][1] == {frozenset(e) for e in turns["greedy"][1].graph.edges}}
-        yield line("Chordalysis", search.seconds, "marginals, greedy", turns["greedy"][0], None, facts)
+        yield line("pyAgrum", seconds, "marginals, greedy", ours[0], None, recovered(columns, edges))
+    for name, program in programs.items():
+        edges = {frozenset(names[place] for place in edge) for edge in program.told[-1]["edges"]}
+        facts = recovered(columns, edges) | {"same_edges": edges == {frozenset(edge) for edge in ours[1].graph.edges}}
+        yield line(name, program.seconds, "marginals, greedy", ours[0], None, facts)
 
 
 def recovered(columns: Columns, found: Edges) -> Line:
@@ -294,7 +299,7 @@ def nine_attributes(lines: Mapping[str, Line]) -> dict[str, bool]:
     }
 
 
-def wide_lines(quick: bool, peer: Chordalysis | None) -> Iterator[Line]:
+def wide_lines(quick: bool, peers: Mapping[str, Peer]) -> Iterator[Line]:
     """Selection from tables that are long, wide, and wider."""
     shapes = [(rows, LONG_COLUMNS) for rows in LONG_ROWS] + [(rows, WIDE_COLUMNS) for rows in WIDE_ROWS]
     shapes += [(ROWS, columns) for columns in COLUMNS]
@@ -302,7 +307,7 @@ def wide_lines(quick: bool, peer: Chordalysis | None) -> Iterator[Line]:
         if quick and (rows * columns > QUICK_CELLS or columns > QUICK_COLUMNS):
             continue
         strategies = ("greedy",) if quick or columns > BOTH_UP_TO else ("greedy", "greedy-both")
-        yield from selection_lines("drawn", draw_columns(rows, columns, np.random.default_rng(0)), strategies, peer)
+        yield from selection_lines("drawn", draw_columns(rows, columns, np.random.default_rng(0)), strategies, peers)
 
 
 def all_releases(cases: Sequence[tuple[Sequence[str], str, str]], bases: Sequence[str]) -> Iterator[Line]:
@@ -318,21 +323,24 @@ def main() -> None:
     numbers = range(1, len(CASES) + 1)
     parser.add_argument("--case", action="append", type=int, choices=numbers, help="of the releases; default: all")
     parser.add_argument("--base", action="append", choices=BASES, help="of the releases; default: both")
-    parser.add_argument(
-        "--chordalysis", type=Path, metavar="FOLDER", help="a clone of github.com/fpetitjean/Chordalysis"
-    )
+    for clone in (CHORDALYSIS, ESS):
+        clone.add_to(parser)
     chosen = parser.parse_args()
     if find_spec("pyagrum") is None:
         skipped("stepwise_search pyAgrum", "it is not installed")
-    peer = None
-    if reason := missing(chosen.chordalysis):
-        skipped("stepwise_search Chordalysis", reason)
-    else:
-        peer = Chordalysis(chosen.chordalysis)
+    peers: dict[str, Peer] = {}
+    for name, clone, folder, start in (
+        ("Chordalysis", CHORDALYSIS, chosen.chordalysis, chordalysis),
+        ("ess", ESS, chosen.ess, ess),
+    ):
+        if reason := clone.missing(folder):
+            skipped(f"stepwise_search {name}", reason)
+        else:
+            peers[name] = partial(start, folder)
     cases = chosen.case or ([1] if chosen.quick else list(numbers))
     parts: dict[str, Callable[[], Iterator[Line]]] = {
-        "adult-columns": lambda: selection_lines("Adult", adult_columns(), ["greedy"], peer),
-        "wide": lambda: wide_lines(chosen.quick, peer),
+        "adult-columns": lambda: selection_lines("Adult", adult_columns(), ["greedy"], peers),
+        "wide": lambda: wide_lines(chosen.quick, peers),
         "releases": lambda: all_releases([CASES[n - 1] for n in cases], chosen.base or BASES),
     }
     measured: dict[str, list[Line]] = {}

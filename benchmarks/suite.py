@@ -1,5 +1,6 @@
 """The benchmarks, which arguments each takes to be quick or long, and how they are run and tabulated."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -18,26 +19,41 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Script:
-    """A benchmark. quick: its arguments in a run of some minutes, None where it has nothing quick; long: in a whole one."""
+    """A benchmark.
+
+    quick: its arguments in a run of some minutes, None where it has nothing quick; long: in a whole one. options: those that
+    it takes over from `python benchmarks`.
+    """
 
     name: str
     quick: tuple[str, ...] | None = ()
     long: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
         """The file."""
         return Path(__file__).parent / f"{self.name}.py"
 
-    def arguments(self, long: bool) -> tuple[str, ...] | None:
-        """Its arguments, None where it takes no part."""
-        return self.long if long else self.quick
+    def arguments(self, chosen: argparse.Namespace) -> tuple[str, ...] | None:
+        """Its arguments under the options of `python benchmarks`, None where it takes no part.
+
+        What is asked for by name takes part, also when it has nothing quick.
+        """
+        arguments = self.long if chosen.long else self.quick
+        if chosen.only:
+            arguments = (arguments or ()) if self.name in chosen.only else None
+        if arguments is None:
+            return None
+        given = {option: getattr(chosen, option.lstrip("-").replace("-", "_")) for option in self.options}
+        values = {option: () if value is True else (str(value),) for option, value in given.items() if value}
+        return (*arguments, *(part for option, value in values.items() for part in (option, *value)))
 
 
 SCRIPTS = (
     Script("counting"),
-    Script("lattice_search"),
-    Script("stepwise_search", quick=("--quick",)),
+    Script("lattice_search", options=("--arx",)),
+    Script("stepwise_search", quick=("--quick",), options=("--chordalysis", "--ess")),
     Script("privacy_checks", quick=("--quick",)),
     Script("publish_adult"),
     Script("fitted_search", quick=("--strategy", "greedy", "--limit", "10")),
@@ -48,7 +64,7 @@ SCRIPTS = (
     Script("iterative_fitting"),
     Script("large_releases"),
     Script("wide_publishing", quick=("--quick",)),
-    Script("anonymity_peers"),
+    Script("anonymity_peers", options=("--peer-python", "--make-peer-environment")),
     Script("hundred_million", quick=("1e7",)),
     Script("engine_counting", quick=("1e5",)),
     Script("lands_end", quick=None),

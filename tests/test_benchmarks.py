@@ -1,5 +1,6 @@
 """The command of the benchmarks knows every script, and tables, fits, projections and pictures are right."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -7,17 +8,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import arx
 import kept_runs
 import numpy as np
 import pytest
 import readme_numbers
-from chordalysis import missing
+from arx import CLONE as ARX
 from growth import PowerLaw, Series, all_series, fitted, projected
 from growth_plots import draw
 from hypothesis import given
 from hypothesis import strategies as st
 from measurement import BUSY, Machine, Measurement, Seconds, interleaved, measurement_of, peak_megabytes
+from peer_program import Clone, started
+from selection_peers import CHORDALYSIS, ESS
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
 from yardstick_tables import KEPT, tables
 
@@ -146,10 +148,39 @@ def test_a_printed_measurement_says_how_busy_the_machine_was(capsys: pytest.Capt
 
 
 def test_a_peer_that_cannot_take_part_is_skipped_with_the_reason(tmp_path: Path) -> None:
-    assert "--chordalysis" in missing(None)
-    assert "is no clone of" in missing(tmp_path)
-    assert "--arx" in arx.missing(None)
-    assert "is no clone of" in arx.missing(tmp_path)
+    for clone in (ARX, CHORDALYSIS, ESS):
+        assert clone.option in clone.missing(None)
+        assert f"is no clone of {clone.repository}" in clone.missing(tmp_path)
+    here = Clone("--here", "example.org/here", "file", ("no-such-program", "nor-this"))
+    (tmp_path / "file").touch()
+    assert here.missing(tmp_path) == "no-such-program and nor-this are not installed"
+    assert Clone("--here", "example.org/here", "file", ()).missing(tmp_path) == ""
+
+
+def test_a_peer_program_answers_each_time_it_is_asked() -> None:
+    told = "import sys; print('ready', flush=True)\nfor number, _ in enumerate(sys.stdin): "
+    told += 'print(\'{"seconds": %d, "processor": 1}\' % (3 - number), flush=True)'
+    with started([sys.executable, "-c", told], warm_up=1) as program:
+        assert [program.run()["seconds"] for _ in range(2)] == [2, 1]
+        assert (program.seconds, program.seconds.median, program.seconds.processor) == (1, 1.5, 1)
+    with (
+        started([sys.executable, "-c", "print('ready')"]) as program,
+        pytest.raises(RuntimeError, match="ended before"),
+    ):
+        program.run()
+
+
+def test_a_script_takes_over_the_options_that_are_its_own() -> None:
+    chosen = argparse.Namespace(long=False, only=None, arx=Path("clone"), ess=None, chordalysis=None)
+    (lattice,) = (script for script in SCRIPTS if script.name == "lattice_search")
+    (stepwise,) = (script for script in SCRIPTS if script.name == "stepwise_search")
+    assert lattice.arguments(chosen) == ("--arx", "clone")
+    assert stepwise.arguments(chosen) == ("--quick",)
+    switch = Script("any", options=("--make-peer-environment",))
+    assert switch.arguments(argparse.Namespace(long=False, only=None, make_peer_environment=True)) == switch.options
+    assert Script("none", quick=None).arguments(chosen) is None
+    assert Script("none", quick=None).arguments(argparse.Namespace(long=False, only=["none"])) == ()
+    assert Script("none", quick=None).arguments(argparse.Namespace(long=True, only=["other"])) is None
 
 
 def test_the_numbers_of_the_readme_are_those_that_were_measured() -> None:

@@ -30,7 +30,7 @@ class ExpectedCells:
             raise DomainMismatchError(
                 f"{len(self.cells)} cells came with expected counts of shape {self.expected.shape}"
             )
-        if not np.all((self.expected >= 0) & np.isfinite(self.expected)):
+        if not (self.expected.min(initial=0) >= 0 and self.expected.max(initial=0) < np.inf):  # nan is neither
             raise DomainMismatchError("expected counts must be numbers, none negative")
         object.__setattr__(self, "expected", read_only(self.expected))
 

@@ -4,19 +4,22 @@ Only tables over the cliques of the triangulated graph are kept, each with the c
 (Jirousek and Preucil 1995). A marginal is fitted in one clique, and the change is passed on along the tree.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import FloatArray, IndexArray
+from models.arrays import FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TimeOverError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.graphs.triangulation import triangulated_tree
+from models.inference.clique_cells import CliqueCells, ListedCells, Projection, clique_cells
 from models.inference.expected_cells import ExpectedCells
 from models.programs.occupied_cells import occupied_cells
 from models.programs.possible_cells import possible_cells
+from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Mask
 
 TOLERANCE = 1e-11
@@ -24,6 +27,9 @@ TOLERANCE = 1e-11
 
 LISTED = 20_000
 """Possible cells that are listed one by one where a fit along a tree does not converge."""
+
+Target = tuple[Projection, FloatArray]
+"""How the beliefs in a clique sum to a marginal, and its counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,33 +60,25 @@ class _Fitter:
         self.domain = collection.domain
         self.tree = triangulated_tree(collection)
         self.total = float(collection.cube.total)
-        self.cells: list[ExpectedCells] = []
+        self.cells: list[CliqueCells] = []
         for clique in self.tree.cliques:
             deadline.check()
-            possible = possible_cells(collection.within(clique), limit)
-            self.cells.append(ExpectedCells(possible.coded_cells, np.ones(len(possible))))
-        self.links: dict[tuple[int, int], tuple[IndexArray, IndexArray, int]] = {}
+            self.cells.append(clique_cells(collection.within(clique), limit))
+        self.links: dict[tuple[int, int], tuple[Projection, Projection]] = {}
         for child, (parent, separator) in enumerate(zip(self.tree.parents, self.tree.separators)):
             if parent >= 0:
-                shared = self.cells[child].summed(self.domain.margin(separator)).cells
-                size = len(shared)
-                inner = self.cells[child].cells.positions_in(shared)
-                outer, is_reached = self.cells[parent].cells.look_up(shared)
-                # Cells of the parent beyond the child's reach cannot be occupied; they share a place of their own.
-                outer = np.where(is_reached, outer, size)
-                self.links[child, parent] = (inner, outer, size + 1)
-                self.links[parent, child] = (outer, inner, size + 1)
-        self.targets: list[list[tuple[IndexArray, FloatArray]]] = [[] for _ in self.cells]
+                inner, outer = _link(self.cells[child], self.cells[parent], self.domain.margin(separator))
+                self.links[child, parent], self.links[parent, child] = (inner, outer), (outer, inner)
+        self.targets: list[list[Target]] = [[] for _ in self.cells]
         for mask in collection.masks:
             table = collection.cube.table(mask)
             clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
-            place = self.cells[clique].cells.positions_in(table.coded_cells)
-            self.targets[clique].append((place, table.counts.astype(np.float64)))
-        self.beliefs = [cells.expected for cells in self.cells]
+            self.targets[clique].append(_target(self.cells[clique], table))
+        self.beliefs = [cells.even() for cells in self.cells]
         for support in collection.supports:
             mask = self.domain.mask(support.cells.margin)
             clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
-            self.beliefs[clique] = self.beliefs[clique] * support.weights_of(self.cells[clique].cells)
+            self.beliefs[clique] *= self.cells[clique].onto(support.cells).spread(support.weights)
         self.walk = self._walk()
         self.last = 0
         if self.cells:
@@ -94,11 +92,10 @@ class _Fitter:
         for child in reversed(range(1, len(self.cells))):
             parent = self.tree.parents[child]
             if parent >= 0:
-                own, other, size = self.links[child, parent]
-                ways = np.bincount(own, self.beliefs[child], minlength=size)
-                self.beliefs[parent] = self.beliefs[parent] * (ways / max(ways.max(initial=0.0), 1e-300))[other]
-        root = self.beliefs[0]
-        self.beliefs[0] = root * (self.total / max(root.sum(), 1e-300))
+                own, other = self.links[child, parent]
+                ways = own.sums(self.beliefs[child])
+                self.beliefs[parent] *= other.spread(ways / max(ways.max(initial=0.0), 1e-300))
+        self.beliefs[0] *= self.total / max(self.beliefs[0].sum(), 1e-300)
 
     def _walk(self) -> list[int]:
         """The cliques in an order that goes from neighbour to neighbour, through each link twice, and ends where it began.
@@ -122,10 +119,9 @@ class _Fitter:
     def _pass(self, clique: int, neighbour: int) -> None:
         """Bring a clique's neighbour into line with it, if it is one."""
         if (clique, neighbour) in self.links:
-            own, other, size = self.links[clique, neighbour]
-            rows = np.bincount(own, self.beliefs[clique], minlength=size)
-            present = np.bincount(other, self.beliefs[neighbour], minlength=size)
-            self.beliefs[neighbour] = self.beliefs[neighbour] * (rows / np.where(present > 0, present, 1))[other]
+            own, other = self.links[clique, neighbour]
+            rows, present = own.sums(self.beliefs[clique]), other.sums(self.beliefs[neighbour])
+            self.beliefs[neighbour] *= other.spread(rows / np.where(present > 0, present, 1))
 
     def settle(self) -> None:
         """Bring all cliques into line with the one that was fitted last, those next to it first, and other parts with their
@@ -148,9 +144,8 @@ class _Fitter:
         """The largest misfit of a published count, as a share of it, where the cliques agree."""
         worst = 0.0
         for belief, targets in zip(self.beliefs, self.targets):
-            for place, counts in targets:
-                fitted = np.bincount(place, belief, minlength=len(counts))
-                worst = max(worst, float((np.abs(fitted - counts) / counts).max(initial=0.0)))
+            for projection, counts in targets:
+                worst = max(worst, _misfit(projection.sums(belief)[: len(counts)], counts))
         return worst
 
     def sweep(self) -> float:
@@ -163,17 +158,37 @@ class _Fitter:
             self.last = clique
             if clique not in fitted_cliques:
                 fitted_cliques.add(clique)
-                worst = max(worst, self._fit(clique))
+                worst = max(worst, _fit(self.beliefs[clique], self.targets[clique]))
         return worst
 
-    def _fit(self, clique: int) -> float:
-        """Fit the marginals that a clique shows."""
-        worst = 0.0
-        for place, counts in self.targets[clique]:
-            fitted = np.bincount(place, self.beliefs[clique], minlength=len(counts))
-            worst = max(worst, float((np.abs(fitted - counts) / counts).max(initial=0.0)))
-            self.beliefs[clique] = self.beliefs[clique] * (counts / np.where(fitted > 0, fitted, 1))[place]
-        return worst
+
+def _fit(beliefs: FloatArray, targets: Sequence[Target]) -> float:
+    """Fit marginals one after the other, in place; the largest misfit met, as a share of the published count."""
+    worst = 0.0
+    for projection, counts in targets:
+        fitted = projection.sums(beliefs)[: len(counts)]
+        worst = max(worst, _misfit(fitted, counts))
+        beliefs *= projection.spread(counts / np.where(fitted > 0, fitted, 1))
+    return worst
+
+
+def _link(child: CliqueCells, parent: CliqueCells, separator: Mapping[str, int]) -> tuple[Projection, Projection]:
+    """How a clique and its parent sum to the same sums over their separator."""
+    if isinstance(child, ListedCells) and isinstance(parent, ListedCells):
+        # Cells of the parent beyond the child's reach cannot be occupied; they share a sum of their own.
+        reached = ExpectedCells(child.cells, child.even()).summed(separator).cells
+        return child.onto(reached), parent.onto_reached(reached)
+    return child.onto_box(separator), parent.onto_box(separator)
+
+
+def _target(cells: CliqueCells, table: ContingencyTable) -> Target:
+    """What a clique is fitted to by a marginal."""
+    return cells.onto(table.coded_cells), table.counts.astype(np.float64)
+
+
+def _misfit(fitted: FloatArray, counts: FloatArray) -> float:
+    """The largest misfit of a count, as a share of it."""
+    return float((np.abs(fitted - counts) / counts).max(initial=0.0))
 
 
 def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_000, deadline: Deadline = NEVER) -> Fit:
@@ -196,7 +211,7 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
             raise
         fitter.settle()
         residual = fitter.misfit()
-    fitted = (ExpectedCells(cells.cells, belief) for cells, belief in zip(fitter.cells, fitter.beliefs))
+    fitted = (ExpectedCells(cells.cells, cells.of_possible(own)) for cells, own in zip(fitter.cells, fitter.beliefs))
     fit = Fit(fitter.tree, tuple(fitted), residual)
     if residual <= TOLERANCE or deadline.is_over:
         return fit
@@ -214,19 +229,15 @@ def _fit_of_occupied(collection: Collection, sweeps: int, deadline: Deadline) ->
         occupied = occupied_cells(possible, deadline)
     except (TooManyCellsError, ContradictionError):
         return None
-    cells = ExpectedCells(possible.coded_cells, np.ones(len(possible)))[occupied]
-    beliefs = cells.expected
+    cells = ListedCells(ExpectedCells(possible.coded_cells, np.ones(len(possible)))[occupied].cells)
+    beliefs = cells.even()
     for support in collection.supports:
-        beliefs = beliefs * support.weights_of(cells.cells)
-    targets = [(cells.cells.positions_in(table.coded_cells), table.counts) for table in possible.tables]
+        beliefs *= support.weights_of(cells.cells)
+    targets = [_target(cells, table) for table in possible.tables]
     residual = np.inf
     for _ in range(sweeps):
         deadline.check()
-        residual = 0.0
-        for place, counts in targets:
-            fitted = np.bincount(place, beliefs, minlength=len(counts))
-            residual = max(residual, float((np.abs(fitted - counts) / counts).max(initial=0.0)))
-            beliefs = beliefs * (counts / np.where(fitted > 0, fitted, 1))[place]
+        residual = _fit(beliefs, targets)
         if residual <= TOLERANCE:
             break
     tree = JunctionTree.of(collection.domain, [collection.domain.mask(possible.margin)])

@@ -1,0 +1,196 @@
+"""The possible cells of a clique, in a box of all combinations of values or in a list, and how beliefs in them sum up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from models.arrays import BoolArray, FloatArray, IndexArray
+from models.errors import ContradictionError, TooManyCellsError
+from models.graphs.collection import Collection
+from models.graphs.junction_tree import maximal_masks
+from models.programs.possible_cells import possible_cells
+from models.tables.coded_cells import CodedCells
+from models.tables.domain import Domain
+from models.tables.margin import Margin
+
+SPARSE = 8
+"""Combinations for each possible cell beyond which a list is kept: sums along axes are so much faster than sums by place."""
+
+AXES = 32
+"""Of a box: what every NumPy can have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """How beliefs in the cells of a clique sum to `size` sums, and how factors of these multiply the beliefs.
+
+    axes: of the beliefs, summed first. places: for each sum that is left then, in C order, where it is added; None where
+    each stays by itself. shape: of these, with length 1 along the axes.
+    """
+
+    axes: tuple[int, ...]
+    places: IndexArray | None
+    shape: tuple[int, ...]
+    size: int
+
+    def sums(self, beliefs: FloatArray) -> FloatArray:
+        """What the beliefs sum to: shape (size,)."""
+        left = np.asarray(beliefs.sum(axis=self.axes) if self.axes else beliefs).reshape(-1)
+        return (
+            left
+            if self.places is None
+            else np.bincount(self.places, left, minlength=self.size).astype(np.float64, copy=False)
+        )
+
+    def spread(self, factors: FloatArray) -> FloatArray:
+        """For each belief the factor of the sum that it is in, as an array to be broadcast.
+
+        factors: shape (size,), or without the last, which is 0 then.
+        """
+        if len(factors) < self.size:
+            factors = np.append(factors, 0.0)
+        return (factors if self.places is None else factors[self.places]).reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCells:
+    """Cells in a list; beliefs in them have shape (cells,)."""
+
+    cells: CodedCells
+
+    def even(self) -> FloatArray:
+        """The same belief in each."""
+        return np.ones(len(self.cells))
+
+    def onto(self, coarse: CodedCells) -> Projection:
+        """Onto the cells of a table. Raises ContradictionError when a possible cell is in none of them."""
+        return Projection((), self.cells.positions_in(coarse), (len(self.cells),), len(coarse) + 1)
+
+    def onto_reached(self, coarse: CodedCells) -> Projection:
+        """Onto the cells of a table, and one more sum, of all cells that it lacks."""
+        places, is_reached = self.cells.look_up(coarse)
+        return Projection((), np.where(is_reached, places, len(coarse)), (len(self.cells),), len(coarse) + 1)
+
+    def onto_box(self, margin: Mapping[str, int]) -> Projection:
+        """Onto all combinations of values of a margin."""
+        columns, sizes = self.cells.columns(margin)
+        places = np.zeros(len(self.cells), dtype=np.intp)
+        for column, size in zip(columns, sizes):
+            places = places * size + column
+        return Projection((), places, (len(self.cells),), prod(sizes))
+
+    def of_possible(self, beliefs: FloatArray) -> FloatArray:
+        """The beliefs in `cells`: shape (cells,)."""
+        return beliefs
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedCells:
+    """Cells in the box of all combinations; beliefs in them have the shape of `possible`, and are 0 where it is false.
+
+    An axis for each attribute of the margin, in the domain's order.
+    """
+
+    domain: Domain
+    margin: Margin
+    possible: BoolArray
+
+    def even(self) -> FloatArray:
+        """The same belief in each."""
+        return self.possible.astype(np.float64)
+
+    def onto(self, coarse: CodedCells) -> Projection:
+        """Onto the cells of a table. Raises ContradictionError when a possible cell is in none of them."""
+        places = _lifted(coarse, self.margin, np.arange(len(coarse)), len(coarse))
+        axes, shape = self._kept(coarse.margin)
+        if (self.possible.any(axis=axes).reshape(-1) & (places == len(coarse)).reshape(-1)).any():
+            raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
+        if places.size == len(coarse) and np.array_equal(places.reshape(-1), np.arange(len(coarse))):
+            return Projection(axes, None, shape, len(coarse))
+        return Projection(axes, places.reshape(-1), shape, len(coarse) + 1)
+
+    def onto_box(self, margin: Mapping[str, int]) -> Projection:
+        """Onto all combinations of values of a margin."""
+        axes, shape = self._kept(margin)
+        return Projection(axes, None, shape, prod(shape))
+
+    def _kept(self, margin: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The axes of attributes that a margin does not have, and the shape that is left when they are summed."""
+        axes = tuple(axis for axis, attribute in enumerate(self.attributes) if attribute not in margin)
+        return axes, tuple(1 if axis in axes else size for axis, size in enumerate(self.possible.shape))
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attribute of each axis."""
+        return sorted(self.margin, key=self.domain.index)
+
+    @property
+    def cells(self) -> CodedCells:
+        """The possible cells, in ascending order."""
+        if self.possible.all():
+            # Much faster than to look for them.
+            axes = np.ogrid[tuple(map(slice, self.possible.shape))]
+            columns = [np.broadcast_to(axis, self.possible.shape).reshape(-1) for axis in axes]
+        else:
+            columns = [axis.astype(np.int64, copy=False) for axis in np.nonzero(self.possible)]
+        return CodedCells(self.domain, self.margin, dict(zip(self.attributes, columns)), len(columns[0]))
+
+    def of_possible(self, beliefs: FloatArray) -> FloatArray:
+        """The beliefs in `cells`: shape (cells,)."""
+        return np.asarray(beliefs[self.possible])
+
+
+CliqueCells = ListedCells | BoxedCells
+
+
+def clique_cells(collection: Collection, limit: int) -> CliqueCells:
+    """The cells that a collection leaves possible, of all its attributes at their finest levels.
+
+    Raises TooManyCellsError when they are more than `limit`, or a step towards them is.
+    """
+    domain = collection.domain
+    parts = [collection.cube.table(mask).coded_cells for mask in maximal_masks(collection.masks)]
+    parts += [support.cells for support in collection.supports]
+    levels: dict[str, int] = {}
+    for name, level in (shown for part in parts for shown in part.margin.items()):
+        levels[name] = min(level, levels.get(name, level))
+    margin, names = Margin(levels), sorted(levels, key=domain.index)
+    sizes = {name: domain.hierarchy(name).size(levels[name]) for name in names}
+    whole = prod(sizes.values())
+    # Of each part's cells there are no more possible ones than with all combinations of the other values.
+    most = min((_refined(part, margin) * whole // prod(sizes[a] for a in part.margin) for part in parts), default=1)
+    if whole > SPARSE * min(most, limit) or len(margin) > AXES:
+        return ListedCells(possible_cells(collection, limit).coded_cells)
+    possible = np.ones(tuple(sizes.values()), dtype=np.bool_)
+    for part in parts:
+        shape = tuple(size if name in part.margin else 1 for name, size in sizes.items())
+        possible &= _lifted(part, margin, np.ones(len(part), dtype=np.bool_), False).reshape(shape)
+    boxed = BoxedCells(domain, margin, possible)
+    cells = np.count_nonzero(possible)
+    if cells > limit:
+        raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
+    return ListedCells(boxed.cells) if whole > SPARSE * cells else boxed
+
+
+def _lifted(part: CodedCells, margin: Margin, values: np.ndarray, absent: int | bool) -> np.ndarray:
+    """Values of a table's cells at all combinations of its attributes' values at the levels of a margin.
+
+    absent: the value of a combination that is in no cell. One axis for each attribute of the table, in the domain's order.
+    """
+    columns, sizes = part.columns(part.margin)
+    box = np.full(sizes, absent, dtype=values.dtype)
+    box[tuple(columns)] = values
+    names = sorted(part.margin, key=part.domain.index)
+    lifts = [part.domain.hierarchy(name).lift(margin[name], part.margin[name]) for name in names]
+    return box if all(margin[name] == part.margin[name] for name in names) else box[np.ix_(*lifts)]
+
+
+def _refined(part: CodedCells, margin: Margin) -> int:
+    """At most so many cells has a table at the levels of a margin: as many as its largest values hold."""
+    return len(part) * prod(
+        int(np.bincount(part.domain.hierarchy(name).lift(margin[name], level)).max(initial=1))
+        for name, level in part.margin.items()
+        if level > margin[name]
+    )
