@@ -59,8 +59,8 @@ def measured(rows: int, engines: list[str]) -> list[Measurement]:
     for engine, (spent, printed) in counted.items():
         facts = {
             "cells": int(printed.split()[0]),
-            "processor": round(spent["processor"], 2),
-            "yardstick_processor": round(first["processor"], 2),
+            "processor_seconds": round(spent["processor"], 2),
+            "yardstick_processor_seconds": round(first["processor"], 2),
         }
         beside = ("", None) if engine == engines[0] else (engines[0], first["seconds"])
         sizes = {"rows": rows}

@@ -25,6 +25,7 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
     Constraint,
+    LargeLatticeStops,
     MarginLimits,
     Problem,
     SearchResult,
@@ -215,8 +216,8 @@ def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
         Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
         for seconds in (most, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
     )
-    stops = (lambda: soon.is_over), (lambda: first.is_over), (lambda: better.is_over)
-    result = with_bound(search.result, search.problem, *stops)
+    in_large_lattices = LargeLatticeStops(lambda: first.is_over, lambda: better.is_over)
+    result = with_bound(search.result, search.problem, lambda: soon.is_over, in_large_lattices)
     return replace(search, result=result)
 
 

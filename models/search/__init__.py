@@ -2,7 +2,7 @@
 
 from models.search.anneal import anneal
 from models.search.beginnings.look_ahead import look_ahead
-from models.search.bounds.of_results import with_bound
+from models.search.bounds.of_results import LargeLatticeStops, with_bound
 from models.search.constraint import Constraint, MarginLimits, Refusal, RefusalScope, RefusedMove, Unconstrained
 from models.search.exact import exact
 from models.search.genetic import genetic
@@ -20,6 +20,7 @@ __all__ = [
     "NO_LIMITS",
     "STRATEGIES",
     "Constraint",
+    "LargeLatticeStops",
     "LikelihoodRatio",
     "Limits",
     "MarginLimits",

@@ -1,6 +1,6 @@
 """Results of any strategy with a bound on how much better some allowed collection can be."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 
 from models.search.bounds.block_bound import of_blocks
@@ -33,27 +33,37 @@ _LOOKS = 1 << 20
 """Margins that are looked at in each grid, at most, however small the table."""
 
 
+@dataclass(frozen=True)
+class LargeLatticeStops:
+    """When to end in a large lattice, of which more and more margins can be told apart for ever better bounds.
+
+    first: while there is no bound of half of what was found. better: once there is one.
+    """
+
+    first: Stop
+    better: Stop
+
+
 def with_bound(
-    result: SearchResult, problem: Problem, stop: Stop, stop_first: Stop | None = None, stop_better: Stop | None = None
+    result: SearchResult, problem: Problem, stop: Stop, in_large_lattices: LargeLatticeStops | None = None
 ) -> SearchResult:
     """A result that also says how far from the best allowed collection it can be, where that can be bounded in time.
 
-    stop_first, stop_better: asked instead of `stop` in a larger lattice, of which more and more can be told apart for ever
-    better bounds: while there is none of half of what was found, and once there is one.
+    in_large_lattices: asked instead of `stop` where there are too many margins to look at all of them.
     """
     if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
     if lattice_size(problem) > LARGEST_LATTICE:
-        first, better = stop_first or stop, stop_better or stop
+        stops = in_large_lattices or LargeLatticeStops(stop, stop)
         enough = _NEAR * (inf if result.value is None else result.value)
-        if first():
+        if stops.first():
             return result
-        return replace(result, bound=_of_large_lattice(replace(problem, objective=KL), first, better, enough))
+        return replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stops, enough))
     allowed = allowed_margins(problem, stop)
     return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
 
 
-def _of_large_lattice(problem: Problem, stop_first: Stop, stop_better: Stop, enough: float) -> float:
+def _of_large_lattice(problem: Problem, stops: LargeLatticeStops, enough: float) -> float:
     """The largest of the bounds that are found in time until one is enough, in nats of KL divergence."""
     finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
     least = of_finest_levels(problem, finest)
@@ -61,7 +71,7 @@ def _of_large_lattice(problem: Problem, stop_first: Stop, stop_better: Stop, eno
         return least
 
     def stop() -> bool:
-        return stop_better() if least > enough / 2 else stop_first()
+        return stops.better() if least > enough / 2 else stops.first()
 
     cells = max(len(problem.cube.table(base)), 1)
     grid = coarse_grid(problem, finest, min(LARGEST_GRID, _WORK // cells))

@@ -500,12 +500,12 @@ def test_a_release_that_is_older_than_its_policy_or_its_table_says_so(browser: B
     folder = browser.window.project.folder
     browser.post("/publish", {**browser.fields_of(browser.until("/publish", "600 rows"), "/publish"), "out": "release"})
     page = browser.until("/publish", "claims proven")
-    assert "changed since it was written" not in page
+    assert "saved after it was written" not in page
     later = (folder / "release").stat().st_mtime + 10
     os.utime(browser.window.file.path, (later, later))
-    assert "release.toml has changed since it was written" in browser.get("/publish").get_data(as_text=True)
+    assert "release.toml was saved after it was written" in browser.get("/publish").get_data(as_text=True)
     (table,) = folder.glob("*.csv")
     os.utime(table, (later, later))
-    assert f"release.toml, {table.name} have changed since it was written" in browser.get("/publish").get_data(
+    assert f"release.toml, {table.name} were saved after it was written" in browser.get("/publish").get_data(
         as_text=True
     )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.search import MarginLimits, Problem, forward, with_bound
+from models.search import LargeLatticeStops, MarginLimits, Problem, forward, with_bound
 from models.search.bounds.block_bound import block_bound, of_blocks, related_blocks
 from models.search.bounds.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
 from search_oracles import Countdown, allowed_values, equal_pairs, never
@@ -63,6 +63,7 @@ def test_a_first_bound_has_more_time_than_a_better_one():
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
     result = forward(problem, never)
     whole = with_bound(result, problem, never).bound
-    assert with_bound(result, problem, never, never, lambda: True).bound == pytest.approx(whole)
-    assert with_bound(result, problem, never, Countdown(1), never).bound == pytest.approx(0, abs=1e-9)
-    assert with_bound(result, problem, never, lambda: True, never) is result
+    for first, better, expected in ((never, lambda: True, whole), (Countdown(1), never, 0)):
+        stops = LargeLatticeStops(first, better)
+        assert with_bound(result, problem, never, stops).bound == pytest.approx(expected, abs=1e-9)
+    assert with_bound(result, problem, never, LargeLatticeStops(lambda: True, never)) is result
