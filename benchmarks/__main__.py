@@ -5,6 +5,7 @@
     python benchmarks --json results.jsonl --plots pictures --make-peer-environment
     python benchmarks --long                           # everything, up to 100,000,000 rows
     python benchmarks --long --keep long.jsonl         # the same, where an interrupted run goes on after its last script
+    python benchmarks --page                           # docs/benchmarks.md, of what benchmarks/results/long.jsonl keeps
     python benchmarks --readme                         # the numbers of the README, measured anew and put there
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
@@ -25,6 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import kept_runs
+import long_page
 import readme_numbers
 from arx import CLONE as ARX
 from growth import all_series
@@ -39,6 +41,10 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.readme:
         return renew_readme(chosen.only or list(readme_numbers.SCRIPTS))
+    if chosen.page:
+        for path in long_page.write():
+            print(f"wrote {path}")
+        return 0
     if chosen.plots and find_spec("matplotlib") is None:
         parser.error("--plots needs matplotlib; install it, or leave the option out")
     if chosen.plots:
@@ -86,6 +92,9 @@ def parser_of_all() -> argparse.ArgumentParser:
     CHORDALYSIS.add_to(parser, "stepwise_search")
     ESS.add_to(parser, "stepwise_search")
     ARX.add_to(parser, "lattice_search")
+    parser.add_argument(
+        "--page", action="store_true", help="make docs/benchmarks.md of the kept lines; measure nothing"
+    )
     parser.add_argument("--readme", action="store_true", help="measure the numbers of the README, and put them there")
     return parser
 

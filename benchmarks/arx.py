@@ -5,14 +5,15 @@ milliseconds, and its `levels` those of the table that it takes for the best, wh
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from peer_program import Clone, PeerProgram, java, started
+from peer_program import Clone, java
 
 from marginals import Table
 
@@ -36,9 +37,18 @@ _STAND_INS = {
 """What its search names but never uses: for certificates in PDF, and for files of Hadoop."""
 
 
+@dataclass(frozen=True)
+class Built:
+    """It, built for one table. command: answers by levels whenever it is asked. rows, hierarchies: files that it reads."""
+
+    command: tuple[str, ...]
+    rows: Path
+    hierarchies: Mapping[str, Path]
+
+
 @contextmanager
-def search(clone: Path, table: Table, k: int) -> Iterator[PeerProgram]:
-    """Its search for the best k-anonymous table, which can be run again and again while this lasts."""
+def built(clone: Path, table: Table, k: int) -> Iterator[Built]:
+    """Its search for the best k-anonymous table, in a folder that is there while this lasts."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         stand_ins = folder / "sources"
@@ -48,21 +58,25 @@ def search(clone: Path, table: Table, k: int) -> Iterator[PeerProgram]:
             source.write_text(f"package {full_name.rpartition('.')[0]};\n{text}\n")
         libraries = (clone / "lib" / "ant").rglob("*.jar")
         command = java("Anonymize", folder / "classes", [stand_ins, clone / "src" / "main"], libraries)
-        with started([*command, str(k), *_files(table, folder)], warm_up=3) as program:
-            yield program
+        rows, hierarchies = folder / "rows.csv", _hierarchies(table, folder)
+        _rows(table).to_csv(rows, index=False)
+        yield Built((*command, str(k), str(rows), *map(str, hierarchies.values())), rows, hierarchies)
 
 
-def _files(table: Table, folder: Path) -> list[Path]:
-    """Files of the rows' quasi-identifiers and of each one's hierarchy; labels are numbers."""
-    names, domain = table.quasi_identifiers, table.domain
+def _rows(table: Table) -> pd.DataFrame:
+    """The rows' quasi-identifiers, in any order."""
     repeated = np.repeat(np.arange(len(table.counts)), table.counts.counts)
-    columns = {name: np.asarray(table.counts.column(name, 0))[repeated] for name in names}
-    files = [folder / "rows.csv"]
-    pd.DataFrame(columns).sample(frac=1, random_state=0).to_csv(files[0], index=False)
-    for name in names:
-        hierarchy = domain.hierarchy(name)
-        levels = [hierarchy.lift(0, level) for level in range(hierarchy.height + 1)]
-        files.append(folder / f"{len(files)}.csv")
-        with files[-1].open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(zip(*[codes.tolist() for codes in levels]))
+    columns = {
+        name: pd.Categorical.from_codes(table.counts.column(name, 0)[repeated], table.domain.hierarchy(name).labels[0])
+        for name in table.quasi_identifiers
+    }
+    return pd.DataFrame(columns).sample(frac=1, random_state=0)
+
+
+def _hierarchies(table: Table, folder: Path) -> dict[str, Path]:
+    """A file of each quasi-identifier's hierarchy, finest labels first."""
+    files = {name: folder / f"{number}.csv" for number, name in enumerate(table.quasi_identifiers)}
+    for name, path in files.items():
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(table.domain.hierarchy(name).rows())
     return files

@@ -32,9 +32,14 @@ def draw(series: Sequence[Series], folder: Path) -> list[Path]:
         for axis, quantity in zip(axes, quantities):
             _panel(axis, group, quantity)
         picture.suptitle(f"{benchmark}: growth with {grows}")
-        paths.append(folder / f"{re.sub('[^a-z0-9]+', '-', f'{benchmark} {grows}'.lower())}.png")
+        paths.append(folder / picture_name(benchmark, grows))
         picture.savefig(paths[-1], dpi=120)
     return paths
+
+
+def picture_name(benchmark: str, grows: str) -> str:
+    """The file of the picture of how a benchmark grows with one of its sizes."""
+    return f"{re.sub('[^a-z0-9]+', '-', f'{benchmark} {grows}'.lower())}.png"
 
 
 def _panel(axis: "Axes", group: Sequence[Series], quantity: str) -> None:

@@ -5,7 +5,7 @@ that failed is not kept, so it is run again; so is one that ended at another com
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +17,32 @@ def kept(path: Path, script: str, arguments: Sequence[str], commit: str | None) 
 
     Raises ValueError where the file has a line that is no JSON object.
     """
-    if commit is None or not path.is_file():
-        return None
-    found, lines = None, []
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    wanted = (script, list(arguments), commit)
+    found = [lines for lines, told in _runs(path) if (told["ended"], told["arguments"], told["commit"]) == wanted]
+    return found[-1] if found and commit is not None else None
+
+
+def newest(path: Path) -> dict[str, tuple[list[Line], Line]]:
+    """Of each script the lines that it added last, and the circumstances.
+
+    Raises ValueError where the file has a line that is no JSON object.
+    """
+    return {told["ended"]: (lines, told) for lines, told in _runs(path)}
+
+
+def _runs(path: Path) -> Iterator[tuple[list[Line], Line]]:
+    """The lines of each script that ended, and the one that says so."""
+    lines: list[Line] = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines() if path.is_file() else (), 1):
         try:
             line = dict(json.loads(text))
         except (TypeError, ValueError):
             raise ValueError(f"{path} line {number}: expected a JSON object; take the line away") from None
-        if "ended" not in line:
+        if "ended" in line:
+            yield lines, line
+            lines = []
+        else:
             lines.append(line)
-            continue
-        if (line["ended"], line["arguments"], line["commit"]) == (script, list(arguments), commit):
-            found = lines
-        lines = []
-    return found
 
 
 def keep(path: Path, script: str, arguments: Sequence[str], lines: Iterable[Line], told: Line) -> bool:

@@ -23,6 +23,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
+from earlier import earlier
+
 SIZES = ("rows", "attributes", "cells", "margins")
 """What a measurement can grow with."""
 
@@ -119,6 +121,8 @@ class Measurement:
             line |= {"ratio": None if self.ratio is None else _rounded(self.ratio)}
         if isinstance(self.seconds, Seconds) and isinstance(self.yardstick_seconds, Seconds):
             line["processor_ratio"] = _rounded(self.seconds.processor / max(self.yardstick_seconds.processor, 1e-9))
+        if before := earlier(self.benchmark, self.case, self.sizes):
+            line["earlier"] = before
         return line | dict(self.facts)
 
     def print(self) -> None:
@@ -205,23 +209,30 @@ def interleaved(
     runs: int = 5,
     enough: float = 5.0,
     clock: Callable[[], float] = time.perf_counter,
+    worked: Callable[[], float] = time.process_time,
 ) -> dict[str, tuple[Seconds, Result]]:
     """Seconds of each function, and its last result, by its name: A B A B, so that what slows a machine slows all alike.
 
-    Rounds end after `runs` of them, or once the slowest function took `enough` seconds.
+    Rounds end after `runs` of them, or once the slowest function took `enough` seconds. worked: the clock of the processor.
     """
     walls: dict[str, list[float]] = {name: [] for name in functions}
     processors: dict[str, list[float]] = {name: [] for name in functions}
     results: dict[str, Result] = {}
     for _ in range(runs):
         for name, function in functions.items():
-            begin, worked = clock(), time.process_time()
+            begin, before = clock(), worked()
             results[name] = function()
             walls[name].append(clock() - begin)
-            processors[name].append(time.process_time() - worked)
+            processors[name].append(worked() - before)
         if max(map(sum, walls.values())) >= enough:
             break
     return {name: (Seconds.of(walls[name], processors[name]), results[name]) for name in functions}
+
+
+def of_children() -> float:
+    """Seconds of the processor in the processes that this one started, and that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def peak_megabytes(function: Callable[[], object]) -> float:

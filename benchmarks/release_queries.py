@@ -3,10 +3,10 @@
 A query is a table of two or three of ten attributes, 1,000 of them drawn at random; rows are sampled by decades.
 Ours is measured `cold`, with nothing kept from earlier queries, and `warm`, with everything kept. The sketch is what one
 would write in plain NumPy: it multiplies dense clique tables from the leaves between the attributes to the root, and
-samples by looking up uniform numbers in cumulated conditionals. All programs must agree on the answers. pgmpy and pyAgrum
-take part where they are installed, with a million rows. Needs the real table for this: ../shared/data, or the folder that
-MARGINALS_DATA names. The chains are simulated; their margins grow by decades, and each is asked for the table of its two
-ends, with one bincount of the cells of all margins as the yardstick.
+samples by looking up uniform numbers in cumulated conditionals. All programs must agree on the answers. pgmpy, pyAgrum and
+mbi take part where they are installed, with a million rows. Needs the real table for this: ../shared/data, or the folder
+that MARGINALS_DATA names. The chains are simulated; their margins grow by decades, and each is asked for the table of its
+two ends, with one bincount of the cells of all margins as the yardstick.
 """
 
 import importlib.util
@@ -43,6 +43,11 @@ CLIQUES = (
 )
 ATTRIBUTES = tuple(sorted({a for clique in CLIQUES for a in clique}))
 QUERIES, ROWS = 1000, 1_000_000
+FEW = 20
+"""Queries that mbi is asked, which compiles each for half a second."""
+
+LEAST_LOGARITHM = -700.0
+"""Of a probability of nothing, where a program cannot count with minus infinity."""
 DECADES = (10_000, 100_000, ROWS, 10_000_000)
 TASK = f"{QUERIES:,} queries"
 CHAINS = (10, 30, 100, 1_000)
@@ -202,6 +207,33 @@ def pyagrum_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[n
     return ask, lambda: generator.drawSamples(ROWS)
 
 
+def mbi_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.ndarray]) -> Runs:
+    """What asks the queries, each of which is compiled before, and what draws the rows."""
+    warnings.simplefilter("ignore")
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    import mbi
+
+    domain = mbi.Domain(ATTRIBUTES, [sketch.sizes[a] for a in ATTRIBUTES])
+    with np.errstate(divide="ignore"):
+        factors = {
+            scope: mbi.Factor(domain.project(scope), jax.numpy.asarray(np.maximum(np.log(table), LEAST_LOGARITHM)))
+            for scope, table in zip(sketch.scopes, sketch.tables)
+        }
+    potentials = mbi.CliqueVector(domain, list(factors), factors)
+    marginals = mbi.marginal_oracles.message_passing_shafer_shenoy(potentials, 1.0)
+    field = mbi.MarkovRandomField(potentials=potentials, marginals=marginals, total=1.0)
+
+    def ask() -> Any:
+        return mbi.marginal_oracles.bulk_variable_elimination(potentials, queries, 1.0)
+
+    found = ask()
+    for asked, answer in zip(queries, answers):
+        assert np.allclose(found[asked].values, answer, atol=1e-9)
+    return ask, lambda: field.synthetic_data(ROWS, method="sample")
+
+
 def chain(margins: int) -> MaximumEntropy:
     """Pairs of neighbours in a row of attributes, each of which copies the one before it half of the time."""
     rng = np.random.default_rng(0)
@@ -271,6 +303,19 @@ def adult() -> None:
         else:
             peers.append(package)
             asking[package], drawing[package] = run(sketch, queries, answers)
+    if importlib.util.find_spec("mbi") is None:
+        skipped("release_queries mbi", "it is not installed")
+    else:
+        few = list(dict.fromkeys(queries))[:FEW]
+        asks, drawing["mbi"] = mbi_runs(sketch, few, [sketch.query(asked) for asked in few])
+
+        def ours() -> None:
+            fresh = proportional(CalibratedTree.of(model))
+            for asked in few:
+                expected_counts(fresh, dict.fromkeys(asked, 0))
+
+        taken = {name: seconds for name, (seconds, _) in interleaved({"mbi": asks, "marginals": ours}).items()}
+        report("mbi", f"{FEW} queries", taken["mbi"], "marginals, nothing kept", taken["marginals"], same_answers=FEW)
     asked_in = {name: seconds for name, (seconds, _) in interleaved(asking).items()}
     drawn_in = {name: seconds for name, (seconds, _) in interleaved(drawing).items()}
     for name, memory in (("nothing kept", peak_megabytes(cold)), ("all kept", None)):
@@ -279,6 +324,7 @@ def adult() -> None:
     for package in peers:
         beside = asked_in["nothing kept"]
         report(package, TASK, asked_in[package], "marginals, nothing kept", beside, same_answers=len(queries))
+    for package in drawing.keys() - {"NumPy sketch", "marginals"}:
         report(package, "sample", drawn_in[package], "marginals", drawn_in["marginals"], rows=ROWS)
     for rows in DECADES:
         seconds, drawn = fastest(lambda n=rows: sampler.draw(n, np.random.default_rng(0)))  # type: ignore[misc]

@@ -56,6 +56,7 @@ SCRIPTS = (
     Script("stepwise_search", quick=("--quick",), options=("--chordalysis", "--ess")),
     Script("privacy_checks", quick=("--quick",)),
     Script("publish_adult"),
+    Script("start_up"),
     Script("fitted_search", quick=("--strategy", "greedy", "--limit", "10")),
     Script("release_queries"),
     Script("published_tables", quick=("--blocks", "20", "40", "--programs", "1")),
@@ -67,6 +68,7 @@ SCRIPTS = (
     Script("anonymity_peers", options=("--peer-python", "--make-peer-environment")),
     Script("hundred_million", quick=("1e7",)),
     Script("engine_counting", quick=("1e5",)),
+    Script("reading_columns"),
     Script("lands_end", quick=None),
     Script("yardsticks", quick=None),
 )
@@ -104,12 +106,13 @@ def table(measurements: Sequence[Measurement]) -> str:
         {
             "benchmark": measurement.benchmark,
             "case": measurement.case,
-            "size": _sizes(measurement.sizes),
-            "seconds": _number(measurement.seconds),
+            "size": in_words(measurement.sizes),
+            "seconds": number(measurement.seconds),
             "yardstick": measurement.yardstick,
-            "its seconds": _number(measurement.yardstick_seconds),
-            "ratio": _number(measurement.ratio),
-            "MB": _number(measurement.megabytes),
+            "its seconds": number(measurement.yardstick_seconds),
+            "ratio": number(measurement.ratio),
+            "MB": number(measurement.megabytes),
+            "earlier": measurement.facts.get("earlier", ""),
         }
         for measurement in measurements
     ]
@@ -123,15 +126,15 @@ def growth_table(series: Sequence[Series]) -> str:
         row = {
             "benchmark": line["of"],
             "case": line["case"],
-            "fixed": _sizes(line["fixed"]),
+            "fixed": in_words(line["fixed"]),
             "with": line["with"],
             "from": f"{line['from']:,}",
             "to": f"{line['to']:,}",
         }
         for quantity, short in (("seconds", "time"), ("megabytes", "memory")):
             law = line.get(quantity, {})
-            row |= {f"{short} ^": _number(law.get("exponent"))}
-            row |= {f"{short} spread": _number(law.get("spread")), f"{short} last ^": _number(law.get("last_exponent"))}
+            row |= {f"{short} ^": number(law.get("exponent"))}
+            row |= {f"{short} spread": number(law.get("spread")), f"{short} last ^": number(law.get("last_exponent"))}
         rows.append(row)
     return _aligned(rows)
 
@@ -159,15 +162,16 @@ def remarks(lines: Iterable[Line]) -> list[str]:
     return found
 
 
-def _sizes(sizes: Mapping[str, int]) -> str:
+def in_words(sizes: Mapping[str, int]) -> str:
+    """Sizes as a table shows them."""
     return ", ".join(f"{size:,} {name}" for name, size in sizes.items())
 
 
-def _number(number: float | None) -> str:
-    """Three significant digits, without exponent unless it is far from one."""
-    if number is None:
+def number(value: float | None) -> str:
+    """Three significant digits, without exponent unless it is far from one; nothing for None."""
+    if value is None:
         return ""
-    return f"{number:,.0f}" if 100 <= abs(number) < 1e9 else f"{number:.3g}"
+    return f"{value:,.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 def _aligned(rows: Sequence[Mapping[str, str]]) -> str:

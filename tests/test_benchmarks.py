@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import kept_runs
+import long_page
 import numpy as np
 import pytest
 import readme_numbers
@@ -235,7 +236,18 @@ def test_the_memory_of_a_run_is_what_it_allocates() -> None:
 def test_tables_have_a_row_for_each_measurement_and_each_series() -> None:
     points = growing(2)
     header, *rows = table(points).splitlines()
-    assert header.split() == ["benchmark", "case", "size", "seconds", "yardstick", "its", "seconds", "ratio", "MB"]
+    assert header.split() == [
+        "benchmark",
+        "case",
+        "size",
+        "seconds",
+        "yardstick",
+        "its",
+        "seconds",
+        "ratio",
+        "MB",
+        "earlier",
+    ]
     assert rows[1].split() == ["b", "case", "100", "rows", "0.02", "copy", "0.0001", "200", "300"]
     _, row = growth_table(all_series(points)).splitlines()
     assert row.split() == ["b", "case", "rows", "10", "10,000", "2", "1", "2", "1", "1", "1"]
@@ -313,6 +325,25 @@ def test_laws_are_those_of_time_and_memory() -> None:
     laws = series.laws()
     assert laws["seconds"] == PowerLaw(pytest.approx(1.5), pytest.approx(2e-6), pytest.approx(1))
     assert laws["megabytes"].exponent == pytest.approx(1)
+
+
+def test_the_page_of_the_benchmarks_shows_what_was_kept(tmp_path: Path) -> None:
+    assert long_page.PAGE.read_text(encoding="utf-8") == long_page.page(), "python benchmarks --page makes it"
+    kept = tmp_path / "long.jsonl"
+    told = {"date": "2026-01-01", "commit": "abc", "cores": 2, "processor": "Processor"}
+    lines = [one.line() for one in growing(1)]
+    earlier = Measurement("lattice_search", "census 6-anonymous beside ARX", {"rows": 1_000_000}, 1.0, None, "ARX", 2.0)
+    lines.append(earlier.line() | {"busy": True, "processor_seconds": 0.5})
+    assert kept_runs.keep(kept, "lattice_search", (), [{"benchmark": "lattice_search", "skipped": "old"}], told)
+    assert kept_runs.keep(kept, "lattice_search", (), lines, told)
+    text = long_page.page(kept)
+    assert "Measured on 2026-01-01 at commit abc, on 2 cores (Processor)." in text
+    assert (
+        "| census 6-anonymous beside ARX \\* | 1,000,000 rows | 1 | 0.5 | ARX: 2 | 0.5 |  |  | 2.25 s, ARX 1.31 s |"
+        in text
+    )
+    assert "| case |  | 10 to 10,000 rows | 1 | 1 | 1 | 1 |" in text
+    assert "old" not in text
 
 
 def test_the_page_of_yardsticks_shows_what_was_kept() -> None:
