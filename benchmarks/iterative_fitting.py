@@ -23,7 +23,7 @@ from measurement import Measurement, Seconds, fastest, interleaved, options, pea
 from peer_program import PROGRAMS, started
 
 from models.graphs.collection import Collection
-from models.inference.iterative_fitting import TOLERANCE, Fit, iterative_fit
+from models.inference.fitting.iterative_fitting import TOLERANCE, Fit, iterative_fit
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain

@@ -16,7 +16,7 @@ from checks.maxent.outcome import Outcome
 from checks.maxent.sensitive_tree import SensitiveTree
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
-from models.inference.iterative_fitting import Fit, iterative_fit
+from models.inference.fitting.iterative_fitting import Fit, iterative_fit
 from models.tables.domain import Mask
 
 MARGIN = 1e-6

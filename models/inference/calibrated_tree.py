@@ -21,7 +21,7 @@ from models.tables.join import shared_keys
 from models.tables.mixed_radix import group
 
 if TYPE_CHECKING:
-    from models.inference.iterative_fitting import Fit
+    from models.inference.fitting.iterative_fitting import Fit
 
 Item: TypeAlias = tuple[int, int]
 """An attribute, by its place in the domain, at a level."""

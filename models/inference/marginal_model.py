@@ -60,7 +60,7 @@ class MarginalModel:
         """The distribution along a junction tree: closed form, or fitted. Raises NotFittedError where neither is."""
         if self.collection.is_decomposable:
             return CalibratedTree.of(self.closed_form)
-        from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
+        from models.inference.fitting.iterative_fitting import iterative_fit  # slow to import, and few need it
 
         fit = iterative_fit(self.collection, deadline=self.deadline)
         if fit.residual > MISFIT:

@@ -13,7 +13,7 @@ from models.arrays import CodeArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree, Link
-from models.inference.iterative_fitting import iterative_fit
+from models.inference.fitting.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain

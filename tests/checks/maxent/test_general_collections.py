@@ -18,7 +18,7 @@ from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from checks.maxent.fitted_diversity import fitted_diversity
 from models.graphs.collection import Collection
-from models.inference.iterative_fitting import iterative_fit
+from models.inference.fitting.iterative_fitting import iterative_fit
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain

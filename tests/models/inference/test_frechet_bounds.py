@@ -15,8 +15,8 @@ from models.deadline import Deadline
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
+from models.inference.fitting.iterative_fitting import iterative_fit
 from models.inference.frechet_bounds import FrechetBounds
-from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.tree_expectation import expectation
 from models.inference.tree_margins import expected_counts, proportional

@@ -10,7 +10,7 @@ from brute_force import Array, dense_marginal, iterative_proportional_fitting, j
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
-from models.inference.iterative_fitting import iterative_fit
+from models.inference.fitting.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.sampling import AliasTable, Sampler, drawn_leaves
 from models.tables.contingency_table import ContingencyTable

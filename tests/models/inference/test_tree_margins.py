@@ -11,8 +11,8 @@ from brute_force import Array, dense_marginal, iterative_proportional_fitting, j
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree
+from models.inference.fitting.iterative_fitting import iterative_fit
 from models.inference.frechet_bounds import FrechetBounds
-from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.tree_margins import Kept, expected_counts, proportional
 from models.tables.contingency_table import ContingencyTable

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from models.errors import ContradictionError, TooManyCellsError
 from models.graphs.collection import Collection
-from models.inference import clique_cells as module
-from models.inference.clique_cells import BoxedCells, ListedCells, clique_cells
-from models.inference.iterative_fitting import iterative_fit
+from models.inference.fitting import clique_cells as module
+from models.inference.fitting.clique_cells import BoxedCells, ListedCells, clique_cells
+from models.inference.fitting.iterative_fitting import iterative_fit
 from models.programs.possible_cells import possible_cells
 from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
 from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
-from models.inference.iterative_fitting import iterative_fit
+from models.inference.fitting.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.sparse_margins import expected_marginal
 from models.tables.contingency_table import ContingencyTable

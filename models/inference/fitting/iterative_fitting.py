@@ -15,8 +15,8 @@ from models.errors import ContradictionError, DomainMismatchError, TimeOverError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.graphs.triangulation import triangulated_tree
-from models.inference.clique_cells import CliqueCells, ListedCells, Projection, clique_cells
 from models.inference.expected_cells import ExpectedCells
+from models.inference.fitting.clique_cells import CliqueCells, ListedCells, Projection, clique_cells
 from models.programs.occupied_cells import occupied_cells
 from models.programs.possible_cells import possible_cells
 from models.tables.contingency_table import ContingencyTable
