@@ -15,7 +15,7 @@ from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain
 from models.tables.margin import Margin
 
-SPARSE = 8
+SPARSE = 6
 """Combinations for each possible cell beyond which a list is kept: sums along axes are so much faster than sums by place."""
 
 AXES = 32
