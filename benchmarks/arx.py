@@ -74,9 +74,9 @@ def _rows(table: Table) -> pd.DataFrame:
 
 
 def _hierarchies(table: Table, folder: Path) -> dict[str, Path]:
-    """A file of each quasi-identifier's hierarchy, finest labels first."""
+    """A file of each quasi-identifier's hierarchy, finest labels first, between semicolons."""
     files = {name: folder / f"{number}.csv" for number, name in enumerate(table.quasi_identifiers)}
     for name, path in files.items():
         with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(table.domain.hierarchy(name).rows())
+            csv.writer(file, delimiter=";").writerows(table.domain.hierarchy(name).rows())
     return files

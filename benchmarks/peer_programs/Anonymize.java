@@ -1,5 +1,5 @@
 // Searches the best k-anonymous full-domain generalization with ARX, which is cloned and built apart; arx.py runs this.
-// The arguments are k, a CSV file of labels with a header, and a CSV file of each column's hierarchy, finest label first.
+// The arguments are k, a CSV file of labels with a header, and a file of each column's hierarchy: finest label first, between semicolons.
 // Each line of standard input is a run; a JSON line answers it with the seconds and the processor's of a run of it on the
 // table in memory, which encodes the table before it searches, with the seconds of the search alone by its own clock, and
 // with the levels found.
@@ -20,7 +20,7 @@ public class Anonymize {
     var data = Data.create(arguments[1], StandardCharsets.UTF_8, ',');
     for (int i = 2; i < arguments.length; i++) {
       String name = data.getHandle().getAttributeName(i - 2);
-      data.getDefinition().setAttributeType(name, Hierarchy.create(arguments[i], StandardCharsets.UTF_8, ','));
+      data.getDefinition().setAttributeType(name, Hierarchy.create(arguments[i], StandardCharsets.UTF_8, ';'));
     }
     var configuration = ARXConfiguration.create();
     configuration.addPrivacyModel(new KAnonymity(Integer.parseInt(arguments[0])));

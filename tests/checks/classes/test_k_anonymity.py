@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.classes.k_anonymity import k_anonymity, k_link, nonsensitive_part
-from checks.finding import Verdict, WorstClass
+from checks.classes.k_anonymity import k_anonymity, k_link, nonsensitive_part, smallest_cell
+from checks.finding import Algorithm, Verdict, WorstClass
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -97,6 +97,17 @@ def test_a_marginal_of_the_sensitive_attribute_alone_has_the_class_of_all_rows(r
     finding = k_link(Collection.of(DataCube([table]), [1]), ["s"], 5)
     assert finding.holds is holds
     assert finding.worst == WorstClass(margin={}, cell={}, count=rows)
+    assert (finding.criterion, finding.parameters, finding.algorithms) == ("k-link", {"k": 5}, (Algorithm.MINIMUM,))
+
+
+def test_the_smallest_cell_of_a_table_counts_sensitive_values() -> None:
+    domain = Domain.of({"s": Hierarchy.flat(["x", "y"])})
+    table = ContingencyTable.from_cells(domain, {"s": 0}, {"s": np.array([0, 1])}, np.array([4, 9]))
+    for least, holds in ((4, True), (5, False)):
+        finding = smallest_cell(table, least)
+        assert (finding.criterion, finding.holds, finding.parameters) == ("min-cell", holds, {"k": least})
+        assert isinstance(finding.worst, WorstClass)
+        assert finding.worst.count == 4
 
 
 def test_the_4_anonymous_table_of_the_paper() -> None:

@@ -1,5 +1,6 @@
 """k-combinatorial anonymity: verdicts and bounds are those of integer programming over all consistent tables."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks.budget import Budget
 from checks.classes.k_anonymity import k_link
+from checks.combinatorial import k_combinatorial as module
 from checks.combinatorial.k_combinatorial import (
     by_join,
     by_search,
@@ -17,8 +20,9 @@ from checks.combinatorial.k_combinatorial import (
     upper_bounds,
 )
 from checks.combinatorial.minima import minimal_of_equal_support
-from checks.finding import Verdict
-from checks.maxent.sensitive_tree import sensitive_tree
+from checks.finding import Algorithm, Finding, Verdict
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.errors import TooManyCellsError
 from models.graphs.collection import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -34,7 +38,7 @@ from privacy_oracles import (
     possible_cells,
     without,
 )
-from privacy_strategies import sensitive_collections
+from privacy_strategies import sensitive_collections, tree_of_classes
 from strategies import coarser_margins
 
 Drawn = tuple[Collection, str]
@@ -239,3 +243,54 @@ def test_more_cells_than_can_be_enumerated_are_decided(arms: int) -> None:
     collection = Collection.of(cube, [domain.mask({name: 0, "s": 0}) for name in names])
     assert k_combinatorial(collection, ["s"], 6).verdict is Verdict.HOLDS
     assert k_combinatorial(collection, ["s"], 7).verdict is Verdict.FAILS
+
+
+def test_each_way_says_what_was_asked_and_looked_at_also_where_it_gives_up() -> None:
+    tree = tree_of_classes((3, 2), (4, 1), (2, 2))
+    for finding, verdict, algorithm, examined in (
+        (by_join(tree, 4, limit=2), Verdict.UNDECIDED, Algorithm.JOIN, 0),
+        (by_join(tree, 4, limit=3), Verdict.HOLDS, Algorithm.JOIN, 3),
+        (by_join(tree, 5, limit=3), Verdict.FAILS, Algorithm.JOIN, 3),
+        (by_search(tree, 4, budget=2), Verdict.UNDECIDED, Algorithm.BRANCH_AND_BOUND, 3),
+        (by_search(tree, 4, budget=3), Verdict.HOLDS, Algorithm.BRANCH_AND_BOUND, 3),
+        (by_search(tree, 5, budget=3), Verdict.FAILS, Algorithm.BRANCH_AND_BOUND, 3),
+    ):
+        assert finding.criterion == "k-combinatorial"
+        assert finding.parameters == {"k": 5 if verdict is Verdict.FAILS else 4}
+        assert (finding.verdict, finding.algorithms, finding.examined) == (verdict, (algorithm,), examined)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_where_one_part_is_undecided_so_is_the_whole(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sensitive attributes in pairs of their own; that the other part holds proves nothing."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abcdst"})
+    codes = dict(zip("abcdst", np.indices((2,) * 6).reshape(6, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcdst", 0), codes, np.full(64, 5))
+    pairs = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("as", "bs", "ct", "dt")]
+    collection = Collection.of(DataCube([table]), pairs)
+    whole = k_combinatorial(collection, ["s", "t"], 3)
+    assert whole.verdict is Verdict.HOLDS
+    asked: list[Finding] = []
+    as_it_is = module.of_part
+
+    def of_part(part: SensitiveTree, k: int, budget: Budget) -> Finding:
+        asked.append(as_it_is(part, k, budget))
+        return replace(asked[-1], verdict=Verdict.UNDECIDED) if len(asked) == place + 1 else asked[-1]
+
+    monkeypatch.setattr(module, "of_part", of_part)
+    assert k_combinatorial(collection, ["s", "t"], 3).verdict is Verdict.UNDECIDED
+    assert len(asked) == 2
+
+
+def test_groups_with_too_many_cells_leave_it_undecided_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_many(*_: object) -> None:
+        raise TooManyCellsError("there are too many cells")
+
+    monkeypatch.setattr(module, "tree_of_group", too_many)
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})
+    codes = dict(zip("abs", np.indices((2,) * 3).reshape(3, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abs", 0), codes, np.full(8, 5))
+    pairs = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("as", "bs")]
+    finding = k_combinatorial(Collection.of(DataCube([table]), pairs), ["s"], 3)
+    assert (finding.criterion, finding.verdict) == ("k-combinatorial", Verdict.UNDECIDED)
+    assert (finding.parameters, finding.examined, finding.note) == ({"k": 3}, 0, "there are too many cells")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checks.budget import FULL
 from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, of_tree
-from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to
+from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, loosened_to
 from checks.diversity.distinct import Distinct
 from checks.diversity.entropy import Entropy
 from checks.diversity.functional import Functional, Induction
@@ -242,6 +242,25 @@ def test_relaxed_diversity_is_decided_exactly_on_its_boundary(most: int, second:
     assert relaxed_diversity(tree, 2, epsilon).verdict is Verdict.HOLDS
     for hair in (Fraction(1, 10**12), Fraction(1, 10**24)):
         assert relaxed_diversity(tree, 2, epsilon - hair).verdict is Verdict.FAILS
+
+
+class AnyRatio(Recursive):
+    """A criterion of somebody else that bounds the ratio of any two values, however many there are."""
+
+    def largest_ratio(self, value_count: int) -> LargestRatio:  # noqa: ARG002
+        return LargestRatio(self.c, self.strict)
+
+
+def test_a_sensitive_attribute_with_one_value_has_no_ratio_to_break() -> None:
+    outcome = pairwise_ratios(tree_of_classes((3,), (8,)), AnyRatio(Fraction(2), 2))
+    assert (outcome.verdict, outcome.proven_worst) == (Verdict.HOLDS, True)
+
+
+def test_a_class_of_one_value_is_proven_to_be_the_worst() -> None:
+    """Nothing has less slack than -1."""
+    outcome = branch_and_bound(tree_of_classes((3, 0, 0), (2, 2, 1)), Recursive(Fraction(3), 2))
+    assert outcome is not None
+    assert (outcome.verdict, outcome.proven_worst) == (Verdict.FAILS, True)
 
 
 def test_hull_pruning_hides_no_hair() -> None:
