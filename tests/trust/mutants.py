@@ -7,8 +7,8 @@
 mutmut makes the mutants, in the folder `mutants` beside `checks`, and [tool.mutmut] in pyproject.toml says of which modules.
 Each runs in a fork of this process. Those of `checks` first on the collections of test_many_collections.py that reach their
 function, up to the first answer that is not that of brute force; one that survives runs the tests of its module, as those of
-`marginals` do at once, with few examples of Hypothesis each. A JSON line for each mutant says what noticed it, or that it
-survived, and what it changed; the last lines count.
+`marginals` do at once, with few examples of Hypothesis each: first the quick ones, then those that are marked slow. A JSON
+line for each mutant says what noticed it, or that it survived, and what it changed; the last lines count.
 """
 
 import argparse
@@ -30,6 +30,9 @@ from typing import Any
 
 COLLECTIONS, MOST, SECONDS = 1500, 100, 90
 """Collections looked at, how many of those that reach a function are asked, and seconds of a processor for each mutant."""
+
+SLOW_SECONDS = 600
+"""The same for tests that are marked slow."""
 
 SPOKEN = re.compile(
     r"__str__|describe|_described|as_json|__post_init__|parsed|meaning|in_words|facts|assess|eligible|__repr__"
@@ -61,6 +64,7 @@ TESTS = {
     "functional": ("functional", "cases", "maxent_algorithms", "odds", "of_people"),
     "group_cases": ("cases", "branch_and_bound", "maxent_algorithms"),
     "hull": ("maxent_algorithms", "budget"),
+    "k_anonymity": ("k_anonymity", "min_cell"),
     "k_combinatorial": ("k_combinatorial", "maxent_algorithms", "several_sensitive"),
     "largest_odds": ("odds",),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms"),
@@ -73,7 +77,7 @@ TESTS = {
     "relaxed_diversity": ("maxent_algorithms",),
     "share_range": ("relative", "odds"),
     "simple": _OF_CRITERIA,
-    "t_closeness": ("t_closeness", "relative"),
+    "t_closeness": ("t_closeness", "relative", "odds"),
     "tail_cases": ("cases", "branch_and_bound", "maxent_algorithms"),
     "under_odds": ("odds",),
     "vector_sets": ("vector_sets", "maxent_algorithms", "k_combinatorial"),
@@ -224,13 +228,13 @@ def wing_tests(folder: Path) -> list[Path]:
     return sorted(folder.glob("test_*.py")) or wing_tests(folder.parent)
 
 
-def in_fork(name: str, work: Callable[[], int]) -> int:
+def in_fork(name: str, work: Callable[[], int], seconds: int = SECONDS) -> int:
     """The status with which a fork ends that does some work as a mutant; negative where a signal ended it."""
     if (child := os.fork()) == 0:
         os.setsid()  # a test that ends a group of processes must not end this one
         os.environ["MUTANT_UNDER_TEST"] = name
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
@@ -278,15 +282,22 @@ def main() -> None:
             return bool(answer.algorithm != "iterative fitting")
         return answer.expected is not None and answer.expected is not (answer.verdict is Verdict.HOLDS)
 
-    def status_of_tests(files: Sequence[Path]) -> int:
+    def status_of_tests(files: Sequence[Path], speed: str) -> int:
         plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"]
-        return int(
-            pytest.main([*plain, "-m", "not data and not slow", "-k", "not boxes_exclude_what", *map(str, files)])
-        )
+        chosen = ["-m", f"not data and {speed}", "-k", "not boxes_exclude_what"]
+        # Pytest's 5: there is none.
+        return int(pytest.main([*plain, *chosen, *map(str, files)])) % 5
+
+    @cache
+    def seconds_of(files: tuple[Path, ...], speed: str) -> int:
+        """What these tests may take, after they were seen to pass without a change."""
+        seconds = SECONDS if speed == "not slow" else SLOW_SECONDS
+        if in_fork("", partial(status_of_tests, files, speed), seconds):
+            raise SystemExit(f"without a change, a test fails among {', '.join(path.name for path in files)}")
+        return seconds
 
     for files in dict.fromkeys(tuple(tests_of(name)) for name in names):
-        if in_fork("", partial(status_of_tests, files)):
-            raise SystemExit(f"without a change, a test fails among {', '.join(path.name for path in files)}")
+        seconds_of(files, "not slow")
     tally: Counter[tuple[str, str]] = Counter()
     for name in names:
         module, numbers = name.rpartition(".")[0], reached.get(name.partition("__mutmut_")[0], [])
@@ -294,8 +305,12 @@ def main() -> None:
         outcome = "survived"
         if asked and in_fork(name, partial(disagrees, asked)):
             outcome = "brute force"
-        elif in_fork(name, partial(status_of_tests, tests_of(name))):
-            outcome = "tests"
+        else:
+            files = tuple(tests_of(name))
+            for speed, noticing in (("not slow", "tests"), ("slow", "slow tests")):
+                if in_fork(name, partial(status_of_tests, files, speed), seconds_of(files, speed)):
+                    outcome = noticing
+                    break
         tally[module, outcome] += 1
         survivor = {"changed": change(name)} if outcome == "survived" else {}
         print(json.dumps({"mutant": name, "noticed by": outcome} | survivor), flush=True)
