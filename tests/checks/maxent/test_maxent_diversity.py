@@ -14,7 +14,7 @@ from checks.diversity.entropy import Entropy
 from checks.diversity.functional import Functional
 from checks.diversity.recursive import Recursive
 from checks.diversity.simple import Simple
-from checks.finding import Finding, Verdict
+from checks.finding import Algorithm, Finding, Verdict
 from checks.maxent.maxent_diversity import by_join, maxent_diversity
 from checks.maxent.sensitive_tree import sensitive_tree
 from models.graphs.collection import Collection
@@ -50,6 +50,7 @@ def assert_is_brute_force(finding: Finding, collection: Collection, sensitive: s
     expected = all(is_diverse(diversity, vector) for vector in vectors)
     assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
     assert finding.worst is not None
+    assert [isinstance(algorithm, Algorithm) for algorithm in finding.algorithms] == [True]
     values = [reached(diversity, vector) for vector in vectors]
     worst = max(values) if isinstance(diversity, Recursive) else min(values)
     shown = finding.worst_class.reached
@@ -156,6 +157,7 @@ def test_a_collection_that_does_not_show_the_attribute_passes(drawn: Drawn, dive
     assert finding.verdict is Verdict.HOLDS
     assert finding.worst is None
     assert finding.parameters == {"diversity": str(diversity), "sensitive": sensitive}
+    assert (finding.algorithms, finding.examined) == ((Algorithm.NOT_PUBLISHED,), 0)
 
 
 @settings(max_examples=60)
