@@ -5,6 +5,7 @@ that failed is not kept, so it is run again; so is one that ended at another com
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ def kept(path: Path, script: str, arguments: Sequence[str], commit: str | None) 
 
     Raises ValueError where the file has a line that is no JSON object.
     """
-    wanted = (script, list(arguments), commit)
+    wanted = (script, _without_folders(arguments), commit)
     found = [lines for lines, told in _runs(path) if (told["ended"], told["arguments"], told["commit"]) == wanted]
     return found[-1] if found and commit is not None else None
 
@@ -53,9 +54,14 @@ def keep(path: Path, script: str, arguments: Sequence[str], lines: Iterable[Line
     lines = list(lines)
     if told["commit"] is None or any("failed" in line for line in lines):
         return False
-    ended = {"ended": script, "arguments": list(arguments), **told}
+    ended = {"ended": script, "arguments": _without_folders(arguments), **told}
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     half = path.with_suffix(".part")
     half.write_text(before + "".join(f"{json.dumps(line)}\n" for line in [*lines, ended]), encoding="utf-8")
     half.replace(path)
     return True
+
+
+def _without_folders(arguments: Sequence[str]) -> list[str]:
+    """Arguments without what they tell of the machine: of a path its last part."""
+    return [Path(argument).name if os.sep in argument else argument for argument in arguments]

@@ -1,4 +1,4 @@
-"""The page docs/benchmarks.md: what `results/long.jsonl` keeps of the newest long run of each script, as tables.
+"""The page docs/benchmarks.md: what `results/long.jsonl` keeps of the newest run of each script, as tables.
 
 `python benchmarks --page` makes it anew, with pictures of how things grow where Matplotlib is installed.
 """
@@ -22,8 +22,8 @@ BUSY = r" \*"
 
 _HEAD = """# How long it takes, and how it grows
 
-What the newest long run of each benchmark measured, as `python benchmarks --long --keep benchmarks/results/long.jsonl` kept
-it; `python benchmarks --page` makes this page of it.
+What the newest run of each benchmark measured, as `python benchmarks --long --keep benchmarks/results/long.jsonl` kept it,
+or the same without `--long`, where arguments are named; `python benchmarks --page` makes this page of it.
 
 - *seconds*: the least of some runs, by the clock on the wall; *processor*: the least of their processor time, all threads.
 - *beside*: another program, or a piece of work that any program must do, measured in turns with it; *ratio*: the seconds as
@@ -66,7 +66,9 @@ def write() -> list[Path]:
 
 
 def _circumstances(told: Line) -> str:
-    return f"Measured on {told['date']} at commit {told['commit']}, on {told['cores']} cores ({told['processor']})."
+    how = f" with `{' '.join(told['arguments'])}`" if told["arguments"] else ""
+    where = f"on {told['cores']} cores ({told['processor']})"
+    return f"Measured{how} on {told['date']} at commit {told['commit']}, {where}."
 
 
 def _table(measurements: Sequence[Measurement]) -> str:

@@ -335,9 +335,10 @@ def test_the_page_of_the_benchmarks_shows_what_was_kept(tmp_path: Path) -> None:
     earlier = Measurement("lattice_search", "census 6-anonymous beside ARX", {"rows": 1_000_000}, 1.0, None, "ARX", 2.0)
     lines.append(earlier.line() | {"busy": True, "processor_seconds": 0.5})
     assert kept_runs.keep(kept, "lattice_search", (), [{"benchmark": "lattice_search", "skipped": "old"}], told)
-    assert kept_runs.keep(kept, "lattice_search", (), lines, told)
+    assert kept_runs.keep(kept, "lattice_search", ("--arx", str(tmp_path / "clone")), lines, told)
+    assert str(tmp_path) not in kept.read_text()
     text = long_page.page(kept)
-    assert "Measured on 2026-01-01 at commit abc, on 2 cores (Processor)." in text
+    assert "Measured with `--arx clone` on 2026-01-01 at commit abc, on 2 cores (Processor)." in text
     assert (
         "| census 6-anonymous beside ARX \\* | 1,000,000 rows | 1 | 0.5 | ARX: 2 | 0.5 |  |  | 2.25 s, ARX 1.31 s |"
         in text
