@@ -87,6 +87,7 @@ TESTS = {
 MARGINALS_TESTS = {
     "attacks": (
         "attacks/test_attacking",
+        "attacks/test_changing",
         "attacks/test_private_labels",
         "bundle/test_changed_table",
         "bundle/test_together",
