@@ -31,14 +31,16 @@ def marginals(*arguments: str) -> tuple[str, ...]:
 def release_of_config(folder: Path) -> Path:
     """A release of Adult with few tables, by the policy of KG06 section 8."""
     (folder / "release.toml").write_text(publish_adult.config())
-    subprocess.run(marginals("publish", "release.toml"), check=True, capture_output=True, cwd=folder)
+    subprocess.run(
+        marginals("publish", "release.toml", "--out", "release"), check=True, capture_output=True, cwd=folder
+    )
     return folder / "release"
 
 
 def release_of_guesses(folder: Path) -> Path:
     """A release of all columns of Adult by the config that `marginals init` writes, which has many tables."""
     shutil.copy(publish_adult.DATA / "adult.csv", folder)
-    for arguments in (("init", "adult.csv"), ("publish", "release.toml")):
+    for arguments in (("init", "adult.csv"), ("publish", "release.toml", "--out", "release")):
         subprocess.run(marginals(*arguments), check=True, capture_output=True, cwd=folder)
     return folder / "release"
 

@@ -180,6 +180,7 @@ def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
     if outcome is not None and unsearched is not None:
         assert outcome.verdict is expected
         assert unsearched.verdict in (expected, Verdict.UNDECIDED)
+        assert not (unsearched.verdict is Verdict.UNDECIDED and unsearched.proven_worst)
         assert not outcome.proven_worst
 
 

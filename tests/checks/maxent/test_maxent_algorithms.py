@@ -253,7 +253,7 @@ class AnyRatio(Recursive):
 
 def test_a_sensitive_attribute_with_one_value_has_no_ratio_to_break() -> None:
     outcome = pairwise_ratios(tree_of_classes((3,), (8,)), AnyRatio(Fraction(2), 2))
-    assert (outcome.verdict, outcome.proven_worst) == (Verdict.HOLDS, True)
+    assert (outcome.verdict, outcome.examined, outcome.proven_worst) == (Verdict.HOLDS, 0, True)
 
 
 def test_a_class_of_one_value_is_proven_to_be_the_worst() -> None:
