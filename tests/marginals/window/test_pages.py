@@ -291,6 +291,7 @@ def test_four_attributes_are_asked_for_and_a_release_may_lie_where_nothing_can_b
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,a\n1,2\n", b"x\n"], ids=range(4))
 def test_a_file_that_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "people.csv").write_bytes(content)

@@ -48,6 +48,7 @@ def test_without_wider_joint_tables_what_is_called_sharp_is_attained(seed: int) 
     compare(random_labelled_tables(np.random.default_rng(seed)), NOTHING_WIDE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [898, 991, 1067, 1407])
 def test_bounds_that_the_linked_tables_attain_and_no_population_does_are_not_called_sharp(seed: int) -> None:
     """Joint tables of three attributes each agree with all others here, and yet no population has them all."""

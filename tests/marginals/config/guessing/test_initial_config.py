@@ -440,6 +440,7 @@ def test_what_is_rare_is_counted_on_the_rows_that_are_kept(tmp_path: Path) -> No
         assert f"of which {together} are rare" in config.guesses["town"].why
 
 
+@pytest.mark.slow
 def test_codes_that_many_rows_share_are_not_put_into_bands(tmp_path: Path) -> None:
     """Bands over the whole range would spread each of 300 codes of occupations over numbers that nobody has."""
     rng = np.random.default_rng(0)
