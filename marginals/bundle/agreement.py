@@ -12,8 +12,9 @@ from marginals.bundle.content import BundleContent
 from marginals.conditions.common_hierarchy import CountedHierarchy
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.tables.attribute import Role
-from models.errors import HierarchyError, MarginalsError
+from models.errors import HierarchyError, MarginalsError, NotDecomposableError
 from models.graphs.collection import Collection
+from models.graphs.junction_tree import JunctionTree
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain, Mask
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
     """Raise BundleError naming two tables that differ on their common margin. tables: by what to call them."""
+    if tables and _agree_along_tree(list(tables.values())):
+        return
     first: dict[Mask, tuple[str, ContingencyTable]] = {}
     compared: set[tuple[str, Mask]] = set()
     for (path, table), (other_path, other) in combinations(tables.items(), 2):
@@ -38,6 +41,30 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
             if not equal_cells([first_margin, rolled]):
                 problem = f"it contradicts {first_place}: they differ on their common margin ({margin})"
                 raise BundleError(place, problem)
+
+
+def _agree_along_tree(tables: Sequence[ContingencyTable]) -> bool:
+    """Whether tables have a junction tree, and those beside each other in it agree on what they share.
+
+    Then one distribution has all of them as margins (Dawid and Lauritzen 1993, section 2), so every two of them agree.
+    """
+    by_mask = {table.mask: table for table in tables}
+    try:
+        tree = JunctionTree.of(tables[0].domain, by_mask)
+    except NotDecomposableError:
+        return False
+    pairs = [(by_mask[tree.cliques[above]], by_mask[below]) for below, above in zip(tree.cliques, tree.parents) if above >= 0]
+    for table in tables:
+        holder = next(clique for clique in tree.cliques if not table.mask & ~clique)
+        if by_mask[holder] is not table:
+            pairs.append((by_mask[holder], table))
+    return all(_agree(*pair) for pair in pairs)
+
+
+def _agree(one: ContingencyTable, other: ContingencyTable) -> bool:
+    """Whether two tables have the same margin of what they share."""
+    common = one.mask & other.mask
+    return equal_cells([one.rolled_up_to(common), other.rolled_up_to(common)])
 
 
 def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:

@@ -18,8 +18,8 @@ from models.tables.margin import Margin
 from models.tables.mixed_radix import pack, tally_cells
 from models.x_log_x import x_log_x
 
-_SMALL = 1 << 12
-"""Cells up to which a table keeps its columns at coarser levels."""
+_LIFTED = 1 << 26
+"""Bytes of columns at coarser levels that a table keeps, at most: a search asks for each thousands of times."""
 
 
 def entropy(counts: CountArray) -> float:
@@ -166,7 +166,7 @@ class ContingencyTable:
 
     @cached_property
     def _lifted(self) -> dict[Mask, CodeArray]:
-        """Columns of a small table at coarser levels: there, looking up takes longer than counting."""
+        """Columns at coarser levels, as far as there is room for them."""
         return {}
 
     @cached_property
@@ -183,7 +183,7 @@ class ContingencyTable:
                 column = codes if coarse == level else self._lifted.get(part)
                 if column is None:
                     column = hierarchy.lift(level, coarse)[codes]
-                    if len(self) <= _SMALL:
+                    if (len(self._lifted) + 1) * column.nbytes <= _LIFTED:
                         self._lifted[part] = column
                 columns.append(column)
                 radices.append(hierarchy.size(coarse))

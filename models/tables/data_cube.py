@@ -108,22 +108,20 @@ class DataCube:
         leaves the fewest cells until few enough are possible. None where that is the coarser margin, or no room is left.
         """
         most = min(len(finer) // _FEWER, self._spare_cells)
-        if len(finer) < _LARGE or most <= 0:
+        if len(finer) < _LARGE or self.domain.cell_count(mask) > most:
             return None
         if not self.domain.all_steps(mask) & finer.mask & ~mask:
             return None
         asked = self.domain.margin(mask)
         levels = {attribute: finer.margin[attribute] for attribute in asked}
-        while self.domain.size(levels) > most:
-            steps = [attribute for attribute, level in levels.items() if level < asked[attribute]]
-            if not steps:
-                return None
-            levels[min(steps, key=lambda attribute: self._saved_by_step(attribute, levels[attribute]))] += 1
+        size = {attribute: self.domain.hierarchy(attribute).size for attribute in asked}
+        cells = self.domain.size(levels)
+        while cells > most:
+            left = {a: size[a](level + 1) / size[a](level) for a, level in levels.items() if level < asked[a]}
+            step = min(left, key=left.__getitem__)
+            cells = cells // size[step](levels[step]) * size[step](levels[step] + 1)
+            levels[step] += 1
         return None if levels == dict(asked) else levels
-
-    def _saved_by_step(self, attribute: str, level: int) -> float:
-        hierarchy = self.domain.hierarchy(attribute)
-        return hierarchy.size(level + 1) / hierarchy.size(level)
 
     def table(self, mask: Mask) -> ContingencyTable:
         """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
