@@ -58,7 +58,7 @@ class Requirements:
         own = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
         return replace(self, sensitive=(attribute,), diversities=own)
 
-    @property
+    @cached_property
     def class_size(self) -> int | None:
         """Rows that every class of a table by itself must have; None where no count is demanded.
 
@@ -67,7 +67,7 @@ class Requirements:
         """
         return max((claim.least_count for claim in self._count_claims), default=None)
 
-    @property
+    @cached_property
     def cell_size(self) -> int | None:
         """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
         return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)

@@ -8,17 +8,16 @@ when its projection on any two attributes fails, and those tables are small (as 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checks.claims.requirements import Requirements
 from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
 from checks.classes.k_anonymity import nonsensitive_part
 from checks.diversity.criterion import satisfies
+from marginals.anonymizers.settled_nodes import Node, SettledNodes
 from marginals.errors import InputError
 from models.arrays import BoolArray
 from models.graphs.collection import Collection
@@ -31,9 +30,6 @@ from models.tables.generalized_cells import GeneralizedCells, nodes_of
 from models.tables.information import information_utility
 from models.tables.margin import Margin
 from models.tables.taxonomy import Taxonomy
-
-Node = tuple[int, ...]
-"""A level for each attribute."""
 
 Progress = Callable[[int, int], None]
 """Told how many of how many nodes are settled."""
@@ -250,7 +246,7 @@ def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
     return prod(cube.domain.hierarchy(attribute).height + 1 for attribute in attributes)
 
 
-def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> "_Lattice":
+def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> SettledNodes:
     """The lattice of some attributes, whose finest classes are counted once. Raises InputError for one that is too large."""
     if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
         raise InputError(
@@ -261,48 +257,7 @@ def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> "_Lattice":
     finest = cube.domain.mask(dict.fromkeys(attributes, 0))
     if cube.holds(finest):
         _ = cube.table(finest)  # all classes are counted from it, which has fewer cells than the whole table
-    return _Lattice(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
-
-
-class _Lattice:
-    """Which nodes are settled, as arrays with an axis for each attribute, indexed by level."""
-
-    def __init__(self, heights: Node) -> None:
-        shape = tuple(height + 1 for height in heights)
-        self.passes: BoolArray = np.zeros(shape, dtype=bool)
-        self.fails: BoolArray = np.zeros(shape, dtype=bool)
-
-    def settle(self, node: Node, passes: bool) -> None:
-        if passes:
-            self.passes[tuple(slice(level, None) for level in node)] = True
-        else:
-            self.fails[tuple(slice(None, level + 1) for level in node)] = True
-
-    @property
-    def open(self) -> BoolArray:
-        return ~(self.passes | self.fails)
-
-    def most_telling(self) -> Node | None:
-        """The open node with the largest smaller side: open nodes at or above it, and at or below."""
-        still_open = self.open
-        if not still_open.any():
-            return None
-        axes = range(still_open.ndim)
-        below: NDArray[np.int64] = reduce(lambda a, axis: a.cumsum(axis), axes, still_open.astype(np.int64))
-        flipped = np.flip(still_open).astype(np.int64)
-        above: NDArray[np.int64] = np.flip(reduce(lambda a, axis: a.cumsum(axis), axes, flipped))
-        worth = np.where(still_open, np.minimum(below, above), 0)
-        return tuple(int(i) for i in np.unravel_index(int(worth.argmax()), worth.shape))
-
-    def minimal(self) -> list[Node]:
-        """The passing nodes below which no other node passes."""
-        below = reduce(lambda a, axis: np.logical_or.accumulate(a, axis=axis), range(self.passes.ndim), self.passes)
-        lowest = self.passes.copy()
-        for axis in range(lowest.ndim):
-            finer = np.roll(below, 1, axis=axis)
-            finer[(slice(None),) * axis + (0,)] = False
-            lowest &= ~finer
-        return [tuple(int(level) for level in node) for node in np.argwhere(lowest)]
+    return SettledNodes(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
 
 
 def _no_progress(settled: int, nodes: int) -> None:
@@ -359,7 +314,7 @@ def minimal_levels(
     return [Margin(dict(zip(attributes, node))) for node in lattice.minimal()]
 
 
-def _look_at_candidates(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
+def _look_at_candidates(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> int:
     """Ask about the candidates, finer ones first; what is coarser than one that passes is not minimal, and not asked.
 
     The candidates are the nodes that pass; those that do not turn out to are taken back.
@@ -375,14 +330,14 @@ def _look_at_candidates(lattice: _Lattice, passes: Callable[[Node], bool], progr
     return evaluated
 
 
-def _settle_all(lattice: _Lattice, passes: Callable[[Node], bool], progress: Progress) -> int:
+def _settle_all(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> int:
     """Ask about nodes until the verdicts settle all; single attributes first, then pairs, then the whole lattice."""
     heights = tuple(length - 1 for length in lattice.passes.shape)
     evaluated = 0
     every = tuple(range(len(heights)))
     for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
         where = tuple(slice(None) if axis in axes else heights[axis] for axis in every)
-        part = _Lattice(tuple(heights[axis] for axis in axes))
+        part = SettledNodes(tuple(heights[axis] for axis in axes))
         part.passes, part.fails = lattice.passes[where].copy(), lattice.fails[where].copy()
         while (node := part.most_telling()) is not None:
             level = dict(zip(axes, node))
