@@ -47,6 +47,7 @@ class SettledNodes:
         self.finer = _finer(shape)
 
     def settle(self, node: Node, passes: bool) -> None:
+        """Put down a verdict: with a node pass all that are coarser, or fail all that are finer."""
         if passes:
             self.passes[tuple(slice(level, None) for level in node)] = True
         else:
@@ -54,6 +55,7 @@ class SettledNodes:
 
     @property
     def open(self) -> BoolArray:
+        """The nodes that no verdict settles."""
         return ~(self.passes | self.fails)
 
     def most_telling(self) -> Node | None:

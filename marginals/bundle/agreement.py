@@ -53,7 +53,8 @@ def _agree_along_tree(tables: Sequence[ContingencyTable]) -> bool:
         tree = JunctionTree.of(tables[0].domain, by_mask)
     except NotDecomposableError:
         return False
-    pairs = [(by_mask[tree.cliques[above]], by_mask[below]) for below, above in zip(tree.cliques, tree.parents) if above >= 0]
+    beside = zip(tree.cliques, tree.parents)
+    pairs = [(by_mask[tree.cliques[parent]], by_mask[clique]) for clique, parent in beside if parent >= 0]
     for table in tables:
         holder = next(clique for clique in tree.cliques if not table.mask & ~clique)
         if by_mask[holder] is not table:

@@ -5,13 +5,15 @@ holds exactly when a maximum-weight spanning tree of its maximal margins, weight
 satisfies `sum |clique| - sum |separator| = |union|` (Lauritzen, Graphical Models, 2.1.3; Jensen and Jensen 1994).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from models.errors import NotDecomposableError
-from models.tables.domain import Domain, Mask
+from models.tables.domain import Domain, Mask, vertices_of
 from models.tables.margin import Margin
 
 if TYPE_CHECKING:
@@ -21,29 +23,41 @@ if TYPE_CHECKING:
 def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
     """The nonempty masks that no other contains: larger first, then by value, so that the order is reproducible."""
     maximal: list[Mask] = []
+    holding: defaultdict[Mask, list[Mask]] = defaultdict(list)
+    """By one vertex, as a bit, the maximal masks that hold it."""
     for mask in sorted(set(masks), key=lambda m: (-m.bit_count(), m)):
-        if mask and not any(mask & ~larger == 0 for larger in maximal):
+        if mask and not any(mask & ~larger == 0 for larger in holding[mask & -mask]):
             maximal.append(mask)
+            for vertex in vertices_of(mask):
+                holding[1 << vertex].append(mask)
     return maximal
 
 
 def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
-    """Prim's algorithm from the first clique: the order in which cliques join, and whom each one joins (-1: none)."""
-    if not cliques:
-        return [], []
-    order, parents = [0], [-1]
-    nearest = {i: ((clique & cliques[0]).bit_count(), 0) for i, clique in enumerate(cliques) if i}
-    while nearest:
-        chosen = max(nearest, key=lambda i: (nearest[i][0], -i))
-        weight, parent = nearest.pop(chosen)
-        order.append(chosen)
-        parents.append(parent if weight else -1)
-        for i, (best, _) in nearest.items():
+    """Prim's algorithm from the first clique: the order in which cliques join, and whom each one joins (-1: none).
+
+    Of equal overlaps the earlier clique joins, and it joins the one that joined first.
+    """
+    holding: defaultdict[int, list[int]] = defaultdict(list)
+    for i, clique in enumerate(cliques):
+        for vertex in vertices_of(clique):
+            holding[vertex].append(i)
+    best = [0] * len(cliques)
+    parent_of = [-1] * len(cliques)
+    place: dict[int, int] = {}
+    waiting = [(0, i) for i in range(len(cliques))]
+    """Ascending, so a heap: minus the overlap, and the clique; of a clique's entries the one with most overlap counts."""
+    while waiting:
+        _, chosen = heappop(waiting)
+        if chosen in place:
+            continue
+        place[chosen] = len(place)
+        for i in {i for vertex in vertices_of(cliques[chosen]) for i in holding[vertex]}:
             overlap = (cliques[i] & cliques[chosen]).bit_count()
-            if overlap > best:
-                nearest[i] = (overlap, chosen)
-    place = {clique: position for position, clique in enumerate(order)}
-    return order, [place.get(parent, -1) for parent in parents]
+            if i not in place and overlap > best[i]:
+                best[i], parent_of[i] = overlap, chosen
+                heappush(waiting, (-overlap, i))
+    return list(place), [place.get(parent_of[chosen], -1) for chosen in place]
 
 
 @dataclass(frozen=True)

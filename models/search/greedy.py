@@ -162,20 +162,31 @@ class Climb:
             steps = len(self.steps)
             self.remove_all()
 
+    def _gaining_pairs_apart(self) -> list[tuple[AddEdge, Change]] | None:
+        """All edges that join two connected parts and gain, where they can be told at once."""
+        if self.problem.wanted or not isinstance(self.problem.objective, PenalizedDivergence):
+            return None
+        return self.position.gaining_pairs_apart(self.problem.objective.price)
+
     def add_all(self, preference: Preference = by_gain) -> None:
         """Additions while one gains."""
         queue: list[Candidate] = []
 
+        def offer(move: AddVertex | AddEdge, change: Change) -> None:
+            if self.dropped and change.clique in self.dropped:
+                return
+            if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
+                heappush(queue, (-preference(move, gain), change.clique, move, change))
+
         def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
             for move in moves:
                 if move.is_allowed(self.position.graph):
-                    change = self.position.change(move)
-                    if self.dropped and change.clique in self.dropped:
-                        continue
-                    if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
-                        heappush(queue, (-preference(move, gain), change.clique, move, change))
+                    offer(move, self.position.change(move))
 
-        enqueue(_additions(self.position))
+        joining = self._gaining_pairs_apart()
+        enqueue(_additions(self.position, apart_too=joining is None))
+        for edge, change in joining or ():
+            offer(edge, change)
         waiting: list[Candidate] = []
         harmful: list[Candidate] = []
         steps_before = -1
@@ -212,12 +223,14 @@ class Climb:
         self._refused = []
 
 
-def _additions(position: Position) -> set[AddVertex | AddEdge]:
-    """All additions that may be allowed."""
+def _additions(position: Position, *, apart_too: bool) -> set[AddVertex | AddEdge]:
+    """All additions that may be allowed. apart_too: also the edges that join two connected parts."""
     moves: set[AddVertex | AddEdge] = {AddVertex(offset) for offset in position.cube.domain.offsets[:-1]}
     present = position.graph.vertices
     moves |= {AddVertex(v) for vertex in vertices_of(present) for v in _next_step(position, vertex)}
-    return moves.union(*(_pairs(position, vertex, present) for vertex in vertices_of(present)))
+    connected = position.graph.reached
+    others = (present if apart_too else connected(vertex, 0) for vertex in vertices_of(present))
+    return moves.union(*(_pairs(position, vertex, each) for vertex, each in zip(vertices_of(present), others)))
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
@@ -256,9 +269,9 @@ def _pairs(position: Position, vertex: int, others: Mask) -> set[AddVertex | Add
     """The edges to others that may be allowed: of each attribute to the coarsest step that the vertex is not joined to."""
     graph, moves = position.graph, set[AddVertex | AddEdge]()
     apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
-    for own in graph.domain.attribute_masks:
-        if coarsest := own & apart & -(own & apart) & others:
-            other = coarsest.bit_length() - 1
+    coarser_steps = graph.domain.coarser_steps
+    for other in vertices_of(apart & others):
+        if not coarser_steps(other) & apart:
             moves.add(AddEdge(min(vertex, other), max(vertex, other)))
     return moves
 

@@ -9,15 +9,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from models.graphs.collapse import sides
 from models.graphs.collection import Collection
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex
 from models.inference.maximum_entropy import MaximumEntropy
+from models.search.objective import LEAST_GAIN
 from models.search.wanted import Measure, WantedAnalyses
 from models.tables.data_cube import DataCube
-from models.tables.domain import Mask
+from models.tables.domain import Mask, vertices_of
 
 
 class Change(NamedTuple):
@@ -75,6 +78,28 @@ class Position:
                 return Change(divergence, cells(clique) - cells(steps), clique)
             case RemoveVertex(vertex):
                 return self._hiding(vertex)
+
+    def gaining_pairs_apart(self, price: float) -> list[tuple[AddEdge, Change]] | None:
+        """The edges that join two connected parts and gain, at a price in nats for each parameter; in no order.
+
+        None where that cannot be said of all at once: attributes have more than one step, or pairs have not been learned.
+        """
+        own, present = self.cube.domain.attribute_masks, self.graph.vertices
+        pairs = self.cube.independent_pairs()
+        if pairs is None or len(own) != self.cube.domain.vertex_count:
+            return None
+        part = np.full(len(own), -1)
+        for vertex in vertices_of(present):
+            if part[vertex] < 0:
+                part[list(vertices_of(self.graph.reached(vertex, 0)))] = vertex
+        divergence, parameters = pairs
+        joins = (part[:, None] != part) & (part[:, None] >= 0) & (part >= 0)
+        second, first = np.nonzero(np.tril(joins & (divergence - price * parameters > LEAST_GAIN), -1))
+        saved, added = divergence[second, first].tolist(), parameters[second, first].tolist()
+        return [
+            (AddEdge(one, other), Change(nats, number, 1 << one | 1 << other))
+            for one, other, nats, number in zip(first.tolist(), second.tolist(), saved, added)
+        ]
 
     def _joining(self, separator: Mask, first: Mask, second: Mask) -> Change:
         entropy, cells = self.cube.entropy, self.cube.cell_count

@@ -40,7 +40,7 @@ class Problem:
     wanted: WantedAnalyses | None = None
 
     def __post_init__(self) -> None:
-        for masks in (self.kept, self.initial):
+        for masks in {self.kept, self.initial}:
             _ = Collection.of(self.cube, masks).junction_tree
         if not self.is_kept(self.initial):
             raise SelectionError("the start must show every margin that is to be kept")

@@ -158,11 +158,14 @@ class ContingencyTable:
         return self.coded_cells.columns(margin)
 
     @cached_property
-    def _shown(self) -> list[tuple[Mask, Hierarchy, int, CodeArray]]:
-        """Of each attribute all its induced attributes, its hierarchy, its level here and its codes."""
+    def _shown(self) -> dict[int, tuple[Mask, Hierarchy, int, CodeArray]]:
+        """By its position each attribute's induced attributes, its hierarchy, its level here and its codes."""
         places = map(self.domain.index, self.attributes)
-        own = [(self.domain.attribute_masks[place], self.domain.hierarchies[place]) for place in places]
-        return [(*each, self.margin[a], codes) for each, a, codes in zip(own, self.attributes, self.codes)]
+        masks, hierarchies = self.domain.attribute_masks, self.domain.hierarchies
+        return {
+            place: (masks[place], hierarchies[place], self.margin[attribute], codes)
+            for place, attribute, codes in zip(places, self.attributes, self.codes)
+        }
 
     @cached_property
     def _lifted(self) -> dict[Mask, CodeArray]:
@@ -177,16 +180,17 @@ class ContingencyTable:
     def _coarsened(self, mask: Mask) -> tuple[list[CodeArray], list[int]]:
         """The columns of a coarser margin in the domain's order, and the number of values of each."""
         columns, radices = [], []
-        for own, hierarchy, level, codes in self._shown:
-            if part := mask & own:
-                coarse = hierarchy.height - part.bit_count()
-                column = codes if coarse == level else self._lifted.get(part)
-                if column is None:
-                    column = hierarchy.lift(level, coarse)[codes]
-                    if (len(self._lifted) + 1) * column.nbytes <= _LIFTED:
-                        self._lifted[part] = column
-                columns.append(column)
-                radices.append(hierarchy.size(coarse))
+        for place in self.domain.places(mask):
+            own, hierarchy, level, codes = self._shown[place]
+            part = mask & own
+            coarse = hierarchy.height - part.bit_count()
+            column = codes if coarse == level else self._lifted.get(part)
+            if column is None:
+                column = hierarchy.lift(level, coarse)[codes]
+                if (len(self._lifted) + 1) * column.nbytes <= _LIFTED:
+                    self._lifted[part] = column
+            columns.append(column)
+            radices.append(hierarchy.size(coarse))
         return columns, radices
 
     def keys(self, mask: Mask) -> tuple[CodeArray, int]:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from models.arrays import CountArray, FloatArray, read_only
+from models.arrays import CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable, entropy
 from models.tables.domain import Domain, Mask
@@ -34,6 +34,9 @@ _ANCESTORS = 256
 
 _VALUE_PAIRS_PER_COUNT = 128
 """Counting this many pairs of values by bit sets takes about as long as counting one pair of columns."""
+
+_ROWS_PER_CELL = 4
+"""Up to so many it is faster to count all pairs of values at once, row by row."""
 
 
 class CountSource(Protocol):
@@ -72,6 +75,8 @@ class DataCube:
         """What was counted last: who judges a margin mostly asks for its entropy next."""
         self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
+        self._pairs: FloatArray | None = None
+        """The entropies of all pairs of attributes at base values, where they were learned; i, j with j below i."""
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
         self._spare_cells = _KEPT * max(map(len, tables))
@@ -150,7 +155,9 @@ class DataCube:
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
-            if self._source is not None and mask == self._base and not self.holds(mask):
+            if self._pairs is not None and (pair := self.domain.base_pair(mask)):
+                self._entropies[mask] = float(self._pairs[pair[1], pair[0]])
+            elif self._source is not None and mask == self._base and not self.holds(mask):
                 self._entropies[mask] = self._source.entropy(self.domain.margin(mask))
             else:
                 self._entropies[mask] = entropy(self.counts(mask))
@@ -158,7 +165,7 @@ class DataCube:
 
     def learn_pairs(self) -> None:
         """Compute and keep the entropies of all pairs of attributes at base values, where doing so at once is faster: when
-        every row is different and attributes have few values.
+        few rows are equal and attributes have few values.
         """
         domain = self.domain
         sizes = [hierarchy.size(0) for hierarchy in domain.hierarchies]
@@ -166,12 +173,22 @@ class DataCube:
         if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * pairs:
             return
         table = self.table(sum(domain.attribute_masks))
-        if not table.is_unweighted:
+        if self.total > _ROWS_PER_CELL * len(table):
             return
-        together = pair_entropies(table.codes, sizes, len(table))
-        for i, first in enumerate(domain.attribute_masks):
-            for j, second in enumerate(domain.attribute_masks[:i]):
-                self._entropies.setdefault(first | second, float(together[i, j]))
+        columns = [np.repeat(column, table.counts) for column in table.codes]
+        self._pairs = pair_entropies(columns, sizes, self.total)
+
+    def independent_pairs(self) -> tuple[FloatArray, IndexArray] | None:
+        """For each two attributes at base values that are independent, what a margin of both saves of the KL divergence, in
+        nats, and its free parameters: arrays of shape (attributes, attributes), to be read at i, j with j below i.
+
+        None where the pairs have not been learned.
+        """
+        if self._pairs is None:
+            return None
+        alone = np.array([self.entropy(own) for own in self.domain.attribute_masks])
+        free = np.array([hierarchy.size(0) - 1 for hierarchy in self.domain.hierarchies])
+        return alone[:, None] + alone - self._pairs, free[:, None] * free
 
     def log_leaves(self, attribute: str, level: int) -> float:
         """Mean over the rows of ln(number of base values under the row's value at a level), nats.
@@ -200,6 +217,10 @@ class OccupiedCube(DataCube):
     def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
         super().__init__(tables, source)
         self._occupied: dict[Mask, int] = {0: 1}
+
+    def independent_pairs(self) -> None:
+        """None: whether cells have rows is looked at margin by margin."""
+        return
 
     def cell_count(self, mask: Mask) -> int:
         """Number of cells of a margin that have rows."""

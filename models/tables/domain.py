@@ -150,6 +150,22 @@ class Domain:
     def _attribute_of(self) -> tuple[int, ...]:
         return tuple(i for i, h in enumerate(self.hierarchies) for _ in range(h.height))
 
+    def places(self, mask: Mask) -> Iterator[int]:
+        """The positions of the attributes that a mask of this domain shows, ascending."""
+        while mask:
+            place = self._attribute_of[(mask & -mask).bit_length() - 1]
+            yield place
+            mask &= ~self.attribute_masks[place]
+
+    def base_pair(self, mask: Mask) -> tuple[int, int] | None:
+        """The positions of the two attributes, ascending, that a mask shows at base values; None for other masks."""
+        if not mask:
+            return None
+        first = self._attribute_of[(mask & -mask).bit_length() - 1]
+        last = self._attribute_of[mask.bit_length() - 1]
+        both = self.attribute_masks[first] | self.attribute_masks[last]
+        return (first, last) if first != last and mask == both else None
+
     @cached_property
     def _cell_counts(self) -> dict[Mask, int]:
         return {}

@@ -1,5 +1,6 @@
 """Positions: what a move is said to bring is what it brings, and the cliques after it are those of the graph after it."""
 
+import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -9,7 +10,10 @@ from models.graphs.collection import Collection
 from models.graphs.moves import AddEdge, AddVertex, RemoveEdge, RemoveVertex, allowed_moves
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.position import Position
+from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,
@@ -94,3 +98,36 @@ def test_after_many_moves_the_position_is_still_that_of_its_collection(data):
 def test_there_is_no_position_of_what_is_not_decomposable(shape):
     with pytest.raises(NotDecomposableError):
         Position.of(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[shape]])
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_pairs_that_join_parts_are_those_that_are_found_one_by_one(data):
+    """Of random tables of columns with one step, at random decomposable collections, at a price or without."""
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=2, max_size=6), label="sizes")
+    names = "abcdef"[: len(sizes)]
+    domain = Domain.of({name: Hierarchy.flat("xyz"[:size]) for name, size in zip(names, sizes)})
+    rows = data.draw(st.lists(st.tuples(*(st.integers(0, size - 1) for size in sizes)), min_size=1, max_size=30))
+    codes = {name: np.array([row[place] for row in rows]) for place, name in enumerate(names)}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(len(rows), int))
+    price = data.draw(st.sampled_from([0.0, 0.01, 0.1]), label="price")
+    cube, plain = DataCube([table]), DataCube([table])
+    position = Position.of(cube, data.draw(decomposable_masks(domain), label="cliques"))
+    assert position.gaining_pairs_apart(price) is None
+    cube.learn_pairs()
+    found = position.gaining_pairs_apart(price)
+    if found is None:  # too many rows of each cell
+        assert cube.total > 4 * len(table)
+        return
+    one_by_one = Position.of(plain, position.cliques)
+    graph = position.graph
+    expected = {}
+    for move in allowed_moves(graph):
+        if isinstance(move, AddEdge) and not graph.reached(move.first, 0) >> move.second & 1:
+            change = one_by_one.change(move)
+            if change.divergence - price * change.parameters > 1e-9:
+                expected[move] = change
+    assert {move: change for move, change in found if change.divergence - price * change.parameters > 1e-9} == {
+        move: pytest.approx(change) for move, change in expected.items()
+    }
+    event(f"{min(len(expected), 3)} pairs")

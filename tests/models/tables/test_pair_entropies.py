@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.tables.contingency_table import ContingencyTable, entropy
-from models.tables.data_cube import DataCube
+from models.tables.data_cube import DataCube, OccupiedCube
 from models.tables.domain import Domain
 from models.tables.hierarchy import Hierarchy
 from models.tables.pair_entropies import pair_entropies
@@ -28,19 +28,31 @@ def test_they_equal_those_of_counting_each_pair(sizes, length, seed):
             assert found[i, j] == pytest.approx(counted(first, second, (sizes[i], sizes[j])), abs=1e-12)
 
 
-def test_a_cube_that_has_learnt_its_pairs_says_the_same_without_counting(monkeypatch):
-    """Where every row is different; else, or with many values, nothing is learnt."""
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_cube_that_has_learnt_its_pairs_says_the_same_without_counting(times, monkeypatch):
+    """Where few rows are equal; else, or with many values, nothing is learnt."""
     domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abcde"})
     cells = np.indices((3,) * 5).reshape(5, -1)[:, np.random.default_rng(0).permutation(243)[:150]]
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcde", 0), dict(zip("abcde", cells)), np.ones(150, int))
+    counts = np.r_[np.full(50, times), np.ones(100, int)]
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcde", 0), dict(zip("abcde", cells)), counts)
     cube, plain = DataCube([table]), DataCube([table])
+    assert cube.independent_pairs() is None
     cube.learn_pairs()
     masks = domain.attribute_masks
+    pairs = cube.independent_pairs()
+    assert pairs is not None
+    for i, first in enumerate(masks):
+        for j, second in enumerate(masks[:i]):
+            saved = plain.entropy(first) + plain.entropy(second) - plain.entropy(first | second)
+            assert pairs[0][i, j] == pytest.approx(saved, abs=1e-12)
+            assert pairs[1][i, j] == 4
     expected = {a | b: plain.entropy(a | b) for a in masks for b in masks if a != b}
     monkeypatch.setattr(cube, "counts", None)
     for mask, value in expected.items():
         assert cube.entropy(mask) == pytest.approx(value, abs=1e-12)
-    double = ContingencyTable(domain, table.margin, table.codes, table.counts * 2)
-    weighted = DataCube([double])
-    weighted.learn_pairs()
-    assert "1 entropies cached" in repr(weighted)
+    repeated = DataCube([ContingencyTable(domain, table.margin, table.codes, table.counts * 5)])
+    repeated.learn_pairs()
+    assert repeated.independent_pairs() is None
+    occupied = OccupiedCube([table])
+    occupied.learn_pairs()
+    assert occupied.independent_pairs() is None
