@@ -49,7 +49,7 @@ WIDE_ROWS, WIDE_COLUMNS = (500, 5_000, 50_000, 500_000), 100
 COLUMNS, ROWS = (10, 30, 100, 200, 400, 1_000), 5_000
 """Of tables whose columns grow."""
 
-QUICK_CELLS, QUICK_COLUMNS = 5_000_000, 200
+QUICK_CELLS, QUICK_COLUMNS = 5_000_000, 400
 """Rows times columns, and columns, of the largest tables of a quick run."""
 
 BOTH_UP_TO = 100
