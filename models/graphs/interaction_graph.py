@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from models.tables.domain import Domain, InducedAttribute, Mask, vertices_of
@@ -41,7 +42,7 @@ class InteractionGraph:
         """The graph with one more vertex, adjacent to the given ones."""
         bit = 1 << vertex
         changed = {v: self.neighbors[v] | bit for v in vertices_of(joined_to)} | {vertex: joined_to}
-        return self._with_neighbors(self.vertices | bit, changed)
+        return self._telling_parts(self._with_neighbors(self.vertices | bit, changed), joined_to | bit)
 
     def without_vertex(self, vertex: int) -> "InteractionGraph":
         """The graph without a vertex and its edges."""
@@ -52,12 +53,35 @@ class InteractionGraph:
     def with_edge(self, first: int, second: int) -> "InteractionGraph":
         """The graph with one more edge."""
         a, b = self.neighbors[first] | 1 << second, self.neighbors[second] | 1 << first
-        return self._with_neighbors(self.vertices, {first: a, second: b})
+        return self._telling_parts(self._with_neighbors(self.vertices, {first: a, second: b}), 1 << first | 1 << second)
 
     def without_edge(self, first: int, second: int) -> "InteractionGraph":
         """The graph without an edge."""
         a, b = self.neighbors[first] & ~(1 << second), self.neighbors[second] & ~(1 << first)
         return self._with_neighbors(self.vertices, {first: a, second: b})
+
+    @cached_property
+    def parts(self) -> tuple[Mask, ...]:
+        """For each vertex the connected part that it is in, as a mask; 0 for one that is not present."""
+        parts = [0] * self.domain.vertex_count
+        for vertex in vertices_of(self.vertices):
+            if not parts[vertex]:
+                part = self.reached(vertex, 0)
+                for other in vertices_of(part):
+                    parts[other] = part
+        return tuple(parts)
+
+    def _telling_parts(self, larger: "InteractionGraph", joined: Mask) -> "InteractionGraph":
+        """A graph with more edges, all among some vertices; it knows its parts if this one does."""
+        if "parts" in vars(self):
+            whole = joined
+            for vertex in vertices_of(joined):
+                whole |= self.parts[vertex]
+            parts = self.parts
+            if any(parts[vertex] != whole for vertex in vertices_of(joined)):
+                parts = tuple(whole if whole >> vertex & 1 else part for vertex, part in enumerate(parts))
+            vars(larger)["parts"] = parts
+        return larger
 
     def has_edge(self, first: int, second: int) -> bool:
         """Whether two vertices are adjacent."""
@@ -71,6 +95,8 @@ class InteractionGraph:
         """Whether every path between two vertices meets the separator."""
         if separator >> first & 1 or separator >> second & 1:
             return True
+        if not separator and "parts" in vars(self):
+            return not self.parts[first] >> second & 1
         reached = frontier = 1 << first
         while frontier:
             spread = 0

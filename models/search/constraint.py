@@ -114,7 +114,7 @@ class MarginLimits:
         for clique in [new] if new else cliques:
             if reason := self._excess(clique):
                 return Refusal(reason, RefusalScope.FINER)
-        if any(self.common & ~clique for clique in cliques):
+        if self.common and any(self.common & ~clique for clique in cliques):
             return Refusal(f"a margin that does not show {self.domain.margin(self.common)}, as all must")
         return self.then(cliques, new)
 

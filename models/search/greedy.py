@@ -183,6 +183,7 @@ class Climb:
                 if move.is_allowed(self.position.graph):
                     offer(move, self.position.change(move))
 
+        _ = self.position.graph.parts  # each graph after it knows them, too
         joining = self._gaining_pairs_apart()
         enqueue(_additions(self.position, apart_too=joining is None))
         for edge, change in joining or ():
@@ -196,7 +197,7 @@ class Climb:
             candidate = heappop(queue)
             _, clique, move, change = candidate
             graph = self.position.graph
-            if not move.is_allowed(graph) or (isinstance(move, AddEdge) and move.clique(graph) != clique):
+            if (isinstance(move, AddEdge) and move.clique(graph) != clique) or not move.is_allowed(graph):
                 continue
             if refusal := self.refusal(move, change):
                 if refusal.scope is not RefusalScope.FINER:
@@ -228,9 +229,10 @@ def _additions(position: Position, *, apart_too: bool) -> set[AddVertex | AddEdg
     moves: set[AddVertex | AddEdge] = {AddVertex(offset) for offset in position.cube.domain.offsets[:-1]}
     present = position.graph.vertices
     moves |= {AddVertex(v) for vertex in vertices_of(present) for v in _next_step(position, vertex)}
-    connected = position.graph.reached
-    others = (present if apart_too else connected(vertex, 0) for vertex in vertices_of(present))
-    return moves.union(*(_pairs(position, vertex, each) for vertex, each in zip(vertices_of(present), others)))
+    parts = position.graph.parts
+    return moves.union(
+        *(_pairs(position, vertex, present if apart_too else parts[vertex]) for vertex in vertices_of(present))
+    )
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:

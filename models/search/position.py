@@ -20,7 +20,7 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.search.objective import LEAST_GAIN
 from models.search.wanted import Measure, WantedAnalyses
 from models.tables.data_cube import DataCube
-from models.tables.domain import Mask, vertices_of
+from models.tables.domain import Mask
 
 
 class Change(NamedTuple):
@@ -84,16 +84,12 @@ class Position:
 
         None where that cannot be said of all at once: attributes have more than one step, or pairs have not been learned.
         """
-        own, present = self.cube.domain.attribute_masks, self.graph.vertices
         pairs = self.cube.independent_pairs()
-        if pairs is None or len(own) != self.cube.domain.vertex_count:
+        if pairs is None or len(self.cube.domain.attributes) != self.cube.domain.vertex_count:
             return None
-        part = np.full(len(own), -1)
-        for vertex in vertices_of(present):
-            if part[vertex] < 0:
-                part[list(vertices_of(self.graph.reached(vertex, 0)))] = vertex
         divergence, parameters = pairs
-        joins = (part[:, None] != part) & (part[:, None] >= 0) & (part >= 0)
+        part = np.array([each.bit_length() for each in self.graph.parts])  # by its last vertex; 0 where there is none
+        joins = (part[:, None] != part) & (part[:, None] > 0) & (part > 0)
         second, first = np.nonzero(np.tril(joins & (divergence - price * parameters > LEAST_GAIN), -1))
         saved, added = divergence[second, first].tolist(), parameters[second, first].tolist()
         return [
@@ -124,8 +120,19 @@ class Position:
                     parameters -= sign * (cells(mask) - cells(mask ^ bit))
         return Change(divergence, parameters, 0)
 
+    @cached_property
+    def _asked(self) -> dict[Move, frozenset[Mask]]:
+        """The cliques after the move that was asked about last: what is allowed is mostly made."""
+        return {}
+
     def cliques_after(self, move: Move) -> frozenset[Mask]:
         """The maximal cliques after an allowed move."""
+        if move not in self._asked:
+            self._asked.clear()
+            self._asked[move] = self._cliques_after(move)
+        return self._asked[move]
+
+    def _cliques_after(self, move: Move) -> frozenset[Mask]:
         match move:
             case AddEdge():
                 return self._with_clique(move.clique(self.graph))

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import prod
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
@@ -173,7 +175,7 @@ class ContingencyTable:
         return {}
 
     @cached_property
-    def _packed(self) -> dict[Mask, tuple[CodeArray, int]]:
+    def _packed(self) -> dict[Mask, CodeArray]:
         """What `keys` packed last, without the last attribute."""
         return {}
 
@@ -200,18 +202,18 @@ class ContingencyTable:
         attribute alone, so the numbers for the others are remembered until there are other ones.
         """
         columns, radices = self._coarsened(mask)
-        if len(columns) < 3 or prod(radices) >= 2**31:
+        space = prod(radices)
+        if len(columns) < 2 or space >= 2**31:
             return pack(columns, radices, len(self))
         last = mask.bit_length() - 1
         others = mask & ~(self.domain.coarser_steps(last) | 1 << last)
         packed = self._packed.get(others)
         if packed is None:
             self._packed.clear()
-            packed = self._packed[others] = pack(columns[:-1], radices[:-1], len(self))
-        keys, space = packed
-        keys = keys * radices[-1]
-        keys += columns[-1]
-        return keys, space * radices[-1]
+            packed = self._packed[others] = columns[0]
+            for column, radix, below in zip(columns[1:-1], radices[1:], accumulate(radices, mul)):
+                packed = self._packed[others] = _appended(packed, column, radix, below * radix)
+        return _appended(packed, columns[-1], radices[-1], space), space
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """The coarser table: attributes dropped, values generalized, counts summed."""
@@ -257,6 +259,16 @@ class ContingencyTable:
         names = [self.domain.hierarchy(attribute).labels[self.margin[attribute]] for attribute in self.attributes]
         for cell, count in enumerate(self.counts.tolist()):
             yield tuple(labels[int(codes[cell])] for labels, codes in zip(names, self.codes)), count
+
+
+def _appended(keys: CodeArray, column: CodeArray, radix: int, space: int) -> CodeArray:
+    """Keys with one more column: as narrow as `space` allows, which is below 2^31, since narrow ones are made faster."""
+    if radix == space:  # there was one key
+        return column
+    appended = keys.astype(smallest_code_dtype(space))
+    appended *= radix
+    appended += column
+    return appended
 
 
 def equal_cells(tables: Sequence[ContingencyTable]) -> bool:

@@ -21,7 +21,7 @@ Which resolutions are told apart (`lower_bound`) is made finer round by round, u
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,8 +51,7 @@ def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop) -> Iterator
     most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions.
     """
     for grid in _finer_grids(finest):
-        looks = count()
-        allowed = allowed_margins(problem, lambda looks=looks: stop() or next(looks) >= most, grid)  # type: ignore[misc]
+        allowed = allowed_margins(problem, stop, grid, most)
         if allowed is None:
             return
         yield block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)).value

@@ -22,6 +22,7 @@ Beyond that, every collection is coarser than the table that shows each attribut
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -46,11 +47,13 @@ def lattice_size(problem: Problem) -> int:
     return int(np.prod([h.height + 1 for h in problem.cube.domain.hierarchies], dtype=float))
 
 
-def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> dict[Mask, Node] | None:
+def allowed_margins(
+    problem: Problem, stop: Stop, grid: Grid | None = None, most: float = inf
+) -> dict[Mask, Node] | None:
     """The margins that may be published by themselves, or as parts of others, coarser before finer; None when stopped.
 
     A margin is looked at only when all that are one step coarser are allowed. grid: of margins at these resolutions,
-    those that an allowed margin can be refined to.
+    those that an allowed margin can be refined to. most: margins that may have to be looked at; None where there are more.
     """
     grid = grid or whole_grid(problem)
     steps = grid_steps(problem, grid)
@@ -59,7 +62,11 @@ def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> d
     frontier: dict[Mask, _Shown] = {0: ()}
     while frontier:
         following: dict[Mask, _Shown] = {}
-        for mask, shown in _one_step_finer(frontier, grid, steps):
+        finer = _one_step_finer(frontier, grid, steps, most)
+        if finer is None:
+            return None
+        most -= len(finer)
+        for mask, shown in finer:
             if stop():
                 return None
             if not is_refused_in_all(problem.constraint, sum(coarsest[i][place] for i, place in shown)):
@@ -78,15 +85,17 @@ _Shown: TypeAlias = tuple[tuple[int, int], ...]
 
 
 def _one_step_finer(
-    frontier: Mapping[Mask, _Shown], grid: Grid, steps: Sequence[Sequence[Mask]]
-) -> list[tuple[Mask, _Shown]]:
+    frontier: Mapping[Mask, _Shown], grid: Grid, steps: Sequence[Sequence[Mask]], most: float
+) -> list[tuple[Mask, _Shown]] | None:
     """Those one step finer than some of a frontier all of whose own coarser ones are in it, by the first of these.
 
-    Each is made once: of the one that shows less of its last attribute.
+    Each is made once: of the one that shows less of its last attribute. None where there are more than so many.
     """
     position = {mask: number for number, mask in enumerate(frontier)}
     found: list[tuple[int, int, Mask, _Shown]] = []
     for mask, shown in frontier.items():
+        if len(found) > most:
+            return None
         last, place = shown[-1] if shown else (0, 0)
         for i in range(last, len(grid)):
             finer = place + 1 if i == last else 1
@@ -103,7 +112,7 @@ def _one_step_finer(
                     first, step = coarser, other
             else:
                 found.append((first, step, candidate, extended))
-    return [(mask, shown) for *_, mask, shown in sorted(found)]
+    return None if len(found) > most else [(mask, shown) for *_, mask, shown in sorted(found)]
 
 
 def resolved(problem: Problem, place: int, resolution: int) -> Mask:

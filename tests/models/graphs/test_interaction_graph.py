@@ -136,3 +136,29 @@ def test_the_order_and_repetition_of_margins_do_not_matter():
     assert InteractionGraph.of(PLAIN, masks) == InteractionGraph.of(PLAIN, reversed(masks))
     assert InteractionGraph.of(PLAIN, []).is_chordal
     assert InteractionGraph.of(PLAIN, []).chordal_cliques() == []
+
+
+@given(networks(), st.data())
+def test_the_parts_of_a_graph_are_those_of_networkx_and_stay_known_as_it_grows(network, data):
+    graph = _graph(network.edges, network.nodes)
+    for _ in range(data.draw(st.integers(0, 4), label="changes")):
+        _ = graph.parts
+        absent = [vertex for vertex in range(VERTEX_COUNT) if vertex not in network]
+        apart = list(nx.non_edges(network))
+        if absent and (not apart or data.draw(st.booleans())):
+            vertex = data.draw(st.sampled_from(absent))
+            others = data.draw(st.sets(st.sampled_from(sorted(network)))) if network else set()
+            network.add_node(vertex)
+            network.add_edges_from((vertex, other) for other in others)
+            graph = graph.with_vertex(vertex, _mask(others))
+        elif apart:
+            pair = data.draw(st.sampled_from(sorted(apart)))
+            network.add_edge(*pair)
+            graph = graph.with_edge(*pair)
+        else:
+            break
+        assert "parts" in vars(graph)
+        for one, other in permutations(network, 2):
+            assert graph.separates(0, one, other) == (not nx.has_path(network, one, other))
+    connected = {vertex: _mask(part) for part in nx.connected_components(network) for vertex in part}
+    assert graph.parts == tuple(connected.get(vertex, 0) for vertex in range(VERTEX_COUNT))

@@ -38,6 +38,18 @@ def test_no_allowed_collection_is_below_the_bound_of_finer_and_finer_grids(probl
         assert not list(of_blocks(unpriced, finest_alone(unpriced), most, Countdown(0)))
 
 
+@settings(max_examples=60)
+@given(any_problem, st.data())
+def test_margins_are_given_up_exactly_where_more_would_be_looked_at(problem, data):
+    """Before they are all made: of hundreds of attributes there are more than fit into memory."""
+    looks = Countdown(10**9)
+    allowed = allowed_margins(problem, looks)
+    looked = looks.asked
+    most = data.draw(st.integers(max(looked - 3, 0), looked + 3))
+    found = allowed_margins(problem, never, most=most)
+    assert found == (allowed if looked <= most else None)
+
+
 def test_attributes_that_tell_most_of_each_other_share_a_block():
     problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_cells=16))
     allowed = allowed_margins(problem, never)
