@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
     """Raise BundleError naming two tables that differ on their common margin. tables: by what to call them."""
-    if tables and _agree_along_tree(list(tables.values())):
+    showing = [table for table in tables.values() if table.mask]
+    if not showing or _agree_along_tree(showing):
         return
     first: dict[Mask, tuple[str, ContingencyTable]] = {}
     compared: set[tuple[str, Mask]] = set()
@@ -44,7 +45,7 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
 
 
 def _agree_along_tree(tables: Sequence[ContingencyTable]) -> bool:
-    """Whether tables have a junction tree, and those beside each other in it agree on what they share.
+    """Whether tables that show something have a junction tree, and those beside each other in it agree on what they share.
 
     Then one distribution has all of them as margins (Dawid and Lauritzen 1993, section 2), so every two of them agree.
     """

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -82,6 +83,12 @@ def test_two_tables_that_differ_are_found_wherever_they_stand_and_no_others(tabl
         check_agreement(named)
     (contradicted,) = (name for name in named if f"contradicts {name}:" in caught.value.problem)
     assert (caught.value.file, contradicted) in differing | {(other, one) for one, other in differing}
+
+
+def test_tables_that_show_nothing_contradict_nothing() -> None:
+    domain = Domain.of({"a": Hierarchy.flat("xy")})
+    check_agreement({})
+    check_agreement({"rows": ContingencyTable(domain, {}, (), np.array([3]))})
 
 
 WORKERS = pd.DataFrame(
