@@ -212,8 +212,9 @@ def _plain_batches(content: bytes, labels: Sequence[Sequence[str]]) -> Iterator[
 
     Raises NotPlainError elsewhere.
     """
+    plain = plain_rows(content, len(labels) + 1)  # raises before anything is made of labels
     known = list(map(Labels, labels))
-    for rows in plain_rows(content, len(labels) + 1):
+    for rows in plain:
         columns = [*(rows.codes(column, own) for column, own in enumerate(known)), rows.counts(len(labels), _DIGITS)]
         if any(column.min(initial=0) < 0 for column in columns):
             raise NotPlainError
