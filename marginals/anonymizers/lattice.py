@@ -185,9 +185,9 @@ def _failing(
 def _not_diverse(
     cube: DataCube, table: ContingencyTable, requirements: Requirements
 ) -> Iterator[tuple[EquivalenceClasses, BoolArray]]:
-    """For each sensitive attribute whose diversity is demanded the classes of a table, and which of them are not diverse."""
+    """For each sensitive attribute shown whose diversity is demanded the classes of a table, and which are not diverse."""
     for claim in requirements.diversity_claims:
-        if claim.class_diversity is None:
+        if claim.class_diversity is None or claim.sensitive not in table.margin:
             continue
         parts = equivalence_classes(table, claim.sensitive)
         whole = cube.table(cube.domain.mask({claim.sensitive: parts.level}))

@@ -9,15 +9,15 @@ from models.tables.domain import Mask
 
 
 def stepwise_table(
-    cube: DataCube, attributes: tuple[str, ...], requirements: Requirements, stop: Callable[[], bool]
+    cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements, stop: Callable[[], bool]
 ) -> Mask | None:
     """The margin of a single table that satisfies the requirements; None where not even the coarsest does.
 
+    sensitive: the sensitive attributes as finely as they are shown.
     Beginning with every quasi-identifier at `*`, each in turn is made finer by one level as long as that is allowed. What
     is refused once is refused of every finer table too, so at most as many tables are looked at as there are levels. When it
     is time to stop, the table reached by then is taken; otherwise none that is finer satisfies the requirements.
     """
-    sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):
         return None

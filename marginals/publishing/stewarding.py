@@ -1,6 +1,7 @@
 """What the steward is told of a release that was just made, from the table itself."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 from marginals.anonymizers.stepwise_table import stepwise_table
@@ -21,7 +22,9 @@ from models.deadline import Deadline
 from models.graphs.collection import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import RefusedMove
+from models.search import Problem, RefusedMove
+from models.search.constraint import is_refused_in_all
+from models.tables.domain import Mask
 
 _FOR_COMPARING = 5.0
 """Seconds of the processor to compare the model with the data."""
@@ -51,7 +54,8 @@ def steward_report(
     cube = table.cube
     found = search.base if policy.base in ("auto", "best") else None
     best = found if found is not None and len(found.masks) == 1 else None
-    suppressed = Collection.of(cube, [cube.domain.mask(dict.fromkeys(table.sensitive, 0))])
+    sensitive = _as_allowed_alone(table.sensitive, search.problem)
+    suppressed = Collection.of(cube, [sensitive])
 
     def compare() -> Comparison:
         stop = _stop_after(_FOR_COMPARING, deadline)
@@ -59,7 +63,7 @@ def steward_report(
         if best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
         elif cube.holds(sum(cube.domain.attribute_masks)):
-            refined = stepwise_table(cube, table.quasi_identifiers, obstacles.requirements, stop)
+            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, obstacles.requirements, stop)
             if refined is not None:
                 yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
         model = MarginalModel(Collection.of(cube, result.cliques))
@@ -94,6 +98,17 @@ def steward_report(
     allows = search.problem.constraint
     wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
     return replace(report, wanted=wanted)
+
+
+def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
+    """Some attributes, each as finely as the policy allows it by itself: what else is compared shows no more than that."""
+    domain = problem.cube.domain
+    shown: Mask = 0
+    for attribute in attributes:
+        levels = range(domain.hierarchy(attribute).height)
+        masks = (domain.mask({attribute: level}) for level in levels)
+        shown |= next((mask for mask in masks if not is_refused_in_all(problem.constraint, mask)), 0)
+    return shown
 
 
 def _stop_after(seconds: float, deadline: Deadline) -> Stop:

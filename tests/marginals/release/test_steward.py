@@ -16,7 +16,7 @@ from marginals import InputError, Policy, StewardReport
 from marginals.commands.main import main
 from marginals.example import frame, release, table
 from marginals.names.level_names import with_level_names
-from marginals.release.accuracy import TableErrors
+from marginals.release.accuracy import STEPWISE, TableErrors
 from marginals.release.steward_file import MARK, StewardFile, beside
 from marginals.wording.dropped_rows import dropped_lines
 from small_release import contents, write_config
@@ -55,6 +55,31 @@ def test_errors_of_tables_are_those_of_the_rows(report: StewardReport) -> None:
     assert report.two_way.mean == pytest.approx(sum(report.two_way.by_table.values()) / 3)
     assert TableErrors({}, 3).worst is None
     assert TableErrors({}, 3).mean == 0
+
+
+def test_a_table_beside_the_release_shows_no_more_of_what_is_sensitive_than_the_policy_allows() -> None:
+    """Pay as a number may not be published: the table of one row of everybody shows its bands, not the numbers."""
+    rng = np.random.default_rng(5)
+    years = rng.integers(20, 60, 400)
+    paid = pd.DataFrame({"age": years.astype(str), "pay": (years // 10 * 10 + rng.integers(0, 40, 400)).astype(str)})
+    attributes = {
+        "age": marginals.Attribute("quasi-identifier", intervals=[5, 10, 20]),
+        "pay": marginals.Attribute("sensitive", intervals=[10, 20]),
+    }
+    read = marginals.read_table(paid, attributes)
+    policy = Policy(k_link=10, diversity="distinct:2", base="none", must_not_publish=[{"pay": 0}])
+    made = marginals.publish(read, policy).steward
+    assert made is not None
+    share = paid["pay"].astype(int).floordiv(10).value_counts(normalize=True)
+    of_bands = -(share * np.log(share)).sum() + math.log(10)  # nats of pay, spread evenly in bands of ten base values
+    entropy = -sum(p * math.log(p) for p in paid.value_counts(normalize=True))
+    assert made.kl_suppressed == pytest.approx(
+        of_bands + math.log(len(made.domain.hierarchy("age").labels[0])) - entropy
+    )
+    real = paid["pay"].astype(int).value_counts(normalize=True)
+    spread = {pay: share.get(pay // 10, 0) / 10 for pay in range(120)}
+    distance = sum(abs(real.get(pay, 0) - probability) for pay, probability in spread.items()) / 2
+    assert made.comparison.yardsticks[STEPWISE].one_way.by_table["pay",] == pytest.approx(distance)
 
 
 def test_the_page_shows_the_numbers_and_says_that_it_is_not_for_publication() -> None:
