@@ -159,11 +159,12 @@ FREE: list[tuple[str, Change]] = [
 @pytest.mark.parametrize(("place", "change"), FREE, ids=[place for place, _ in FREE])
 def test_what_may_say_anything_is_named_as_unjudged(bundle: Path, place: str, change: Change) -> None:
     """Whatever stands there, rows too; nobody reads the tables by it, so the claims are judged all the same."""
-    verification = marginals.verify(changed(bundle, change))
+    folder = changed(bundle, change)
+    verification = marginals.verify(folder)
     assert verification.ok
     (warning,) = verification.warnings
     assert warning.split("yourself: ")[1].endswith(place)
-    assert "37" not in warning
+    assert "37" not in warning.replace(str(folder), "")
 
 
 def test_many_unjudged_keys_are_one_line(bundle: Path) -> None:

@@ -280,7 +280,7 @@ def test_bad_input_leaves_nothing_behind(tmp_path: Path) -> None:
     FRAME.assign(code="999").to_csv(tmp_path / "other.csv", index=False)
     with pytest.raises(marginals.InputError, match="not among the base values") as raised:
         disclose_file(described(tmp_path / "other.csv"), target, domain, [hidden])
-    assert "999" not in str(raised.value)
+    assert "999" not in str(raised.value).replace(str(tmp_path), "")
     assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "less.csv", "other.csv"}
 
 
