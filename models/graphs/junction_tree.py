@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
     """The nonempty masks that no other contains: larger first, then by value, so that the order is reproducible."""
     maximal: list[Mask] = []
-    holding: defaultdict[Mask, list[Mask]] = defaultdict(list)
-    """By one vertex, as a bit, the maximal masks that hold it."""
+    holding: defaultdict[Mask, list[Mask]] = defaultdict(list)  # by one vertex, as a bit, the maximal masks with it
     for mask in sorted(set(masks), key=lambda m: (-m.bit_count(), m)):
         if mask and not any(mask & ~larger == 0 for larger in holding[mask & -mask]):
             maximal.append(mask)
@@ -45,8 +44,8 @@ def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
     best = [0] * len(cliques)
     parent_of = [-1] * len(cliques)
     place: dict[int, int] = {}
+    # A heap, since it ascends: minus the overlap, and the clique; of a clique's entries the one with most overlap counts.
     waiting = [(0, i) for i in range(len(cliques))]
-    """Ascending, so a heap: minus the overlap, and the clique; of a clique's entries the one with most overlap counts."""
     while waiting:
         _, chosen = heappop(waiting)
         if chosen in place:
