@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import Any
 
 from checks.claims.claim import Claim
-from checks.classes.population import SINGLE_TABLES
 from checks.diversity.spelling import numbers
 from checks.errors import CriterionError
 
@@ -42,6 +41,8 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     """
     name, _, value = text.partition("=")
     if name in ("k-map", "delta-presence"):
+        from checks.classes.population import SINGLE_TABLES  # slow to import, and few need it
+
         raise CriterionError(SINGLE_TABLES)
     kinds = {kind.form.partition("=")[0]: kind for kind in map(_kind, _HOMES)}
     claims = kinds[name].from_text(value, sensitive) if name in kinds else None

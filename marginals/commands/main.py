@@ -8,24 +8,17 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 import click
 
 import marginals
-from marginals.commands.analysing import query, sample
-from marginals.commands.attacking import attack
-from marginals.commands.auditing import audit
-from marginals.commands.disclosing import disclose, risk
-from marginals.commands.ledgers import ledger
 from marginals.commands.printing import print_json
-from marginals.commands.publishing import publish, report
 from marginals.commands.signals import heeded
-from marginals.commands.single_tables import anonymize, assess
-from marginals.commands.starting import demo, init, open_window
-from marginals.commands.verifying import FAILED, verify
+from marginals.commands.verifying import FAILED
 from marginals.errors import NothingPublishableError
 from marginals.printable import printable
 from models.errors import MarginalsError
@@ -36,17 +29,38 @@ UNUSABLE = 2
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 """Python's 700 cost a tenth of the time of `query` and `verify`, since modules that are loaded leave nothing to collect."""
 
-KINDS_OF_WORK: Mapping[str, tuple[click.Command, ...]] = MappingProxyType(
+KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Begin": (demo, open_window, init),
-        "Look at a table": (assess, risk, anonymize),
-        "Publish": (publish, verify, attack, report, ledger),
-        "Use a release": (query, sample),
-        "Disclose rows": (disclose,),
-        "Audit what others published": (audit,),
+        "Begin": ("demo", "open", "init"),
+        "Look at a table": ("assess", "risk", "anonymize"),
+        "Publish": ("publish", "verify", "attack", "report", "ledger"),
+        "Use a release": ("query", "sample"),
+        "Disclose rows": ("disclose",),
+        "Audit what others published": ("audit",),
     }
 )
 """All commands in the order of work."""
+
+_HOMES: Mapping[str, str] = MappingProxyType(
+    {
+        "demo": "starting.demo",
+        "open": "starting.open_window",
+        "init": "starting.init",
+        "assess": "single_tables.assess",
+        "risk": "disclosing.risk",
+        "anonymize": "single_tables.anonymize",
+        "publish": "publishing.publish",
+        "verify": "verifying.verify",
+        "attack": "attacking.attack",
+        "report": "publishing.report",
+        "ledger": "ledgers.ledger",
+        "query": "analysing.query",
+        "sample": "analysing.sample",
+        "disclose": "disclosing.disclose",
+        "audit": "auditing.audit",
+    }
+)
+"""Where each command is: what nobody asks for is not imported."""
 
 
 class _FailedError(click.ClickException):
@@ -67,6 +81,34 @@ def _refusal(ctx: click.Context, kind: type[click.ClickException], problem: str)
     if "--json" in ctx.obj:
         print_json({"error": problem})
     return kind(problem)
+
+
+class _ImportedCommands(MutableMapping[str, click.Command]):
+    """Commands by name, each imported when it is asked for."""
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes = dict(homes)
+        self._imported: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._imported:
+            module, _, attribute = self._homes[name].partition(".")
+            self._imported[name] = getattr(import_module(f"marginals.commands.{module}"), attribute)
+        return self._imported[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._homes[name] = ""
+        self._imported[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._homes[name]
+        self._imported.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
 
 
 class _Commands(click.Group):
@@ -117,18 +159,20 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
         """The names of the commands in the order of work."""
-        return [str(command.name) for commands in KINDS_OF_WORK.values() for command in commands]
+        return [name for names in KINDS_OF_WORK.values() for name in names]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Each kind of work with its commands, their first sentences whole."""
         widest = max(map(len, self.list_commands(ctx)))
-        for kind, commands in KINDS_OF_WORK.items():
+        for kind, names in KINDS_OF_WORK.items():
             with formatter.section(kind):
-                rows = [(f"{command.name:<{widest}}", command.get_short_help_str(100)) for command in commands]
-                formatter.write_dl(rows)
+                told = (self.commands[name].get_short_help_str(100) for name in names)
+                formatter.write_dl([(f"{name:<{widest}}", summary) for name, summary in zip(names, told)])
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands, commands=_ImportedCommands(_HOMES), context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(marginals.__version__, prog_name="marginals")
 def main() -> None:
     """Publish small tables of counts about people that stay private together.
@@ -146,8 +190,3 @@ def main() -> None:
     Completion of commands and options, for bash (zsh and fish likewise):
       eval "$(_MARGINALS_COMPLETE=bash_source marginals)"
     """
-
-
-for _commands in KINDS_OF_WORK.values():
-    for _command in _commands:
-        main.add_command(_command)

@@ -1,7 +1,6 @@
 """Named rules: the demands of an agency as data, and where they are stated."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -109,11 +108,15 @@ def named_rule(name: str) -> NamedRule:
         raise InputError(
             f"there is no rule {name!r}; there is {', '.join(rule_names())}, or name a file of your own (.toml)"
         )
+    import tomllib  # slow to import, and few commands need it
+
     return _rule(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")))
 
 
 def read_rule(path: str | Path) -> NamedRule:
     """The rule in a TOML file. Raises InputError naming the file and what is wrong with it."""
+    import tomllib
+
     path = Path(path)
     try:
         content = tomllib.loads(bounded_content(path, _MOST_BYTES).decode("utf-8"))

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checks.claims.claim import Claim
-from marginals.bundle.asked_claims import asked_claims
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
-from marginals.bundle.writing import Entering, WrittenBundle, put_report, write_bundle
 from marginals.errors import InputError
 from marginals.named_rules.rule import NamedRule, rules_of
 from marginals.release.analysis import ModelAnalysis
@@ -23,6 +21,7 @@ from models.tables.margin import Margin
 if TYPE_CHECKING:
     import networkx as nx
 
+    from marginals.bundle.writing import Entering, WrittenBundle
     from marginals.release.steward import StewardReport
 
 PageMaker = Callable[[BundleContent], bytes]
@@ -52,9 +51,9 @@ class Release(ModelAnalysis):
 
     published: BundleContent
     page: PageMaker
-    written: WrittenBundle | None = None
+    written: "WrittenBundle | None" = None
     steward: "StewardReport | None" = None
-    entering: Entering | None = None
+    entering: "Entering | None" = None
 
     def __repr__(self) -> str:
         stated = self.published.information
@@ -209,6 +208,8 @@ class Release(ModelAnalysis):
         """
         if claims is None and not rules:
             return self.published.verify()
+        from marginals.bundle.asked_claims import asked_claims  # slow to import, and few need it
+
         sensitive = self.published.sensitive
         asked = asked_claims(claims or (), sensitive, self.published.claims)
         return self.published.claiming(asked, [rule.applied(sensitive) for rule in rules_of(rules)]).verify()
@@ -227,6 +228,8 @@ class Release(ModelAnalysis):
         ...     sorted(file.name for file in written.path.iterdir())
         ['datapackage.json', 'datapackage.json.sha256', 'hierarchies', 'marginals', 'report.html']
         """
+        from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
+
         key = None if sign is None else secret_key(sign)
         return replace(
             self, written=write_bundle(self.published, Path(path), self.page(self.published), key, self.entering)
@@ -256,6 +259,8 @@ class Release(ModelAnalysis):
         if file is None:
             if self.written is None:
                 raise InputError("the release is in no folder yet; write it, or name a file for its report")
+            from marginals.bundle.writing import put_report
+
             put_report(self.written, page, None if sign is None else secret_key(sign))
             return
         file.write(page)

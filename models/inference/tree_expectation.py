@@ -13,7 +13,6 @@ from models.arrays import CodeArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError
 from models.graphs.collection import Collection
 from models.inference.calibrated_tree import CalibratedTree, Link
-from models.inference.fitting.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.coded_cells import CodedCells
 from models.tables.domain import Domain
@@ -77,6 +76,8 @@ class CellExpectations:
         """
         if collection.is_decomposable:
             return cls(CalibratedTree.of(MaximumEntropy(collection)))
+        from models.inference.fitting.iterative_fitting import iterative_fit  # slow to import, and few need it
+
         return cls(CalibratedTree.fitted(iterative_fit(collection), float(collection.cube.total)))
 
     @property

@@ -100,7 +100,7 @@ def test_every_example_runs_as_it_stands(
 def test_commands_stand_in_the_order_of_work_with_their_first_sentences_whole() -> None:
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
     listed = re.findall(r"^  ([a-z]+) +(\S.*)$", shown.split("Options:")[1], re.MULTILINE)
-    assert [name for name, _ in listed] == ORDER == [str(c.name) for kind in KINDS_OF_WORK.values() for c in kind]
+    assert [name for name, _ in listed] == ORDER == [name for kind in KINDS_OF_WORK.values() for name in kind]
     for name, sentence in listed:
         whole = (main.commands[name].help or "").split("\n\n")[0].replace("\n", " ")
         assert sentence == whole, name
