@@ -76,7 +76,7 @@ def _has_duckdb() -> bool:
 
 
 def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
-    """The source for some columns of files. memory: bytes that DuckDB may take.
+    """The source for some columns of files. memory: bytes that DuckDB, or a Spark that nobody configured, may take.
 
     Small files and what DuckDB's strict CSV reader refuses, "auto" leaves to pandas, which gives the same table. Raises
     InputError.
@@ -86,7 +86,7 @@ def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) 
             raise InputError(f'{files.name} is read by pandas only; leave out engine = "{engine}", or save it as CSV')
         return files
     if engine == "spark":
-        return with_spark(files, columns)
+        return with_spark(files, columns, memory)
     if engine == "duckdb":
         return with_duckdb(files, columns, memory)
     if engine == "pandas" or not _for_duckdb(files, memory) or beyond_duckdb(files):

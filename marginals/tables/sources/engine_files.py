@@ -1,5 +1,6 @@
 """Files that an engine reads: DuckDB inside this process, or Spark."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -275,10 +276,18 @@ def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputEr
     )
 
 
-def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> LazyFrame:
+_SPARK_CONFIGURED = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DRIVER_MEMORY"}
+"""Variables by which somebody says how Spark is configured; what PYSPARK_SUBMIT_ARGS says goes first in any case."""
+
+_SPARK_MEMORY = 1 << 30
+"""Bytes that the Java machine of Spark takes by default; with half of that it does not start."""
+
+
+def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
     """Some columns of files, for Spark to count: in the session that is active, or a new one as Spark is configured.
 
-    Raises InputError where pyspark or Java is missing.
+    memory: bytes that its Java machine may take where nothing is configured; not less than Spark's own default. Raises
+    InputError where pyspark or Java is missing.
     """
     require("pyspark", "spark", 'engine = "spark"')
     import narwhals as nw
@@ -294,7 +303,10 @@ def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str]) -> LazyFr
             if broken := broken_row(path, files.form):
                 raise broken
     try:
-        session = SparkSession.builder.appName("marginals").getOrCreate()
+        builder = SparkSession.builder.appName("marginals")
+        if not _SPARK_CONFIGURED & os.environ.keys():
+            builder = builder.config("spark.driver.memory", f"{max(memory, _SPARK_MEMORY) >> 20}m")
+        session = builder.getOrCreate()
     except (PySparkException, OSError):
         raise InputError('engine = "spark" could not start Spark, which needs Java 17') from None
     with engine_refusals(files.name):

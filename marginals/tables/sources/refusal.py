@@ -35,6 +35,15 @@ def _engine_errors() -> tuple[type[BaseException], ...]:
     return tuple(getattr(module, name) for module, names in loaded for name in names)
 
 
+def _says_that_spark_ended(error: Exception) -> bool:
+    """Whether an error is about the connection to a Java machine that is gone, which can say no more of its own errors."""
+    try:
+        _ = str(error)
+    except Exception:
+        return True
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
+
+
 @contextmanager
 def engine_refusals(name: str) -> Iterator[None]:
     """Failures of engines as InputErrors; name: what messages call the table."""
@@ -43,6 +52,11 @@ def engine_refusals(name: str) -> Iterator[None]:
     except MemoryError:
         raise TooLittleMemoryError(name) from None
     except Exception as error:
+        if "pyspark" in sys.modules and _says_that_spark_ended(error):
+            raise InputError(
+                f"{name} was not counted: Spark ended, as it does when memory is short; raise the setting data.memory, or "
+                "spark.driver.memory where Spark is configured"
+            ) from None
         if not isinstance(error, _engine_errors()):
             raise
         if "OutOfMemory" in type(error).__name__ or "OutOfMemory" in str(error):

@@ -1,9 +1,17 @@
-"""DuckDB in this process: quiet, within its memory, and without a row in a file that anybody else could open."""
+"""DuckDB in this process: quiet, within its memory, and without a row in a file that anybody else could open.
+
+And Spark, which takes the memory of the config, and says in one sentence that it had not enough.
+"""
 
 import gc
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,13 +19,14 @@ import pandas as pd
 import pytest
 
 from marginals import unnamed_files
-from marginals.errors import TooLittleMemoryError
+from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.source import read_table
 from marginals.tables.sources import choice, lookup_table, narwhals_frame
 from marginals.tables.sources.distinct_rows import text_of
 from marginals.tables.sources.engine_files import with_duckdb
 from marginals.tables.sources.files import files_of
 from marginals.tables.sources.narwhals_frame import LazyFrame
+from marginals.tables.sources.refusal import engine_refusals
 
 pytest.importorskip("duckdb")
 
@@ -180,3 +189,35 @@ def test_automatically_a_small_file_is_left_to_pandas_unless_memory_is_short(tmp
     files = files_of(tmp_path / "people.csv")
     assert choice.file_source(files, ["age"], "auto", 1 << 30) is files
     assert isinstance(choice.file_source(files, ["age"], "auto", 1 << 10), LazyFrame)
+
+
+class _DeadJavaMachineError(Exception):
+    def __str__(self) -> str:
+        raise ConnectionRefusedError
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), _DeadJavaMachineError()])
+def test_a_spark_that_ended_is_one_sentence(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a Java machine without memory leaves is an error about a connection, or one that cannot be written out."""
+    monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
+    told = r"^people\.csv was not counted: Spark ended.*data\.memory"
+    with pytest.raises(InputError, match=told), engine_refusals("people.csv"):
+        raise error
+
+
+@pytest.mark.slow
+def test_a_spark_that_nobody_configured_takes_the_memory_of_the_config(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not installed: make setup EXTRAS=dev,spark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17, which is not installed: apt install openjdk-17-jre-headless")
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    program = (
+        "import sys\nfrom marginals import read_table\n"
+        "read_table(sys.argv[1], {'age': 'quasi-identifier'}, engine='spark', memory=3_000 << 20)\n"
+        "from pyspark.sql import SparkSession\n"
+        "print(SparkSession.getActiveSession().conf.get('spark.driver.memory'))"
+    )
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("SPARK")}
+    command = [sys.executable, "-c", program, str(tmp_path / "people.csv")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, env=plain)
+    assert ran.stdout.splitlines()[-1] == "1500m"  # the other half is for what is counted
