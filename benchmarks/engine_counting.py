@@ -60,6 +60,7 @@ def measured(rows: int, engines: list[str]) -> list[Measurement]:
     for engine, (spent, printed) in counted.items():
         facts = {
             "cells": int(printed.split()[0]),
+            "may_take": ENGINES[engine],
             "processor_seconds": round(spent["processor"], 2),
             "yardstick_processor_seconds": round(first["processor"], 2),
         }
