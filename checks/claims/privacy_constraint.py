@@ -15,7 +15,7 @@ from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
-from models.search.constraint import Refusal, RefusalScope
+from models.search.constraint import ClassSize, Refusal, RefusalScope
 from models.tables.data_cube import DataCube
 from models.tables.domain import Mask
 
@@ -57,6 +57,14 @@ class PrivacyConstraint:
         if len(self._first_steps) > 1:
             return sum(self._cube.domain.attribute_masks)
         return sum(self._first_steps.values())
+
+    @property
+    def class_size(self) -> ClassSize:
+        """Margins without sensitive attributes are judged by their classes alone."""
+        domain = self._cube.domain
+        judged_for_more = {*self._first_steps, *(claim.about for claim in self._claims)}
+        public = (own for name, own in zip(domain.attributes, domain.attribute_masks) if name not in judged_for_more)
+        return ClassSize(self._least_class, sum(public))
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """None when the collection with these cliques satisfies the requirements."""

@@ -66,6 +66,21 @@ def pivot_of(constraint: Constraint, domain: Domain) -> Mask:
     return pivot
 
 
+class ClassSize(NamedTuple):
+    """How a constraint judges margins of some vertices: those with a class of too few rows are refused by themselves, for
+    good, and no others are. least: rows of a class.
+    """
+
+    least: int
+    vertices: Mask
+
+
+def class_size_of(constraint: Constraint) -> ClassSize | None:
+    """How a constraint judges margins by their classes; None where it does not say, by an attribute `class_size`."""
+    size: ClassSize | None = getattr(constraint, "class_size", None)
+    return size
+
+
 def is_refused_in_all(constraint: Constraint, margin: Mask) -> bool:
     """Whether a constraint refuses every collection that shows a margin.
 
@@ -108,6 +123,12 @@ class MarginLimits:
     def pivot(self) -> Mask:
         """That of the other constraint: limits hold for each margin by itself."""
         return pivot_of(self.then, self.domain)
+
+    @property
+    def class_size(self) -> ClassSize | None:
+        """That of the other constraint; None where a margin may be refused for a limit."""
+        limits = (self.max_cells, self.max_attributes, self.envelope, self.withheld or None)
+        return class_size_of(self.then) if all(limit is None for limit in limits) else None
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """The refusal of a clique beyond the limits, or what the other constraint says."""

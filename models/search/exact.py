@@ -26,6 +26,7 @@ from models.errors import NothingAllowedError
 from models.graphs.moves import allowed_moves
 from models.search.beginnings.forest import from_both
 from models.search.bounds.block_bound import BlockBound, block_bound, related_blocks
+from models.search.bounds.last_steps import of_margins
 from models.search.bounds.lower_bound import (
     LARGEST_LATTICE,
     LowerBound,
@@ -137,7 +138,8 @@ def _bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound | Block
     if lattice_size(problem) <= LARGEST_LATTICE:
         return lower_bound(problem, allowed)
     grid = whole_grid(problem)
-    return block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid, LARGEST_LATTICE))
+    margins = of_margins(problem, allowed, grid)
+    return block_bound(problem, margins, grid, related_blocks(problem, margins, grid, LARGEST_LATTICE))
 
 
 class _State(NamedTuple):

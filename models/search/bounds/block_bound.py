@@ -19,22 +19,26 @@ itself the least that any allowed margin leaves of it.
 Which resolutions are told apart (`lower_bound`) is made finer round by round, until all are or work or time are used up.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
 from models.arrays import FloatArray
+from models.search.bounds.attribute_sets import attribute_sets
+from models.search.bounds.last_steps import LastSteps, of_margins, of_sets
 from models.search.bounds.lower_bound import (
     Grid,
     Node,
     allowed_margins,
-    grid_steps,
     hidden_leaves,
+    resolved,
     score,
     shortest_paths,
 )
+from models.search.constraint import class_size_of
 from models.search.problem import Problem, Stop
 from models.tables.domain import Mask
 
@@ -50,11 +54,23 @@ def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop) -> Iterator
 
     most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions.
     """
-    for grid in _finer_grids(finest):
-        allowed = allowed_margins(problem, stop, grid, most)
-        if allowed is None:
-            return
-        yield block_bound(problem, allowed, grid, related_blocks(problem, allowed, grid)).value
+    for number, grid in enumerate(_finer_grids(finest)):
+        margins = None if number else _of_sets(problem, finest, stop)
+        if margins is None:
+            allowed = allowed_margins(problem, stop, grid, most)
+            if allowed is None:
+                return
+            margins = of_margins(problem, allowed, grid)
+        yield block_bound(problem, margins, grid, related_blocks(problem, margins, grid)).value
+
+
+def _of_sets(problem: Problem, finest: Node, stop: Stop) -> list[LastSteps] | None:
+    """The margins of the first grid where all of them can be counted at once; None where they cannot, or when stopped."""
+    judged = class_size_of(problem.constraint)
+    if judged is None or problem.price:
+        return None
+    found = attribute_sets(problem, finest, judged, stop)
+    return None if found is None else of_sets(found)
 
 
 def _finer_grids(finest: Node) -> Iterator[Grid]:
@@ -100,42 +116,38 @@ def _at_the_beginning(remaining: FloatArray) -> float:
     return float(remaining[(0,) * remaining.ndim])
 
 
-def block_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, blocks: Sequence[Block]) -> BlockBound:
+def block_bound(problem: Problem, margins: Sequence[LastSteps], grid: Grid, blocks: Sequence[Block]) -> BlockBound:
     """The bound of some blocks.
 
-    allowed: as `allowed_margins` gives them for the grid. blocks: each attribute in one of them.
+    margins: all that are allowed in the grid. blocks: each attribute in one of them.
     """
-    steps, nodes = grid_steps(problem, grid), np.array(list(allowed.values()), dtype=np.intp)
-    scores = {mask: score(problem, mask) for mask in allowed}
-    own, masks = np.array(list(scores.values())), list(allowed)
     remaining: list[FloatArray] = []
     for block in blocks:
         shape = tuple(len(grid[place]) for place in block)
-        beside = np.ravel_multi_index(tuple(nodes[:, list(block)].T), shape)
-        costs: list[FloatArray] = [np.full(shape, np.inf) for _ in block]
-        for axis, place in enumerate(block):
-            shown = np.flatnonzero(nodes[:, place])
-            last = nodes[shown, place].tolist()
-            coarser = (scores[masks[number] ^ steps[place][at]] for number, at in zip(shown.tolist(), last))
-            np.minimum.at(
-                costs[axis].reshape(-1),
-                beside[shown] - int(np.prod(shape[axis + 1 :])),
-                own[shown] - np.fromiter(coarser, dtype=float, count=len(shown)),
-            )
-        remaining.append(shortest_paths(hidden_leaves(problem, grid, block), costs))
+        strides, axes = np.zeros(len(grid), dtype=np.intp), np.full(len(grid), -1)
+        strides[list(block)] = [prod(shape[axis + 1 :]) for axis in range(len(block))]
+        axes[list(block)] = np.arange(len(block))
+        costs: FloatArray = np.full((len(block), prod(shape)), np.inf)
+        for own in margins:
+            shown = (strides[own.places] * own.resolutions).sum(axis=1)
+            margin, column = np.nonzero(axes[own.places] >= 0)
+            place = own.places[margin, column]
+            np.minimum.at(costs, (axes[place], shown[margin] - strides[place]), own.costs[margin, column])
+        remaining.append(shortest_paths(hidden_leaves(problem, grid, block), list(costs.reshape(-1, *shape))))
     return BlockBound(problem, tuple(blocks), tuple(remaining))
 
 
 def related_blocks(
-    problem: Problem, allowed: Mapping[Mask, Node], grid: Grid, most: int = LARGEST_BLOCK
+    problem: Problem, margins: Sequence[LastSteps], grid: Grid, most: int = LARGEST_BLOCK
 ) -> list[Block]:
     """Blocks of attributes that tell most of each other in some allowed margin of two, each with so many margins at most."""
-    steps, gains = grid_steps(problem, grid), dict[Block, float]()
-    for mask, node in allowed.items():
-        if sum(map(bool, node)) == 2:
-            first, second = (place for place, resolution in enumerate(node) if resolution)
-            alone = [mask & sum(steps[place]) for place in (first, second)]
-            gain = sum(score(problem, own) for own in alone) - score(problem, mask)
+    gains = dict[Block, float]()
+    alone = [[score(problem, resolved(problem, place, at)) for at in own] for place, own in enumerate(grid)]
+    for pairs in margins[1:2]:
+        for (first, second), (one, other), own in zip(
+            pairs.places.tolist(), pairs.resolutions.tolist(), pairs.scores.tolist()
+        ):
+            gain = alone[first][one] + alone[second][other] - own
             gains[first, second] = max(gains.get((first, second), 0.0), gain)
     blocks: dict[int, Block] = {place: (place,) for place in range(len(grid))}
     for first, second in sorted(gains, key=lambda pair: (-gains[pair], pair)):

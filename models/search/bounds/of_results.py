@@ -29,6 +29,9 @@ _WORK_BY_BLOCKS = 1 << 31
 _NEAR = 0.95
 """Share of what a search has found from which on a bound is not made better: for no more than that, nobody waits."""
 
+_FIRST, _SAYING_NOTHING = 1 / 2, 1 / 10
+"""Shares of what a search has found from which on a bound is a first one, and below which it says nothing."""
+
 _LOOKS = 1 << 20
 """Margins that are looked at in each grid, at most, however small the table."""
 
@@ -37,9 +40,11 @@ _LOOKS = 1 << 20
 class LargeLatticeStops:
     """When to end in a large lattice, of which more and more margins can be told apart for ever better bounds.
 
-    first: while there is no bound of half of what was found. better: once there is one.
+    none: while there is no bound of a tenth of what was found. first: while there is none of half of that. better: once
+    there is one.
     """
 
+    none: Stop
     first: Stop
     better: Stop
 
@@ -54,33 +59,35 @@ def with_bound(
     if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
     if lattice_size(problem) > LARGEST_LATTICE:
-        stops = in_large_lattices or LargeLatticeStops(stop, stop)
-        enough = _NEAR * (inf if result.value is None else result.value)
-        if stops.first():
+        stops = in_large_lattices or LargeLatticeStops(stop, stop, stop)
+        if stops.none():
             return result
-        return replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stops, enough))
+        found = inf if result.value is None else result.value
+        return replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stops, found))
     allowed = allowed_margins(problem, stop)
     return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
 
 
-def _of_large_lattice(problem: Problem, stops: LargeLatticeStops, enough: float) -> float:
-    """The largest of the bounds that are found in time until one is enough, in nats of KL divergence."""
+def _of_large_lattice(problem: Problem, stops: LargeLatticeStops, found: float) -> float:
+    """The largest of the bounds that are found in time until one is near what was found, in nats of KL divergence."""
     finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
     least = of_finest_levels(problem, finest)
     if not problem.cube.holds(base):
         return least
 
     def stop() -> bool:
-        return stops.better() if least > enough / 2 else stops.first()
+        if least > _FIRST * found:
+            return stops.better()
+        return stops.none() if least < _SAYING_NOTHING * found else stops.first()
 
     cells = max(len(problem.cube.table(base)), 1)
     grid = coarse_grid(problem, finest, min(LARGEST_GRID, _WORK // cells))
     if grid is not None and (allowed := allowed_margins(problem, stop, grid)) is not None:
         least = max(lower_bound(problem, allowed, grid).value, least)
-    if least >= enough:
+    if least >= _NEAR * found:
         return least
     for bound in of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop):
         least = max(bound, least)
-        if least >= enough:
+        if least >= _NEAR * found:
             break
     return least

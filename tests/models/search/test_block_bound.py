@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from models.search import LargeLatticeStops, MarginLimits, Problem, forward, with_bound
 from models.search.bounds.block_bound import block_bound, of_blocks, related_blocks
+from models.search.bounds.last_steps import of_margins
 from models.search.bounds.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
 from search_oracles import Countdown, allowed_values, equal_pairs, never
 from search_strategies import private_problems, problems
@@ -20,12 +21,13 @@ def test_no_allowed_collection_is_below_the_bound_whatever_the_blocks(problem, d
     grid, allowed = whole_grid(problem), allowed_margins(problem, never)
     homes = data.draw(st.lists(st.integers(0, 2), min_size=len(grid), max_size=len(grid)))
     blocks = [tuple(i for i, home in enumerate(homes) if home == number) for number in sorted(set(homes))]
-    bound, whole = block_bound(problem, allowed, grid, blocks).value, lower_bound(problem, allowed).value
+    margins = of_margins(problem, allowed, grid)
+    bound, whole = block_bound(problem, margins, grid, blocks).value, lower_bound(problem, allowed).value
     event("above 0" if bound > 1e-9 else "0")
     event("tight" if bound > best - 1e-9 else "not tight")
     assert 0 <= bound <= whole + 1e-9
     assert whole <= best + 1e-9
-    assert block_bound(problem, allowed, grid, [tuple(range(len(grid)))]).value == pytest.approx(whole, abs=1e-9)
+    assert block_bound(problem, margins, grid, [tuple(range(len(grid)))]).value == pytest.approx(whole, abs=1e-9)
 
 
 @settings(max_examples=60)
@@ -52,12 +54,13 @@ def test_margins_are_given_up_exactly_where_more_would_be_looked_at(problem, dat
 
 def test_attributes_that_tell_most_of_each_other_share_a_block():
     problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_cells=16))
-    allowed = allowed_margins(problem, never)
-    blocks = related_blocks(problem, allowed, whole_grid(problem))
+    grid = whole_grid(problem)
+    margins = of_margins(problem, allowed_margins(problem, never), grid)
+    blocks = related_blocks(problem, margins, grid)
     assert sorted(place for block in blocks for place in block) == list(range(16))
     assert all(any({2 * i, 2 * i + 1} <= set(block) for block in blocks) for i in range(8))
-    alone = block_bound(problem, allowed, whole_grid(problem), [(i,) for i in range(16)]).value
-    assert block_bound(problem, allowed, whole_grid(problem), blocks).value > alone + 1
+    alone = block_bound(problem, margins, grid, [(i,) for i in range(16)]).value
+    assert block_bound(problem, margins, grid, blocks).value > alone + 1
 
 
 @pytest.mark.slow
@@ -75,7 +78,7 @@ def test_a_first_bound_has_more_time_than_a_better_one():
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
     result = forward(problem, never)
     whole = with_bound(result, problem, never).bound
-    for first, better, expected in ((never, lambda: True, whole), (Countdown(1), never, 0)):
-        stops = LargeLatticeStops(first, better)
+    for none, better, expected in ((never, lambda: True, whole), (Countdown(1), never, 0)):
+        stops = LargeLatticeStops(none, none, better)
         assert with_bound(result, problem, never, stops).bound == pytest.approx(expected, abs=1e-9)
-    assert with_bound(result, problem, never, LargeLatticeStops(lambda: True, never)) is result
+    assert with_bound(result, problem, never, LargeLatticeStops(lambda: True, never, never)) is result
