@@ -39,9 +39,9 @@ from models.search import (
 from models.tables.domain import Domain, Mask
 
 _SHARE_FOR_BOUNDS = 1 / 6
-"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; while none
-says anything, all that the search left of it as well. Once there is a first one, a better one may take no more than the
-search took."""
+"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; one from
+sets of attributes may take what the search left as well. Once there is one that says something, a better one may take no
+more than the search took."""
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for any other bound, for all where the time is for everything, or after a shorter search."""
@@ -213,11 +213,11 @@ def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
     """A search that is over, with a bound on what any release can reach."""
     soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     now, most = searching.clock(), _SHARE_FOR_BOUNDS * wish.policy.time_limit
-    none, first, better = (
+    sets, first, better = (
         Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
         for seconds in (max(most, searching.left), most, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
     )
-    in_large_lattices = LargeLatticeStops(lambda: none.is_over, lambda: first.is_over, lambda: better.is_over)
+    in_large_lattices = LargeLatticeStops(lambda: sets.is_over, lambda: first.is_over, lambda: better.is_over)
     result = with_bound(search.result, search.problem, lambda: soon.is_over, in_large_lattices)
     return replace(search, result=result)
 

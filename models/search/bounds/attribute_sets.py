@@ -42,8 +42,11 @@ _LARGEST_KEY = 1 << 62
 _KILLING = 0.75
 """A class is worth a look of its own while no more than this share of the sets stays allowed after one."""
 
-_PER_CLASS = 2
-"""Sets that are counted one by one in the time in which all are counted in one class."""
+_ALONE, _ALONE_PER_ROW = 20_000.0, 2.0
+"""Nanoseconds, about, that it takes to count one set by itself: each, and for each row."""
+
+_PER_CLASS, _PER_COUNT, _PER_PRODUCT = 50_000.0, 3.0, 1 / 120
+"""The same of sets that are counted at once: for each class, each count of two values in it, and each row and two values."""
 
 _SPARSE = 3
 """Indicators are picked one by one where a range of them holds so many times as many."""
@@ -213,6 +216,7 @@ class _Pairs:
         else:
             self._starts = indicators.starts[places[0] : places[-1] + 1] - first[0]
             self._one, self._other = (pairs - places[0]).T
+        self.width = int((after - first).sum()) if isinstance(self.values, np.ndarray) else int(after[-1] - first[0])
 
     def sums(self, of_values: FloatArray) -> FloatArray:
         """Summed over the values of each pair."""
@@ -277,26 +281,32 @@ class _Together:
         if not len(left):
             return left, np.empty(0)
         beginning = sets[0, :-2]
-        number, classes = self.coarse.classes(beginning)
+        _, classes = self.coarse.classes(beginning)
         for rows in classes:
             before = len(left)
             left = self._without_small(sets, left, [rows])
             if len(left) > _KILLING * before or not len(left):
                 break
-        if len(left) <= _PER_CLASS * number:
+        if not len(left):
+            return left, np.empty(0)
+        pairs = _Pairs(self.fine, sets[left, -2:])
+        number, fine_classes = self.fine.classes(beginning)
+        counts = pairs.width**2
+        at_once = number * (_PER_CLASS + _PER_COUNT * counts) + _PER_PRODUCT * len(self.fine.ones) * counts
+        if len(left) * (_ALONE + _ALONE_PER_ROW * len(self.fine.ones)) < at_once:
             return self._one_by_one(sets, left)
         if self.coarse is not self.fine:
             left = self._without_small(sets, left, classes)
             if not len(left):
                 return left, np.empty(0)
-        pairs = _Pairs(self.fine, sets[left, -2:])
+            pairs = _Pairs(self.fine, sets[left, -2:])
         terms: FloatArray = np.zeros(())
         small = np.zeros(len(left), dtype=np.bool_)
-        for rows in self.fine.classes(beginning)[1]:
-            counts = self.fine.together(rows, pairs.values)
-            terms = terms + self.terms[counts.astype(np.intp)]
+        for rows in fine_classes:
+            together = self.fine.together(rows, pairs.values)
+            terms = terms + self.terms[together.astype(np.intp)]
             if self.coarse is self.fine:
-                small |= pairs.any((counts > 0) & (counts < self.least))
+                small |= pairs.any((together > 0) & (together < self.least))
         total = self.problem.cube.total
         return left[~small], (np.log(total) - pairs.sums(terms) / total)[~small]
 

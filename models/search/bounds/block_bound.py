@@ -49,13 +49,14 @@ Block = tuple[int, ...]
 """Places of attributes in the domain, ascending."""
 
 
-def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop) -> Iterator[float]:
+def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, sets: Stop) -> Iterator[float]:
     """The bounds by blocks of ever finer grids, in nats, until it is to stop. finest: what is allowed of each attribute.
 
-    most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions.
+    most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions. sets:
+    asked instead of `stop` while all sets of attributes that may be shown are counted at once.
     """
     for number, grid in enumerate(_finer_grids(finest)):
-        margins = None if number else _of_sets(problem, finest, stop)
+        margins = None if number else _of_sets(problem, finest, sets)
         if margins is None:
             allowed = allowed_margins(problem, stop, grid, most)
             if allowed is None:

@@ -29,8 +29,8 @@ _WORK_BY_BLOCKS = 1 << 31
 _NEAR = 0.95
 """Share of what a search has found from which on a bound is not made better: for no more than that, nobody waits."""
 
-_FIRST, _SAYING_NOTHING = 1 / 2, 1 / 10
-"""Shares of what a search has found from which on a bound is a first one, and below which it says nothing."""
+_FIRST = 1 / 2
+"""Share of what a search has found from which on a bound is a first one."""
 
 _LOOKS = 1 << 20
 """Margins that are looked at in each grid, at most, however small the table."""
@@ -40,11 +40,11 @@ _LOOKS = 1 << 20
 class LargeLatticeStops:
     """When to end in a large lattice, of which more and more margins can be told apart for ever better bounds.
 
-    none: while there is no bound of a tenth of what was found. first: while there is none of half of that. better: once
-    there is one.
+    sets: while sets of attributes are looked for, of which a bound is made first. first: while there is no bound of half of
+    what was found. better: once there is one.
     """
 
-    none: Stop
+    sets: Stop
     first: Stop
     better: Stop
 
@@ -60,7 +60,7 @@ def with_bound(
         return result
     if lattice_size(problem) > LARGEST_LATTICE:
         stops = in_large_lattices or LargeLatticeStops(stop, stop, stop)
-        if stops.none():
+        if stops.sets():
             return result
         found = inf if result.value is None else result.value
         return replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stops, found))
@@ -76,9 +76,7 @@ def _of_large_lattice(problem: Problem, stops: LargeLatticeStops, found: float) 
         return least
 
     def stop() -> bool:
-        if least > _FIRST * found:
-            return stops.better()
-        return stops.none() if least < _SAYING_NOTHING * found else stops.first()
+        return stops.better() if least > _FIRST * found else stops.first()
 
     cells = max(len(problem.cube.table(base)), 1)
     grid = coarse_grid(problem, finest, min(LARGEST_GRID, _WORK // cells))
@@ -86,7 +84,7 @@ def _of_large_lattice(problem: Problem, stops: LargeLatticeStops, found: float) 
         least = max(lower_bound(problem, allowed, grid).value, least)
     if least >= _NEAR * found:
         return least
-    for bound in of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop):
+    for bound in of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop, stops.sets):
         least = max(bound, least)
         if least >= _NEAR * found:
             break

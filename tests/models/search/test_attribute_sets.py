@@ -51,7 +51,7 @@ def one_by_one(problem):
 def test_sets_are_those_of_margins_asked_one_by_one(how, problem):
     with pytest.MonkeyPatch.context() as patch:
         if how != "as few as in practice":
-            patch.setattr(module, "_PER_CLASS", 0)
+            patch.setattr(module, "_ALONE", 1e9)
             patch.setattr(module, "_KILLING", 2.0 if how == "each class by itself" else 0.0)
             patch.setattr(module, "_CHUNK", 3)
         if how == "some columns":

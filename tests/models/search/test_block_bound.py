@@ -35,9 +35,9 @@ def test_no_allowed_collection_is_below_the_bound_whatever_the_blocks(problem, d
 def test_no_allowed_collection_is_below_the_bound_of_finer_and_finer_grids(problem, most):
     unpriced = Problem(problem.cube, problem.constraint, kept=problem.kept)
     best = min(allowed_values(unpriced).values())
-    assert all(0 <= bound <= best + 1e-9 for bound in of_blocks(unpriced, finest_alone(unpriced), most, never))
+    assert all(0 <= bound <= best + 1e-9 for bound in of_blocks(unpriced, finest_alone(unpriced), most, never, never))
     if any(finest_alone(unpriced)):
-        assert not list(of_blocks(unpriced, finest_alone(unpriced), most, Countdown(0)))
+        assert not list(of_blocks(unpriced, finest_alone(unpriced), most, Countdown(0), Countdown(0)))
 
 
 @settings(max_examples=60)
@@ -78,7 +78,7 @@ def test_a_first_bound_has_more_time_than_a_better_one():
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
     result = forward(problem, never)
     whole = with_bound(result, problem, never).bound
-    for none, better, expected in ((never, lambda: True, whole), (Countdown(1), never, 0)):
-        stops = LargeLatticeStops(none, none, better)
+    for first, better, expected in ((never, lambda: True, whole), (Countdown(1), never, 0)):
+        stops = LargeLatticeStops(first, first, better)
         assert with_bound(result, problem, never, stops).bound == pytest.approx(expected, abs=1e-9)
     assert with_bound(result, problem, never, LargeLatticeStops(lambda: True, never, never)) is result
