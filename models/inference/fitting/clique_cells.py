@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from math import prod
 
 import numpy as np
 
-from models.arrays import BoolArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray, smallest_code_dtype
 from models.errors import ContradictionError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import maximal_masks
@@ -37,12 +38,13 @@ class Projection:
 
     def sums(self, beliefs: FloatArray) -> FloatArray:
         """What the beliefs sum to: shape (size,)."""
-        left = np.asarray(beliefs.sum(axis=self.axes) if self.axes else beliefs).reshape(-1)
-        return (
-            left
-            if self.places is None
-            else np.bincount(self.places, left, minlength=self.size).astype(np.float64, copy=False)
-        )
+        return self.gathered(np.asarray(beliefs.sum(axis=self.axes) if self.axes else beliefs).reshape(-1))
+
+    def gathered(self, left: FloatArray) -> FloatArray:
+        """What beliefs sum to that were summed over the axes already, in C order of those that are left."""
+        if self.places is None:
+            return left
+        return np.bincount(self.places, left, minlength=self.size).astype(np.float64, copy=False)
 
     def spread(self, factors: FloatArray) -> FloatArray:
         """For each belief the factor of the sum that it is in, as an array to be broadcast.
@@ -88,14 +90,21 @@ class ListedCells:
 
 @dataclass(frozen=True, eq=False)
 class BoxedCells:
-    """Cells in the box of all combinations; beliefs in them have the shape of `possible`, and are 0 where it is false.
+    """Cells in the box of all combinations; beliefs in them have this shape, and are 0 where a cell is not possible.
 
-    An axis for each attribute of the margin, in the domain's order.
+    An axis of so many values for each attribute of the margin, in the domain's order. patterns: arrays to be broadcast; a
+    cell is possible where all are true.
     """
 
     domain: Domain
     margin: Margin
-    possible: BoolArray
+    shape: tuple[int, ...]
+    patterns: tuple[BoolArray, ...]
+
+    @cached_property
+    def possible(self) -> BoolArray:
+        """Which combinations are."""
+        return reduce(np.logical_and, self.patterns, np.broadcast_to(np.True_, self.shape))
 
     def even(self) -> FloatArray:
         """The same belief in each."""
@@ -105,7 +114,8 @@ class BoxedCells:
         """Onto the cells of a table. Raises ContradictionError when a possible cell is in none of them."""
         places = _lifted(coarse, self.margin, np.arange(len(coarse)), len(coarse))
         axes, shape = self._kept(coarse.margin)
-        if (self.possible.any(axis=axes).reshape(-1) & (places == len(coarse)).reshape(-1)).any():
+        absent = (places == len(coarse)).reshape(-1)
+        if absent.any() and (self.possible.any(axis=axes).reshape(-1) & absent).any():
             raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
         if places.size == len(coarse) and np.array_equal(places.reshape(-1), np.arange(len(coarse))):
             return Projection(axes, None, shape, len(coarse))
@@ -119,7 +129,7 @@ class BoxedCells:
     def _kept(self, margin: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The axes of attributes that a margin does not have, and the shape that is left when they are summed."""
         axes = tuple(axis for axis, attribute in enumerate(self.attributes) if attribute not in margin)
-        return axes, tuple(1 if axis in axes else size for axis, size in enumerate(self.possible.shape))
+        return axes, tuple(1 if axis in axes else size for axis, size in enumerate(self.shape))
 
     @property
     def attributes(self) -> list[str]:
@@ -129,17 +139,16 @@ class BoxedCells:
     @property
     def cells(self) -> CodedCells:
         """The possible cells, in ascending order."""
-        if self.possible.all():
-            # Much faster than to look for them.
-            axes = np.ogrid[tuple(map(slice, self.possible.shape))]
-            columns = [np.broadcast_to(axis, self.possible.shape).reshape(-1) for axis in axes]
-        else:
-            columns = [axis.astype(np.int64, copy=False) for axis in np.nonzero(self.possible)]
+        if self.patterns:
+            columns: list[CodeArray] = list(np.nonzero(self.possible))
+        else:  # much faster than to look for them
+            axes = np.ix_(*(np.arange(size, dtype=smallest_code_dtype(size)) for size in self.shape))
+            columns = [np.broadcast_to(axis, self.shape).reshape(-1) for axis in axes]
         return CodedCells(self.domain, self.margin, dict(zip(self.attributes, columns)), len(columns[0]))
 
     def of_possible(self, beliefs: FloatArray) -> FloatArray:
         """The beliefs in `cells`: shape (cells,)."""
-        return np.asarray(beliefs[self.possible])
+        return np.asarray(beliefs[self.possible] if self.patterns else beliefs.reshape(-1))
 
 
 CliqueCells = ListedCells | BoxedCells
@@ -163,12 +172,13 @@ def clique_cells(collection: Collection, limit: int) -> CliqueCells:
     most = min((_refined(part, margin) * whole // prod(sizes[a] for a in part.margin) for part in parts), default=1)
     if whole > SPARSE * min(most, limit) or len(margin) > AXES:
         return ListedCells(possible_cells(collection, limit).coded_cells)
-    possible = np.ones(tuple(sizes.values()), dtype=np.bool_)
+    patterns = []
     for part in parts:
-        shape = tuple(size if name in part.margin else 1 for name, size in sizes.items())
-        possible &= _lifted(part, margin, np.ones(len(part), dtype=np.bool_), False).reshape(shape)
-    boxed = BoxedCells(domain, margin, possible)
-    cells = np.count_nonzero(possible)
+        pattern = _lifted(part, margin, np.ones(len(part), dtype=np.bool_), False)
+        if not pattern.all():
+            patterns.append(pattern.reshape([size if name in part.margin else 1 for name, size in sizes.items()]))
+    boxed = BoxedCells(domain, margin, tuple(sizes.values()), tuple(patterns))
+    cells = np.count_nonzero(boxed.possible) if patterns else whole
     if cells > limit:
         raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
     return ListedCells(boxed.cells) if whole > SPARSE * cells else boxed

@@ -4,7 +4,7 @@ Only tables over the cliques of the triangulated graph are kept, each with the c
 (Jirousek and Preucil 1995). A marginal is fitted in one clique, and the change is passed on along the tree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
 from models.graphs.triangulation import triangulated_tree
 from models.inference.expected_cells import ExpectedCells
+from models.inference.fitting.beliefs import ArrayBeliefs, Beliefs, beliefs_in
 from models.inference.fitting.clique_cells import CliqueCells, ListedCells, Projection, clique_cells
 from models.programs.occupied_cells import occupied_cells
 from models.programs.possible_cells import possible_cells
@@ -55,7 +56,7 @@ class _Fitter:
     before, so that a sweep sends two messages through each link, however many marginals there are.
     """
 
-    def __init__(self, collection: Collection, limit: int, deadline: Deadline) -> None:
+    def __init__(self, collection: Collection, limit: int, deadline: Deadline, form: Callable[..., Beliefs]) -> None:
         self.deadline = deadline
         self.domain = collection.domain
         self.tree = triangulated_tree(collection)
@@ -74,11 +75,17 @@ class _Fitter:
             table = collection.cube.table(mask)
             clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
             self.targets[clique].append(_target(self.cells[clique], table))
-        self.beliefs = [cells.even() for cells in self.cells]
+        supports: list[list[Target]] = [[] for _ in self.cells]
         for support in collection.supports:
             mask = self.domain.mask(support.cells.margin)
             clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
-            self.beliefs[clique] *= self.cells[clique].onto(support.cells).spread(support.weights)
+            supports[clique].append((self.cells[clique].onto(support.cells), support.weights))
+        self.beliefs: list[Beliefs] = []
+        for clique, (cells, targets, weights) in enumerate(zip(self.cells, self.targets, supports)):
+            linked = (own for (here, _), (own, _) in self.links.items() if here == clique)
+            self.beliefs.append(form(cells, [*(projection for projection, _ in (*targets, *weights)), *linked]))
+            for projection, factors in weights:
+                self.beliefs[clique].multiply(projection, factors)
         self.walk = self._walk()
         self.last = 0
         if self.cells:
@@ -93,9 +100,9 @@ class _Fitter:
             parent = self.tree.parents[child]
             if parent >= 0:
                 own, other = self.links[child, parent]
-                ways = own.sums(self.beliefs[child])
-                self.beliefs[parent] *= other.spread(ways / max(ways.max(initial=0.0), 1e-300))
-        self.beliefs[0] *= self.total / max(self.beliefs[0].sum(), 1e-300)
+                ways = self.beliefs[child].sums(own)
+                self.beliefs[parent].multiply(other, ways / max(ways.max(initial=0.0), 1e-300))
+        self.beliefs[0].scale(self.total / max(self.beliefs[0].total(), 1e-300))
 
     def _walk(self) -> list[int]:
         """The cliques in an order that goes from neighbour to neighbour, through each link twice, and ends where it began.
@@ -120,8 +127,8 @@ class _Fitter:
         """Bring a clique's neighbour into line with it, if it is one."""
         if (clique, neighbour) in self.links:
             own, other = self.links[clique, neighbour]
-            rows, present = own.sums(self.beliefs[clique]), other.sums(self.beliefs[neighbour])
-            self.beliefs[neighbour] *= other.spread(rows / np.where(present > 0, present, 1))
+            rows, present = self.beliefs[clique].sums(own), self.beliefs[neighbour].sums(other)
+            self.beliefs[neighbour].multiply(other, rows / np.where(present > 0, present, 1))
 
     def settle(self) -> None:
         """Bring all cliques into line with the one that was fitted last, those next to it first, and other parts with their
@@ -145,7 +152,7 @@ class _Fitter:
         worst = 0.0
         for belief, targets in zip(self.beliefs, self.targets):
             for projection, counts in targets:
-                worst = max(worst, _misfit(projection.sums(belief)[: len(counts)], counts))
+                worst = max(worst, _misfit(belief.sums(projection)[: len(counts)] / counts))
         return worst
 
     def sweep(self) -> float:
@@ -162,13 +169,13 @@ class _Fitter:
         return worst
 
 
-def _fit(beliefs: FloatArray, targets: Sequence[Target]) -> float:
+def _fit(beliefs: Beliefs, targets: Sequence[Target]) -> float:
     """Fit marginals one after the other, in place; the largest misfit met, as a share of the published count."""
     worst = 0.0
     for projection, counts in targets:
-        fitted = projection.sums(beliefs)[: len(counts)]
-        worst = max(worst, _misfit(fitted, counts))
-        beliefs *= projection.spread(counts / np.where(fitted > 0, fitted, 1))
+        shares = beliefs.sums(projection)[: len(counts)] / counts
+        worst = max(worst, _misfit(shares))
+        beliefs.multiply(projection, 1 / np.where(shares > 0, shares, 1))
     return worst
 
 
@@ -186,9 +193,10 @@ def _target(cells: CliqueCells, table: ContingencyTable) -> Target:
     return cells.onto(table.coded_cells), table.counts.astype(np.float64)
 
 
-def _misfit(fitted: FloatArray, counts: FloatArray) -> float:
-    """The largest misfit of a count, as a share of it."""
-    return float((np.abs(fitted - counts) / counts).max(initial=0.0))
+def _misfit(shares: FloatArray) -> float:
+    """The largest misfit of a fitted count, as a share of the published one. shares: of the fitted ones in these."""
+    largest, least = float(shares.max(initial=1.0)), float(shares.min(initial=1.0))
+    return max(largest - 1, 1 - least) if largest < np.inf else np.inf
 
 
 def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_000, deadline: Deadline = NEVER) -> Fit:
@@ -198,7 +206,29 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
     has more than `limit` possible cells, TimeOverError when the deadline comes before the first sweep ends.
     """
     deadline.check()
-    fitter = _Fitter(collection, limit, deadline)
+    try:
+        with np.errstate(over="raise", under="raise", invalid="raise"):
+            fitter, residual = _swept(collection, limit, sweeps, deadline, beliefs_in)
+    except FloatingPointError:  # factors of beliefs grow and shrink where the beliefs themselves do not
+        fitter, residual = _swept(collection, limit, sweeps, deadline, lambda cells, _: ArrayBeliefs(cells.even()))
+    fitted = (
+        ExpectedCells(cells.cells, cells.of_possible(own.array())) for cells, own in zip(fitter.cells, fitter.beliefs)
+    )
+    fit = Fit(fitter.tree, tuple(fitted), residual)
+    if residual <= TOLERANCE or deadline.is_over:
+        return fit
+    try:
+        listed = _fit_of_occupied(collection, sweeps, deadline)
+    except TimeOverError:
+        return fit
+    return fit if listed is None or listed.residual >= residual else listed
+
+
+def _swept(
+    collection: Collection, limit: int, sweeps: int, deadline: Deadline, form: Callable[..., Beliefs]
+) -> tuple[_Fitter, float]:
+    """A fitter whose cliques agree after so many sweeps, or the deadline, and its largest misfit. form: of its beliefs."""
+    fitter = _Fitter(collection, limit, deadline, form)
     residual = np.inf
     try:
         for _ in range(sweeps):
@@ -211,15 +241,7 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
             raise
         fitter.settle()
         residual = fitter.misfit()
-    fitted = (ExpectedCells(cells.cells, cells.of_possible(own)) for cells, own in zip(fitter.cells, fitter.beliefs))
-    fit = Fit(fitter.tree, tuple(fitted), residual)
-    if residual <= TOLERANCE or deadline.is_over:
-        return fit
-    try:
-        listed = _fit_of_occupied(collection, sweeps, deadline)
-    except TimeOverError:
-        return fit
-    return fit if listed is None or listed.residual >= residual else listed
+    return fitter, residual
 
 
 def _fit_of_occupied(collection: Collection, sweeps: int, deadline: Deadline) -> Fit | None:
@@ -230,9 +252,9 @@ def _fit_of_occupied(collection: Collection, sweeps: int, deadline: Deadline) ->
     except (TooManyCellsError, ContradictionError):
         return None
     cells = ListedCells(ExpectedCells(possible.coded_cells, np.ones(len(possible)))[occupied].cells)
-    beliefs = cells.even()
+    beliefs = ArrayBeliefs(cells.even())
     for support in collection.supports:
-        beliefs *= support.weights_of(cells.cells)
+        np.multiply(beliefs.beliefs, support.weights_of(cells.cells), out=beliefs.beliefs)
     targets = [_target(cells, table) for table in possible.tables]
     residual = np.inf
     for _ in range(sweeps):
@@ -241,4 +263,4 @@ def _fit_of_occupied(collection: Collection, sweeps: int, deadline: Deadline) ->
         if residual <= TOLERANCE:
             break
     tree = JunctionTree.of(collection.domain, [collection.domain.mask(possible.margin)])
-    return Fit(tree, (ExpectedCells(cells.cells, beliefs),), residual)
+    return Fit(tree, (ExpectedCells(cells.cells, beliefs.array()),), residual)

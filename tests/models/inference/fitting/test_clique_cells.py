@@ -94,7 +94,7 @@ def test_a_fit_in_boxes_is_that_in_lists(cube: DataCube, data: st.DataObject) ->
 
 def test_a_possible_cell_that_a_table_lacks_is_a_contradiction() -> None:
     domain = Domain.of({"a": Hierarchy.flat("xy"), "b": Hierarchy.flat("xy")})
-    boxed = BoxedCells(domain, Margin({"a": 0, "b": 0}), np.ones((2, 2), dtype=np.bool_))
+    boxed = BoxedCells(domain, Margin({"a": 0, "b": 0}), (2, 2), ())
     lacking = CodedCells(domain, {"a": 0}, {"a": np.array([1])}, 1)
     with pytest.raises(ContradictionError, match="disagree on an empty cell"):
         boxed.onto(lacking)

@@ -1,0 +1,128 @@
+"""Beliefs as a product of factors sum to what their array sums to, and a fit does not depend on which is taken."""
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from models.graphs.collection import Collection
+from models.inference.fitting import beliefs as module
+from models.inference.fitting import clique_cells as cells_module
+from models.inference.fitting import iterative_fitting as fitting_module
+from models.inference.fitting.beliefs import ArrayBeliefs, FactoredBeliefs, beliefs_in
+from models.inference.fitting.clique_cells import BoxedCells, clique_cells
+from models.inference.fitting.iterative_fitting import iterative_fit
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.domain import Domain
+from models.tables.hierarchy import Hierarchy
+from strategies import data_cubes, margins
+
+MANY = 1_000_000
+
+
+@settings(max_examples=100)
+@given(data_cubes(max_cells=200), st.data())
+def test_a_product_sums_to_what_its_array_does(cube: DataCube, data: st.DataObject) -> None:
+    drawn = [m for m in data.draw(st.lists(margins(cube.domain), min_size=1, max_size=5)) if m]
+    collection = Collection.of(cube, [cube.domain.mask(margin) for margin in drawn])
+    if not collection.masks:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cells_module, "SPARSE", MANY)
+        cells = clique_cells(collection, MANY)
+    assert isinstance(cells, BoxedCells)
+    shown = list(cells.margin)
+    separators = data.draw(st.lists(st.lists(st.sampled_from(shown), unique=True), max_size=2))
+    projections = [cells.onto(cube.table(mask).coded_cells) for mask in collection.masks]
+    projections += [cells.onto_box({name: cells.margin[name] for name in separator}) for separator in separators]
+    product, array = FactoredBeliefs.of(cells, projections), ArrayBeliefs(cells.even())
+    event(f"{len(product.factors)} factors")
+    rng = np.random.default_rng(data.draw(st.integers(0, 10)))
+    for _ in range(2):
+        for projection in projections:
+            assert product.sums(projection) == pytest.approx(array.sums(projection))
+            factors = rng.uniform(0, 2, projection.size)
+            for beliefs in (product, array):
+                beliefs.multiply(projection, factors)
+        product.scale(0.5)
+        array.scale(0.5)
+        assert product.total() == pytest.approx(array.total())
+        assert product.array().shape == array.array().shape
+        assert product.array() == pytest.approx(array.array())
+
+
+def fits(collection: Collection, **options: int) -> list[tuple[float, list[np.ndarray]]]:
+    """Residuals and expected counts with boxes as products and as arrays."""
+    found = []
+    for product in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cells_module, "SPARSE", MANY)
+            patch.setattr(module, "_FEWEST", 0 if product else np.inf)
+            patch.setattr(module, "_PRODUCT", 0.0)
+            patch.setattr(module, "_STEP", 1e-9)
+            patch.setattr(module, "_CELL", -1.0 if product else 1.0)
+            module._Plan.of.cache_clear()
+            fit = iterative_fit(collection, **options)
+        found.append((fit.residual, [cells.expected for cells in fit.cliques]))
+    module._Plan.of.cache_clear()
+    return found
+
+
+@settings(max_examples=60)
+@given(data_cubes(max_cells=100), st.data())
+def test_a_fit_does_not_depend_on_the_form_of_beliefs(cube: DataCube, data: st.DataObject) -> None:
+    drawn = [m for m in data.draw(st.lists(margins(cube.domain), min_size=2, max_size=4)) if m]
+    collection = Collection.of(cube, [cube.domain.mask(margin) for margin in drawn])
+    (residual, product), (other, array) = fits(collection, sweeps=50)
+    assert residual == pytest.approx(other, abs=1e-9)
+    for ours, theirs in zip(product, array, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-6)
+
+
+def test_many_values_are_a_product_of_factors_and_few_are_not() -> None:
+    for values, form in ((3, ArrayBeliefs), (30, FactoredBeliefs)):
+        collection = pairs(np.ones((values,) * 3, dtype=np.int64))
+        cells = clique_cells(collection, MANY)
+        projections = [cells.onto(collection.cube.table(mask).coded_cells) for mask in collection.masks]
+        assert isinstance(beliefs_in(cells, projections), form)
+
+
+def pairs(*dense: np.ndarray) -> Collection:
+    """The three pairs of three attributes, each of a table of its own where there are three."""
+    values = dense[0].shape[0]
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(values))) for name in "abc"})
+    codes = dict(zip("abc", np.indices(dense[0].shape).reshape(3, -1)))
+    tables = [
+        ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), {a: codes[a] for a in pair}, own.ravel())
+        for pair, own in zip(("ab", "bc", "ac"), dense * (3 // len(dense)))
+    ]
+    return Collection.of(DataCube(tables), [table.mask for table in tables])
+
+
+def test_factors_without_bounds_do_not_hurt() -> None:
+    """a and b are mostly equal, b and c too, a and c never: no table shows that, and factors grow from sweep to sweep."""
+    place = np.indices((2, 2, 2))
+    equal = [np.where(place[i] == place[j], 400, 4) for i, j in ((0, 1), (1, 2))]
+    unequal = np.where(place[0] == place[2], 4, 400)
+    (residual, product), (other, array) = fits(pairs(*equal, unequal), sweeps=1_000)
+    assert residual == pytest.approx(other, rel=1e-3)
+    assert residual > 0.1
+    assert product[0] == pytest.approx(array[0], rel=1e-3)
+
+
+def test_what_leaves_the_range_of_numbers_is_fitted_as_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = pairs(np.arange(1, 27_001, dtype=np.int64).reshape((30,) * 3))
+    expected = iterative_fit(collection)
+    multiplied = []
+
+    def too_much(self: FactoredBeliefs, *_: object) -> None:
+        multiplied.append(self)
+        self.factors[0] *= 1e200
+        self.factors[0] *= 1e200
+
+    monkeypatch.setattr(FactoredBeliefs, "multiply", too_much)
+    fit = iterative_fit(collection)
+    assert len(multiplied) == 1
+    assert fit.residual <= fitting_module.TOLERANCE
+    assert fit.cliques[0].expected == pytest.approx(expected.cliques[0].expected)
