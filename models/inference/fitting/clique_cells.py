@@ -112,13 +112,13 @@ class BoxedCells:
 
     def onto(self, coarse: CodedCells) -> Projection:
         """Onto the cells of a table. Raises ContradictionError when a possible cell is in none of them."""
-        places = _lifted(coarse, self.margin, np.arange(len(coarse)), len(coarse))
         axes, shape = self._kept(coarse.margin)
+        if _has_all_cells(coarse, self.margin):
+            return Projection(axes, None, shape, len(coarse))
+        places = _lifted(coarse, self.margin, np.arange(len(coarse)), len(coarse))
         absent = (places == len(coarse)).reshape(-1)
         if absent.any() and (self.possible.any(axis=axes).reshape(-1) & absent).any():
             raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
-        if places.size == len(coarse) and np.array_equal(places.reshape(-1), np.arange(len(coarse))):
-            return Projection(axes, None, shape, len(coarse))
         return Projection(axes, places.reshape(-1), shape, len(coarse) + 1)
 
     def onto_box(self, margin: Mapping[str, int]) -> Projection:
@@ -174,6 +174,8 @@ def clique_cells(collection: Collection, limit: int) -> CliqueCells:
         return ListedCells(possible_cells(collection, limit).coded_cells)
     patterns = []
     for part in parts:
+        if _has_all_cells(part, margin):
+            continue
         pattern = _lifted(part, margin, np.ones(len(part), dtype=np.bool_), False)
         if not pattern.all():
             patterns.append(pattern.reshape([size if name in part.margin else 1 for name, size in sizes.items()]))
@@ -195,6 +197,14 @@ def _lifted(part: CodedCells, margin: Margin, values: np.ndarray, absent: int | 
     names = sorted(part.margin, key=part.domain.index)
     lifts = [part.domain.hierarchy(name).lift(margin[name], part.margin[name]) for name in names]
     return box if all(margin[name] == part.margin[name] for name in names) else box[np.ix_(*lifts)]
+
+
+def _has_all_cells(part: CodedCells, margin: Margin) -> bool:
+    """Whether a table with distinct cells has all combinations of its attributes' values, at the levels of a margin."""
+    levels = part.margin.items()
+    if any(margin[name] != level for name, level in levels):
+        return False
+    return len(part) == prod(part.domain.hierarchy(name).size(level) for name, level in levels)
 
 
 def _refined(part: CodedCells, margin: Margin) -> int:

@@ -174,8 +174,9 @@ def _fit(beliefs: Beliefs, targets: Sequence[Target]) -> float:
     worst = 0.0
     for projection, counts in targets:
         shares = beliefs.sums(projection)[: len(counts)] / counts
-        worst = max(worst, _misfit(shares))
-        beliefs.multiply(projection, 1 / np.where(shares > 0, shares, 1))
+        misfit = _misfit(shares)
+        worst = max(worst, misfit)
+        beliefs.multiply(projection, 1 / (shares if misfit < 1 else np.where(shares > 0, shares, 1)))
     return worst
 
 
