@@ -90,7 +90,7 @@ def run(script: Script, arguments: Sequence[str]) -> Iterator[Line]:
                 line = json.loads(text)
             except ValueError:
                 line = None
-            yield line if isinstance(line, dict) else {"benchmark": script.name, "said": text.rstrip("\n")}
+            yield {"benchmark": script.name} | (line if isinstance(line, dict) else {"said": text.rstrip("\n")})
     if process.returncode:
         yield {"benchmark": script.name, "failed": f"it ended with status {process.returncode}"}
 

@@ -75,9 +75,11 @@ def main() -> None:
         found.print()
         sys.stdout.flush()
         if rows == ROWS and attributes <= WIDTHS[3]:
-            met = found.seconds <= GRACE * TIME_LIMIT and found.facts["bound"] is not None
-            target = f"{attributes} attributes within {GRACE * TIME_LIMIT:.0f} s, with a bound"
-            say(benchmark="wide_publishing", target=target, met=met)
+            bound, found_nats = found.facts["bound"] or 0.0, found.facts["kl_divergence"]
+            met = found.seconds <= GRACE * TIME_LIMIT and bound > 0
+            target = f"{attributes} attributes within {GRACE * TIME_LIMIT:.0f} s, with a bound above 0"
+            nats = f"KL divergence {found_nats:.2f} nats, of any release at least {bound:.2f}"
+            say(benchmark="wide_publishing", target=target, met=met, nats=nats)
         if attributes == WIDTHS[-1]:
             met = found.facts["processor_seconds"] <= MOST_SECONDS and (found.megabytes or 0) <= MOST_MEGABYTES
             target = f"{attributes} attributes in {MOST_SECONDS} s of processor time and {MOST_MEGABYTES:,} MB"
