@@ -10,7 +10,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,11 @@ class PeerProgram:
         """Let it work once; its answer. Raises RuntimeError where it has ended instead."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        print("again", file=self.process.stdin, flush=True)
+        try:
+            print("again", file=self.process.stdin, flush=True)
+        except BrokenPipeError:  # it has ended by now: nothing more may be written, not when the pipe is closed either
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
         if not (answer := self.process.stdout.readline()):
             raise RuntimeError(f"{self.process.args!r} ended before it answered")
         self.told.append(json.loads(answer))

@@ -4,7 +4,7 @@ The published marginals of a decomposable collection are calibrated as they are;
 fitting. What follows (margins, bounds, samples) touches only the cliques between the attributes that it is about.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -169,23 +169,18 @@ class CalibratedTree:
         holders = self.holders(item)
         return next(side for side, beyond in self._sides_of[clique] if beyond & holders)
 
-    @cached_property
-    def _smallest_first(self) -> tuple[tuple[int, int], ...]:
-        """The links, fewest separator cells first; with each, as bits, the cliques on the child's side of it."""
-        numbers = sorted(range(len(self.links)), key=lambda number: len(self.links[number]))
-        return tuple((number, self._below[number]) for number in numbers)
-
-    def splits(self, items: tuple[Item, ...]) -> Iterator[tuple[int, tuple[Item, ...], tuple[Item, ...]]]:
+    def splits(self, items: tuple[Item, ...]) -> list[tuple[int, tuple[Item, ...], tuple[Item, ...]]]:
         """The links that separate items, each with the items of its two sides, fewest separator cells first.
 
-        Some are where no clique holds all. An item that both sides hold is counted to the child's.
+        Not empty where no clique holds all. An item that both sides hold is counted to the child's.
         """
+        splits = []
         holders = [self.holders(item) for item in items]
-        for number, below in self._smallest_first:
-            if all(holder & below for holder in holders) or not any(holder & ~below for holder in holders):
-                continue
+        for number, below in enumerate(self._below):
             apart = tuple(item for item, holder in zip(items, holders) if not holder & below)
-            yield number, tuple(item for item in items if item not in apart), apart
+            if apart and any(not holder & ~below for holder in holders):
+                splits.append((number, tuple(item for item in items if item not in apart), apart))
+        return sorted(splits, key=lambda split: len(self.links[split[0]]))
 
     def chain(self, links: Collection[int]) -> list[tuple[int, tuple[IndexArray, IndexArray]]] | None:
         """The cliques that connected links join, from one end to the other; None where they branch, or there is no link.

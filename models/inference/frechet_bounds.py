@@ -346,7 +346,7 @@ def _is_sharp(tree: CalibratedTree, items: tuple[Item, ...], fixed: Mask) -> boo
     """Whether the bounds are attained: one clique holds all, a separator glues counts, or all separators are fixed."""
     if not items or tree.home(items) is not None:
         return True
-    splits = list(tree.splits(items))
+    splits = tree.splits(items)
     if all(not tree.tree.separators[number + 1] & ~fixed for number, _, _ in splits):
         return True
     return any(

@@ -86,7 +86,7 @@ class TreeMargins:
             return np.array(self.tree.total)
         if home is not None:
             return self._through(home, None, items, {}).reshape(shape)
-        return self.across(next(self.tree.splits(items)), items)
+        return self.across(self.tree.splits(items)[0], items)
 
     def across(self, split: tuple[int, tuple[Item, ...], tuple[Item, ...]], items: tuple[Item, ...]) -> FloatArray:
         """The joint as one of the separators between the items sees it."""
