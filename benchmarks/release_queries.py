@@ -2,12 +2,12 @@
 
 A query is a table of two or three of ten attributes, 1,000 of them drawn at random; rows are sampled by decades. Ours
 is measured with nothing kept from earlier queries, with the cliques of its tree linked before, since mbi compiles each
-query before, and with everything kept. The sketch is what one would write in plain NumPy: it multiplies dense clique
-tables from the leaves between the attributes to the root, and samples by looking up uniform numbers in cumulated
-conditionals. All programs must agree on the answers. pgmpy, pyAgrum and mbi take part where they are installed, with a
-million rows. Needs the real table for this: ../shared/data, or the folder that MARGINALS_DATA names. The chains are
-simulated; their margins grow by decades, and each is asked for the table of its two ends, with one bincount of the
-cells of all margins as the yardstick.
+query before (its answers are waited for: JAX returns before they are there), and with everything kept. The sketch is
+what one would write in plain NumPy: it multiplies dense clique tables from the leaves between the attributes to the
+root, and samples by looking up uniform numbers in cumulated conditionals. All programs must agree on the answers.
+pgmpy, pyAgrum and mbi take part where they are installed, with a million rows. Needs the real table for this:
+../shared/data, or the folder that MARGINALS_DATA names. The chains are simulated; their margins grow by decades, and
+each is asked for the table of its two ends, with one bincount of the cells of all margins as the yardstick.
 """
 
 import importlib.util
@@ -227,7 +227,7 @@ def mbi_runs(sketch: Sketch, queries: list[tuple[str, ...]], answers: list[np.nd
     field = mbi.MarkovRandomField(potentials=potentials, marginals=marginals, total=1.0)
 
     def ask() -> Any:
-        return mbi.marginal_oracles.bulk_variable_elimination(potentials, queries, 1.0)
+        return jax.block_until_ready(mbi.marginal_oracles.bulk_variable_elimination(potentials, queries, total=1.0))
 
     compiled, found = fastest(ask, runs=1)
     for asked, answer in zip(queries, answers):

@@ -4,7 +4,7 @@ The published marginals of a decomposable collection are calibrated as they are;
 fitting. What follows (margins, bounds, samples) touches only the cliques between the attributes that it is about.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -49,6 +49,14 @@ class Side(NamedTuple):
 
     link: int
     side: int
+
+
+class Split(NamedTuple):
+    """A link that separates items: those of its child's side, and those that only the parent's side holds."""
+
+    link: int
+    near: tuple[Item, ...]
+    apart: tuple[Item, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +138,11 @@ class CalibratedTree:
             below[parent] |= below[child]
         return tuple(below[1:])
 
+    @cached_property
+    def _smallest_first(self) -> tuple[tuple[int, int], ...]:
+        """The links, fewest separator cells first, each with the cliques on the child's side of it as bits."""
+        return tuple(sorted(enumerate(self._below), key=lambda link: len(self.links[link[0]])))
+
     def _beyond(self, side: Side) -> int:
         below = self._below[side.link]
         return below if side.side == 0 else ((1 << len(self.cliques)) - 1) & ~below
@@ -169,18 +182,13 @@ class CalibratedTree:
         holders = self.holders(item)
         return next(side for side, beyond in self._sides_of[clique] if beyond & holders)
 
-    def splits(self, items: tuple[Item, ...]) -> list[tuple[int, tuple[Item, ...], tuple[Item, ...]]]:
-        """The links that separate items, each with the items of its two sides, fewest separator cells first.
-
-        Not empty where no clique holds all. An item that both sides hold is counted to the child's.
-        """
-        splits = []
+    def splits(self, items: tuple[Item, ...]) -> Iterator[Split]:
+        """The links that separate items, fewest separator cells first; there is one where no clique holds all."""
         holders = [self.holders(item) for item in items]
-        for number, below in enumerate(self._below):
-            apart = tuple(item for item, holder in zip(items, holders) if not holder & below)
-            if apart and any(not holder & ~below for holder in holders):
-                splits.append((number, tuple(item for item in items if item not in apart), apart))
-        return sorted(splits, key=lambda split: len(self.links[split[0]]))
+        for number, below in self._smallest_first:
+            apart = tuple([item for item, holder in zip(items, holders) if not holder & below])
+            if apart and not all([holder & ~below for holder in holders]):
+                yield Split(number, tuple([item for item in items if item not in apart]), apart)
 
     def chain(self, links: Collection[int]) -> list[tuple[int, tuple[IndexArray, IndexArray]]] | None:
         """The cliques that connected links join, from one end to the other; None where they branch, or there is no link.

@@ -251,7 +251,7 @@ class Box:
             return None
         tree = self.source.trees[0]
         asked = self._asked(tree)
-        between = tree.chain([split[0] for split in tree.splits(asked.items)])
+        between = tree.chain([split.link for split in tree.splits(asked.items)])
         if between is None or self.total > FLOW_LIMIT:
             return None
         chain = [ChainTable(np.rint(tree.cliques[clique].expected).astype(np.int64), *ends) for clique, ends in between]
@@ -291,7 +291,7 @@ class Box:
         tree = self.source.trees[0]
         relevant = domain.mask(self.margin)
         items = ((domain.index(a), max(level, tree.finest_levels[domain.index(a)])) for a, level in self.margin.items())
-        numbers = [split[0] for split in tree.splits(tuple(items))]
+        numbers = [split.link for split in tree.splits(tuple(items))]
         between = {clique for number in numbers for clique in tree.links[number].cliques}
         for number in numbers:
             relevant |= tree.tree.separators[number + 1]
@@ -346,7 +346,7 @@ def _is_sharp(tree: CalibratedTree, items: tuple[Item, ...], fixed: Mask) -> boo
     """Whether the bounds are attained: one clique holds all, a separator glues counts, or all separators are fixed."""
     if not items or tree.home(items) is not None:
         return True
-    splits = tree.splits(items)
+    splits = list(tree.splits(items))
     if all(not tree.tree.separators[number + 1] & ~fixed for number, _, _ in splits):
         return True
     return any(

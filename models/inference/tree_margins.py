@@ -12,7 +12,7 @@ import numpy as np
 
 from models.arrays import FloatArray, IndexArray, read_only
 from models.errors import TooManyCellsError
-from models.inference.calibrated_tree import CalibratedTree, Item, Side
+from models.inference.calibrated_tree import CalibratedTree, Item, Side, Split
 from models.inference.couplings import Coupling, Independent, Message
 
 CELL_LIMIT = 1 << 24
@@ -61,11 +61,16 @@ class TreeMargins:
     coupling: Coupling
     parts: Mapping[Item, Parts] = field(default_factory=dict)
     _kept: Kept = field(default_factory=Kept)
+    _sizes: dict[Item, int] = field(default_factory=dict)
 
     def size(self, item: Item) -> int:
         """Number of values, or parts, of an item."""
-        own = self.parts.get(item)
-        return self.tree.domain.hierarchies[item[0]].size(item[1]) if own is None else own.count
+        size = self._sizes.get(item)
+        if size is None:
+            own = self.parts.get(item)
+            whole = self.tree.domain.hierarchies[item[0]].size(item[1])
+            size = self._sizes[item] = whole if own is None else own.count
+        return size
 
     def shape(self, items: tuple[Item, ...]) -> tuple[int, ...]:
         """One length for each item. Raises TooManyCellsError when they span more than CELL_LIMIT cells."""
@@ -86,9 +91,9 @@ class TreeMargins:
             return np.array(self.tree.total)
         if home is not None:
             return self._through(home, None, items, {}).reshape(shape)
-        return self.across(self.tree.splits(items)[0], items)
+        return self.across(next(self.tree.splits(items)), items)
 
-    def across(self, split: tuple[int, tuple[Item, ...], tuple[Item, ...]], items: tuple[Item, ...]) -> FloatArray:
+    def across(self, split: Split, items: tuple[Item, ...]) -> FloatArray:
         """The joint as one of the separators between the items sees it."""
         number, near, apart = split
         link = self.tree.links[number]
