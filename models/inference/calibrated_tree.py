@@ -187,7 +187,7 @@ class CalibratedTree:
         holders = [self.holders(item) for item in items]
         for number, below in self._smallest_first:
             apart = tuple([item for item, holder in zip(items, holders) if not holder & below])
-            if apart and not all([holder & ~below for holder in holders]):
+            if apart and not all(holder & ~below for holder in holders):
                 yield Split(number, tuple([item for item in items if item not in apart]), apart)
 
     def chain(self, links: Collection[int]) -> list[tuple[int, tuple[IndexArray, IndexArray]]] | None:
