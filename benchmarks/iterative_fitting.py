@@ -37,6 +37,9 @@ EDGES = (10, 22, 46, 100)
 PEER_UP_TO = {"ipfn": 46, "mbi": 46}
 """Values up to which these are measured."""
 
+TURNS = {10: 20, 22: 20, 46: 5, 100: 3}
+"""How often each is fitted by all in turns: what takes less than a millisecond often, since its first times vary."""
+
 MBI_STEPS = 50
 """Of its limited-memory BFGS."""
 
@@ -194,7 +197,7 @@ def beside_peers(values: int, dense: Dense, published: Collection, peers: list[s
             command = ["Rscript", PROGRAMS / "fit_pairs.R", folder / "counts", str(values), repr(float(misfit))]
             loglin = stack.enter_context(started([*command, folder / "fit"]))
             runs["loglin"] = loglin.run
-        turns = interleaved(runs, runs=3)
+        turns = interleaved(runs, runs=TURNS[values])
         if "loglin" in peers:
             fitted = np.fromfile(folder / "fit").reshape(dense.shape, order="F")
             turns["loglin"] = loglin.seconds, fitted
