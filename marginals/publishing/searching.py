@@ -39,9 +39,9 @@ from models.search import (
 from models.tables.domain import Domain, Mask
 
 _SHARE_FOR_BOUNDS = 1 / 6
-"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; one from
-sets of attributes may take what the search left as well. Once there is one that says something, a better one may take no
-more than the search took."""
+"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; one for
+which all margins are counted may take what the search left as well, half of it where attributes have several levels. Once
+there is one that says something, a better one may take no more than the search took."""
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for any other bound, for all where the time is for everything, or after a shorter search."""
@@ -213,11 +213,14 @@ def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
     """A search that is over, with a bound on what any release can reach."""
     soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     now, most = searching.clock(), _SHARE_FOR_BOUNDS * wish.policy.time_limit
-    sets, first, better = (
+    whole = max(most, searching.left)
+    sets, ladders, first, better = (
         Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
-        for seconds in (max(most, searching.left), most, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
+        for seconds in (whole, whole / 2, (whole + most) / 2, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
     )
-    in_large_lattices = LargeLatticeStops(lambda: sets.is_over, lambda: first.is_over, lambda: better.is_over)
+    in_large_lattices = LargeLatticeStops(
+        lambda: sets.is_over, lambda: ladders.is_over, lambda: first.is_over, lambda: better.is_over
+    )
     result = with_bound(search.result, search.problem, lambda: soon.is_over, in_large_lattices)
     return replace(search, result=result)
 

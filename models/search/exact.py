@@ -25,7 +25,8 @@ from typing import NamedTuple
 from models.errors import NothingAllowedError
 from models.graphs.moves import allowed_moves
 from models.search.beginnings.forest import from_both
-from models.search.bounds.block_bound import BlockBound, block_bound, related_blocks
+from models.search.bounds.block_bound import BlockBound, block_bound
+from models.search.bounds.blocks import BlockLattices, related_blocks
 from models.search.bounds.last_steps import of_margins
 from models.search.bounds.lower_bound import (
     LARGEST_LATTICE,
@@ -138,8 +139,8 @@ def _bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound | Block
     if lattice_size(problem) <= LARGEST_LATTICE:
         return lower_bound(problem, allowed)
     grid = whole_grid(problem)
-    margins = of_margins(problem, allowed, grid)
-    return block_bound(problem, margins, grid, related_blocks(problem, margins, grid, LARGEST_LATTICE))
+    lattices = BlockLattices(problem, of_margins(problem, allowed, grid), grid)
+    return block_bound(lattices, related_blocks(lattices, LARGEST_LATTICE))
 
 
 class _State(NamedTuple):

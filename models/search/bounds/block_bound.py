@@ -16,62 +16,59 @@ the blocks, less H(p), is a bound. It lets blocks borrow from each other what or
 hold attributes that tell most of each other. One block of all attributes gives the bound of `lower_bound`, each attribute by
 itself the least that any allowed margin leaves of it.
 
-Which resolutions are told apart (`lower_bound`) is made finer round by round, until all are or work or time are used up.
+The resolutions that are told apart (`lower_bound`) are all, where the margins can be counted; else they are made finer round
+by round, until work or time are used up.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
-
-import numpy as np
 
 from models.arrays import FloatArray
-from models.search.bounds.attribute_sets import attribute_sets
+from models.search.bounds.blocks import Block, BlockLattices, at_the_beginning, joined_blocks, related_blocks
+from models.search.bounds.counted_margins import counted_margins
 from models.search.bounds.last_steps import LastSteps, of_margins, of_sets
-from models.search.bounds.lower_bound import (
-    Grid,
-    Node,
-    allowed_margins,
-    hidden_leaves,
-    resolved,
-    score,
-    shortest_paths,
-)
+from models.search.bounds.lower_bound import Grid, Node, allowed_margins
 from models.search.constraint import class_size_of
 from models.search.problem import Problem, Stop
 from models.tables.domain import Mask
 
-LARGEST_BLOCK = 1 << 13
-"""Margins of the lattice of a block, at most."""
 
-Block = tuple[int, ...]
-"""Places of attributes in the domain, ascending."""
+def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, counting: Stop) -> Iterator[float]:
+    """The bounds by blocks of some grids, in nats, until it is to stop. finest: what is allowed of each attribute.
 
-
-def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, sets: Stop) -> Iterator[float]:
-    """The bounds by blocks of ever finer grids, in nats, until it is to stop. finest: what is allowed of each attribute.
-
-    most: allowed margins that are looked at in a grid; a grid with more is given up, and those with more resolutions. sets:
-    asked instead of `stop` while all sets of attributes that may be shown are counted at once.
+    most: allowed margins that are asked for one by one in a grid; a grid with more is given up, and those with more
+    resolutions. counting: asked instead of `stop` while all margins of the finest grid, or of the coarsest, are counted, and
+    for the bounds of the finest one.
     """
+    whole = tuple(tuple(range(last + 1)) for last in finest)
+    margins = _counted(problem, whole, counting)
+    if margins is not None:
+        yield from _bounds(BlockLattices(problem, margins, whole), counting)
+        return
     for number, grid in enumerate(_finer_grids(finest)):
-        margins = None if number else _of_sets(problem, finest, sets)
+        margins = None if grid == whole else _counted(problem, grid, stop if number else counting)
         if margins is None:
             allowed = allowed_margins(problem, stop, grid, most)
             if allowed is None:
                 return
             margins = of_margins(problem, allowed, grid)
-        yield block_bound(problem, margins, grid, related_blocks(problem, margins, grid)).value
+        yield from _bounds(BlockLattices(problem, margins, grid), stop)
 
 
-def _of_sets(problem: Problem, finest: Node, stop: Stop) -> list[LastSteps] | None:
-    """The margins of the first grid where all of them can be counted at once; None where they cannot, or when stopped."""
+def _counted(problem: Problem, grid: Grid, stop: Stop) -> list[LastSteps] | None:
+    """The margins of a grid where all of them can be counted at once; None where they cannot, or when stopped."""
     judged = class_size_of(problem.constraint)
     if judged is None or problem.price:
         return None
-    found = attribute_sets(problem, finest, judged, stop)
+    found = counted_margins(problem, grid, judged, stop)
     return None if found is None else of_sets(found)
+
+
+def _bounds(lattices: BlockLattices, stop: Stop) -> Iterator[float]:
+    """The bounds of blocks that are made at once, and of those that are joined for the sake of the bound."""
+    yield block_bound(lattices, related_blocks(lattices)).value
+    yield block_bound(lattices, joined_blocks(lattices, stop)).value
 
 
 def _finer_grids(finest: Node) -> Iterator[Grid]:
@@ -102,7 +99,7 @@ class BlockBound:
     def value(self) -> float:
         """No allowed collection has a smaller objective, in nats."""
         base = sum(self.problem.cube.domain.attribute_masks)
-        return max(sum(map(_at_the_beginning, self.remaining)) - self.problem.cube.entropy(base), 0.0)
+        return max(sum(map(at_the_beginning, self.remaining)) - self.problem.cube.entropy(base), 0.0)
 
     def to_go(self, vertices: Mask) -> float:
         """The remaining nats of a collection that shows these induced attributes, where every resolution is told apart."""
@@ -113,46 +110,6 @@ class BlockBound:
         )
 
 
-def _at_the_beginning(remaining: FloatArray) -> float:
-    return float(remaining[(0,) * remaining.ndim])
-
-
-def block_bound(problem: Problem, margins: Sequence[LastSteps], grid: Grid, blocks: Sequence[Block]) -> BlockBound:
-    """The bound of some blocks.
-
-    margins: all that are allowed in the grid. blocks: each attribute in one of them.
-    """
-    remaining: list[FloatArray] = []
-    for block in blocks:
-        shape = tuple(len(grid[place]) for place in block)
-        strides, axes = np.zeros(len(grid), dtype=np.intp), np.full(len(grid), -1)
-        strides[list(block)] = [prod(shape[axis + 1 :]) for axis in range(len(block))]
-        axes[list(block)] = np.arange(len(block))
-        costs: FloatArray = np.full((len(block), prod(shape)), np.inf)
-        for own in margins:
-            shown = (strides[own.places] * own.resolutions).sum(axis=1)
-            margin, column = np.nonzero(axes[own.places] >= 0)
-            place = own.places[margin, column]
-            np.minimum.at(costs, (axes[place], shown[margin] - strides[place]), own.costs[margin, column])
-        remaining.append(shortest_paths(hidden_leaves(problem, grid, block), list(costs.reshape(-1, *shape))))
-    return BlockBound(problem, tuple(blocks), tuple(remaining))
-
-
-def related_blocks(
-    problem: Problem, margins: Sequence[LastSteps], grid: Grid, most: int = LARGEST_BLOCK
-) -> list[Block]:
-    """Blocks of attributes that tell most of each other in some allowed margin of two, each with so many margins at most."""
-    gains = dict[Block, float]()
-    alone = [[score(problem, resolved(problem, place, at)) for at in own] for place, own in enumerate(grid)]
-    for pairs in margins[1:2]:
-        for (first, second), (one, other), own in zip(
-            pairs.places.tolist(), pairs.resolutions.tolist(), pairs.scores.tolist()
-        ):
-            gain = alone[first][one] + alone[second][other] - own
-            gains[first, second] = max(gains.get((first, second), 0.0), gain)
-    blocks: dict[int, Block] = {place: (place,) for place in range(len(grid))}
-    for first, second in sorted(gains, key=lambda pair: (-gains[pair], pair)):
-        joined = tuple(sorted({*blocks[first], *blocks[second]}))
-        if np.prod([len(grid[place]) for place in joined], dtype=float) <= most:
-            blocks |= dict.fromkeys(joined, joined)
-    return sorted(set(blocks.values()))
+def block_bound(lattices: BlockLattices, blocks: Sequence[Block]) -> BlockBound:
+    """The bound of some blocks, of which each attribute is in one."""
+    return BlockBound(lattices.problem, tuple(blocks), tuple(map(lattices.remaining, blocks)))

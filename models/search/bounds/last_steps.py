@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
-from models.search.bounds.attribute_sets import AttributeSets
 from models.search.bounds.lower_bound import Grid, Node, grid_steps, score
+from models.search.bounds.margin_sets import MarginSets
 from models.search.problem import Problem
 from models.tables.domain import Mask
 
@@ -46,12 +46,20 @@ def of_margins(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> li
     return found
 
 
-def of_sets(found: Sequence[AttributeSets]) -> list[LastSteps]:
-    """Those of the sets of attributes that may be shown, in the grid that tells nothing else apart."""
-    steps = []
-    for sets, fewer in zip(found, (AttributeSets.empty_set(found[0].attributes), *found)):
-        columns = range(sets.places.shape[1])
-        rest = [fewer.entropies[fewer.positions(np.delete(sets.places, column, axis=1))] for column in columns]
-        costs = sets.entropies[:, None] - np.column_stack(rest)
-        steps.append(LastSteps(sets.places, np.ones_like(sets.places), costs, sets.entropies))
-    return steps
+def of_sets(found: Sequence[MarginSets]) -> list[LastSteps]:
+    """Those of margins as `counted_margins` gives them, of one attribute first."""
+    last_steps = []
+    for margins, fewer in zip(found, (MarginSets.empty(found[0].steps), *found)):
+        steps, members = margins.steps, margins.members
+        resolutions = steps.resolutions[members]
+        costs = np.empty(members.shape)
+        for column in range(members.shape[1]):
+            is_coarsest = resolutions[:, column] == 1
+            without = np.delete(members[is_coarsest], column, axis=1)
+            coarser = members[~is_coarsest]
+            coarser[:, column] -= 1
+            costs[is_coarsest, column] = fewer.entropies[fewer.positions(without)]
+            costs[~is_coarsest, column] = margins.entropies[margins.positions(coarser)]
+        costs = margins.entropies[:, None] - costs
+        last_steps.append(LastSteps(steps.attributes[members], resolutions, costs, margins.entropies))
+    return last_steps

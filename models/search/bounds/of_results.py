@@ -40,11 +40,13 @@ _LOOKS = 1 << 20
 class LargeLatticeStops:
     """When to end in a large lattice, of which more and more margins can be told apart for ever better bounds.
 
-    sets: while sets of attributes are looked for, of which a bound is made first. first: while there is no bound of half of
-    what was found. better: once there is one.
+    sets: while all margins are counted, of which the best bound comes, where attributes are shown as they are or not at all.
+    ladders: while they are counted where attributes have several levels, beyond which there are other bounds. first: while
+    there is no bound of half of what was found. better: once there is one.
     """
 
     sets: Stop
+    ladders: Stop
     first: Stop
     better: Stop
 
@@ -59,7 +61,7 @@ def with_bound(
     if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
     if lattice_size(problem) > LARGEST_LATTICE:
-        stops = in_large_lattices or LargeLatticeStops(stop, stop, stop)
+        stops = in_large_lattices or LargeLatticeStops(stop, stop, stop, stop)
         if stops.sets():
             return result
         found = inf if result.value is None else result.value
@@ -84,7 +86,8 @@ def _of_large_lattice(problem: Problem, stops: LargeLatticeStops, found: float) 
         least = max(lower_bound(problem, allowed, grid).value, least)
     if least >= _NEAR * found:
         return least
-    for bound in of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop, stops.sets):
+    counting = stops.ladders if max(finest, default=0) > 1 else stops.sets
+    for bound in of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop, counting):
         least = max(bound, least)
         if least >= _NEAR * found:
             break

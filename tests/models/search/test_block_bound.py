@@ -5,7 +5,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from models.search import LargeLatticeStops, MarginLimits, Problem, forward, with_bound
-from models.search.bounds.block_bound import block_bound, of_blocks, related_blocks
+from models.search.bounds.block_bound import block_bound, of_blocks
+from models.search.bounds.blocks import BlockLattices, joined_blocks, related_blocks
 from models.search.bounds.last_steps import of_margins
 from models.search.bounds.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
 from search_oracles import Countdown, allowed_values, equal_pairs, never
@@ -21,13 +22,13 @@ def test_no_allowed_collection_is_below_the_bound_whatever_the_blocks(problem, d
     grid, allowed = whole_grid(problem), allowed_margins(problem, never)
     homes = data.draw(st.lists(st.integers(0, 2), min_size=len(grid), max_size=len(grid)))
     blocks = [tuple(i for i, home in enumerate(homes) if home == number) for number in sorted(set(homes))]
-    margins = of_margins(problem, allowed, grid)
-    bound, whole = block_bound(problem, margins, grid, blocks).value, lower_bound(problem, allowed).value
+    lattices = BlockLattices(problem, of_margins(problem, allowed, grid), grid)
+    bound, whole = block_bound(lattices, blocks).value, lower_bound(problem, allowed).value
     event("above 0" if bound > 1e-9 else "0")
     event("tight" if bound > best - 1e-9 else "not tight")
     assert 0 <= bound <= whole + 1e-9
     assert whole <= best + 1e-9
-    assert block_bound(problem, margins, grid, [tuple(range(len(grid)))]).value == pytest.approx(whole, abs=1e-9)
+    assert block_bound(lattices, [tuple(range(len(grid)))]).value == pytest.approx(whole, abs=1e-9)
 
 
 @settings(max_examples=60)
@@ -55,12 +56,27 @@ def test_margins_are_given_up_exactly_where_more_would_be_looked_at(problem, dat
 def test_attributes_that_tell_most_of_each_other_share_a_block():
     problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_cells=16))
     grid = whole_grid(problem)
-    margins = of_margins(problem, allowed_margins(problem, never), grid)
-    blocks = related_blocks(problem, margins, grid)
-    assert sorted(place for block in blocks for place in block) == list(range(16))
-    assert all(any({2 * i, 2 * i + 1} <= set(block) for block in blocks) for i in range(8))
-    alone = block_bound(problem, margins, grid, [(i,) for i in range(16)]).value
-    assert block_bound(problem, margins, grid, blocks).value > alone + 1
+    lattices = BlockLattices(problem, of_margins(problem, allowed_margins(problem, never), grid), grid)
+    alone = block_bound(lattices, [(i,) for i in range(16)]).value
+    for blocks in (related_blocks(lattices), joined_blocks(lattices, never)):
+        assert sorted(place for block in blocks for place in block) == list(range(16))
+        assert all(any({2 * i, 2 * i + 1} <= set(block) for block in blocks) for i in range(8))
+        assert block_bound(lattices, blocks).value > alone + 1
+
+
+@settings(max_examples=60)
+@given(any_problem, st.integers(1, 40), st.integers(0, 30))
+def test_blocks_are_joined_only_while_that_makes_the_bound_larger(problem, largest, turns):
+    """However many margins a block may have, and however soon it is to stop; each attribute is in one block."""
+    problem = Problem(problem.cube, problem.constraint)
+    grid = whole_grid(problem)
+    lattices = BlockLattices(problem, of_margins(problem, allowed_margins(problem, never), grid), grid)
+    blocks = joined_blocks(lattices, Countdown(turns), largest)
+    alone = [(place,) for place in range(len(grid))]
+    event(f"{max(map(len, blocks))} attributes in a block")
+    assert sorted(place for block in blocks for place in block) == list(range(len(grid)))
+    assert all(lattices.size(block) <= largest for block in blocks if len(block) > 1)
+    assert block_bound(lattices, blocks).value >= block_bound(lattices, alone).value - 1e-9
 
 
 @pytest.mark.slow
@@ -79,6 +95,6 @@ def test_a_first_bound_has_more_time_than_a_better_one():
     result = forward(problem, never)
     whole = with_bound(result, problem, never).bound
     for first, better, expected in ((never, lambda: True, whole), (Countdown(1), never, 0)):
-        stops = LargeLatticeStops(first, first, better)
+        stops = LargeLatticeStops(first, first, first, better)
         assert with_bound(result, problem, never, stops).bound == pytest.approx(expected, abs=1e-9)
-    assert with_bound(result, problem, never, LargeLatticeStops(lambda: True, never, never)) is result
+    assert with_bound(result, problem, never, LargeLatticeStops(lambda: True, never, never, never)) is result
