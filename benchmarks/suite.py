@@ -58,6 +58,7 @@ SCRIPTS = (
     Script("publish_adult"),
     Script("start_up"),
     Script("fitted_search", quick=("--strategy", "greedy", "--limit", "10")),
+    Script("fitted_bounds", quick=("--strategy", "look-ahead", "--limit", "20")),
     Script("release_queries"),
     Script("published_tables", quick=("--blocks", "20", "40", "--programs", "1")),
     Script("risk_frontier"),

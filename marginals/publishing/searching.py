@@ -40,8 +40,8 @@ from models.tables.domain import Domain, Mask
 
 _SHARE_FOR_BOUNDS = 1 / 6
 """Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; one for
-which all margins are counted may take what the search left as well, half of it where attributes have several levels. Once
-there is one that says something, a better one may take no more than the search took."""
+which all margins are counted may take what the search left as well. Once there is one that says something, a better one may
+take no more than the search took."""
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for any other bound, for all where the time is for everything, or after a shorter search."""
@@ -216,7 +216,7 @@ def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
     whole = max(most, searching.left)
     sets, ladders, first, better = (
         Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
-        for seconds in (whole, whole / 2, (whole + most) / 2, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
+        for seconds in (whole, max(whole - most, whole / 2), whole, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
     )
     in_large_lattices = LargeLatticeStops(
         lambda: sets.is_over, lambda: ladders.is_over, lambda: first.is_over, lambda: better.is_over

@@ -126,9 +126,14 @@ class MarginLimits:
 
     @property
     def class_size(self) -> ClassSize | None:
-        """That of the other constraint; None where a margin may be refused for a limit."""
-        limits = (self.max_cells, self.max_attributes, self.envelope, self.withheld or None)
-        return class_size_of(self.then) if all(limit is None for limit in limits) else None
+        """That of the other constraint, of margins that show nothing withheld; None where any may be beyond a limit."""
+        size = class_size_of(self.then)
+        if size is None or (self.max_cells, self.max_attributes, self.envelope) != (None, None, None):
+            return None
+        vertices = size.vertices
+        for withheld in self.withheld:
+            vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
+        return size._replace(vertices=vertices)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """The refusal of a clique beyond the limits, or what the other constraint says."""

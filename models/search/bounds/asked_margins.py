@@ -26,8 +26,7 @@ class AskedMargins:
     @classmethod
     def of(cls, problem: Problem, steps: GridSteps, judged: ClassSize) -> "AskedMargins":
         """Those of a constraint that judges some margins by their classes."""
-        own = problem.cube.domain.attribute_masks
-        by_class = np.array([not own[place] & ~judged.vertices for place in steps.attributes.tolist()], dtype=np.bool_)
+        by_class = np.array([not mask & ~judged.vertices for mask in steps.coarse], dtype=np.bool_)
         return cls(problem, steps, judged.least, by_class)
 
     def are_by_class(self, members: IndexArray) -> BoolArray:

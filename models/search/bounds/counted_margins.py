@@ -26,8 +26,8 @@ a minute, or one and a half."""
 _FEWEST_ROWS = 1 << 12
 """Up to so many, as products, a margin takes about as long as with these."""
 
-_MOST_JOINED = 1 << 24
-"""Margins of the next size that may have to be looked at, where they are counted row by row."""
+_MOST_JOINED, _MOST_ROWS_JOINED = 1 << 24, 1 << 35
+"""Margins of the next size that may have to be looked at where attributes have several levels, and these times the rows."""
 
 _MOST_NANOSECONDS = 30e9
 """That it may take to count margins of one size."""
@@ -35,8 +35,9 @@ _MOST_NANOSECONDS = 30e9
 _LOOKED_AT = 1.5
 """Nanoseconds for each row and each margin all of whose parts may be shown, of which about half are looked at."""
 
-_PER_TABLE, _PER_ROW, _PER_MARGIN = 150_000.0, 10.0, 3_000.0
-"""The same where a table of its attributes is made for each set of them: for each of these, each row of it, each margin."""
+_PER_TABLE, _PER_ROW, _PER_MARGIN, _PER_CELL = 150_000.0, 10.0, 10_000.0, 3.0
+"""The same where a table of its attributes is made for each set of them: for each of these, each row of it, each margin, and
+each cell of a table and each margin."""
 
 
 def counted_margins(problem: Problem, grid: Grid, judged: ClassSize, stop: Stop) -> list[MarginSets] | None:
@@ -72,7 +73,7 @@ def _too_many(margins: MarginSets, rows: int) -> bool:
     """Whether there are likely to be too many of larger sizes."""
     following = int(margins.following.sum())
     if margins.steps.has_ladders:
-        return following > _MOST_JOINED
+        return following > _MOST_JOINED or following * rows > _MOST_ROWS_JOINED
     after_the_next = following * following // len(margins)
     return after_the_next * max(rows, _FEWEST_ROWS) > _MOST_PRODUCTS
 
@@ -133,12 +134,7 @@ class _Candidates:
             return False
         if by_rows <= by_cells:
             return all(self._judge(part, judge, stop) for part in self._coarser_first(own))
-        for same in np.split(own[order], begins):
-            if stop():
-                return False
-            if len(same):
-                _ = self._judge(same, judge.of_attributes(self.members[same]), stop)
-        return True
+        return all(self._judge_cells(same, judge, stop) for same in np.split(own[order], begins))
 
     def ask(self, own: IndexArray, asked: AskedMargins, stop: Stop) -> bool:
         """Judge some one by one; False when stopped."""
@@ -156,6 +152,18 @@ class _Candidates:
                 return False
             self.allowed[own[part]], self.entropies[own[part]] = judge.judged(self.members[own[part]])
         return True
+
+    def _judge_cells(self, own: IndexArray, judge: RowCounts, stop: Stop) -> bool:
+        """Judge some that show the same attributes by cells, those alike in a step from fewer; False when stopped."""
+        members = self.members[own]
+        cells = judge.of_attributes(members) if len(own) else judge
+        if stop():
+            return False
+        steps = [np.unique(column) for column in members.T]
+        most = max(range(len(steps)), key=lambda column: len(steps[column]))
+        if len(own) * cells.rows * _PER_CELL <= len(steps[most]) * _PER_TABLE:
+            return self._judge(own, cells, stop)
+        return all(self._judge_cells(own[members[:, most] == step], cells, stop) for step in steps[most].tolist())
 
     def _coarser_first(self, own: IndexArray) -> Iterator[IndexArray]:
         """Those of some of which every one that is a step coarser is allowed, once these are judged."""

@@ -152,6 +152,7 @@ def problem_with_ladders():
         (class_products, "_MOST_ROWS", "two"),
         (class_products, "_MOST_INDICATORS", "two"),
         (counted_margins, "_MOST_JOINED", "all"),
+        (counted_margins, "_MOST_ROWS_JOINED", "all"),
         (counted_margins, "_MOST_NANOSECONDS", "all"),
         (row_counts, "_MOST_ROWS", "all"),
     ],
@@ -169,6 +170,16 @@ def test_limits_on_margins_are_not_judged_by_classes():
     private = PrivacyConstraint(cube, Requirements(("x00",), k_link=2))
     judged = ClassSize(2, sum(cube.domain.attribute_masks[1:]))
     assert class_size_of(private) == class_size_of(MarginLimits(cube.domain, then=private)) == judged
-    for limits in ({"max_cells": 4}, {"max_attributes": 2}, {"withheld": (3,)}, {"envelope": (3,)}):
+    for limits in ({"max_cells": 4}, {"max_attributes": 2}, {"envelope": (3,)}):
         assert class_size_of(MarginLimits(cube.domain, then=private, **limits)) is None
     assert class_size_of(Unconstrained()) is None
+
+
+def test_margins_that_show_something_withheld_are_not_judged_by_classes():
+    """Whatever shows it has the last of its vertices."""
+    cube = equal_pairs(3)
+    private = PrivacyConstraint(cube, Requirements(("x00",), k_link=2))
+    first, second = (cube.domain.attribute_masks[i] for i in (1, 2))
+    limits = MarginLimits(cube.domain, then=private, withheld=(first | second, first))
+    last_vertices = (1 << second.bit_length() - 1) | (1 << first.bit_length() - 1)
+    assert class_size_of(limits) == ClassSize(2, sum(cube.domain.attribute_masks[1:]) & ~last_vertices)
