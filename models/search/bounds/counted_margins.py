@@ -101,13 +101,12 @@ def _of_ladders(margins: MarginSets, asked: AskedMargins, judge: RowCounts, stop
             return None
     candidates = _Candidates(margins.steps, np.concatenate(joined))
     by_class = asked.are_by_class(candidates.members) & judge.are_small(candidates.members)
-    if candidates.judge(np.flatnonzero(by_class), judge, stop) and candidates.ask(
-        np.flatnonzero(~by_class), asked, stop
-    ):
-        return MarginSets(
-            margins.steps, candidates.members[candidates.allowed], candidates.entropies[candidates.allowed]
-        )
-    return None
+    if not candidates.judge(np.flatnonzero(by_class), judge, stop):
+        return None
+    if not candidates.ask(np.flatnonzero(~by_class), asked, stop):
+        return None
+    allowed = candidates.allowed
+    return MarginSets(margins.steps, candidates.members[allowed], candidates.entropies[allowed])
 
 
 class _Candidates:
@@ -139,7 +138,7 @@ class _Candidates:
     def ask(self, own: IndexArray, asked: AskedMargins, stop: Stop) -> bool:
         """Judge some one by one; False when stopped."""
         for part in self._coarser_first(own):
-            for margin in np.split(part, len(part)) if len(part) else []:
+            for margin in part[:, None]:
                 if stop():
                     return False
                 self.allowed[margin], self.entropies[margin] = asked.judged(self.members[margin])

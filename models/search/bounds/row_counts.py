@@ -18,7 +18,7 @@ _MOST_ROWS = 1 << 21
 """Rows, equal ones counted, so that the terms of all entropies are tabulated."""
 
 _AT_ONCE = 1 << 18
-"""Rows times margins whose keys are laid out at once: few enough to stay in a cache."""
+"""Rows, or cells, times margins that are laid out at once: few enough to stay in a cache."""
 
 _MOST_CELLS = 1 << 12
 """Cells of a margin that is counted with others, empty ones included: of more there are likely to be more than rows."""
@@ -132,8 +132,12 @@ class RowCounts:
 
     def are_small(self, members: IndexArray) -> BoolArray:
         """Which of some margins have few enough cells; members: shape (margins, attributes shown), of steps."""
+        return np.asarray(self._cells(members) <= _MOST_CELLS)
+
+    def _cells(self, members: IndexArray) -> FloatArray:
+        """The cells of some margins, empty ones included."""
         cells: FloatArray = self.fine.lifts.sizes[members].prod(axis=1, dtype=np.float64)
-        return np.asarray(cells <= _MOST_CELLS)
+        return cells
 
     def of_attributes(self, members: IndexArray) -> "RowCounts":
         """The same from the cells of a table of the attributes that some margins all show.
@@ -144,8 +148,9 @@ class RowCounts:
         return replace(self, fine=fine, coarse=fine if self.coarse is self.fine else self.coarse.rolled_up(members))
 
     def parts(self, members: IndexArray) -> list[IndexArray]:
-        """The positions of some margins, in parts that are judged together."""
-        at_once = max(_AT_ONCE // self.rows, 1)
+        """The positions of some margins, at least one, in parts that are judged together."""
+        most = max(self.rows, int(self._cells(members).max()))
+        at_once = max(_AT_ONCE // most, 1)
         return np.split(np.arange(len(members)), range(at_once, len(members), at_once))
 
     def judged(self, members: IndexArray) -> tuple[BoolArray, FloatArray]:
