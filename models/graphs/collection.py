@@ -80,7 +80,7 @@ class Collection:
     def within(self, mask: Mask) -> "Collection":
         """What the margins say of some induced attributes, with the supports that these hold."""
         held = (support for support in self.supports if not self.domain.mask(support.cells.margin) & ~mask)
-        return Collection.of(self.cube, (own & mask for own in self.masks), held)
+        return Collection.of(self.cube, [own & mask for own in self.masks], held)
 
     def finest_level(self, attribute: str) -> int:
         """The finest level at which some margin shows an attribute; that of `*` when none does.

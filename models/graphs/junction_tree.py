@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 
 def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
     """The nonempty masks that no other contains: larger first, then by value, so that the order is reproducible."""
+    distinct = set(masks) - {0}
+    if len(distinct) < 2:
+        return list(distinct)
     maximal: list[Mask] = []
     holding: defaultdict[Mask, list[Mask]] = defaultdict(list)  # by one vertex, as a bit, the maximal masks with it
-    for mask in sorted(set(masks), key=lambda m: (-m.bit_count(), m)):
-        if mask and not any(mask & ~larger == 0 for larger in holding[mask & -mask]):
+    for mask in sorted(distinct, key=lambda m: (-m.bit_count(), m)):
+        for larger in holding[mask & -mask]:
+            if not mask & ~larger:
+                break
+        else:
             maximal.append(mask)
             for vertex in vertices_of(mask):
                 holding[1 << vertex].append(mask)
@@ -37,10 +43,10 @@ def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
 
     Of equal overlaps the earlier clique joins, and it joins the one that joined first.
     """
-    holding: defaultdict[int, list[int]] = defaultdict(list)
+    holding: defaultdict[int, set[int]] = defaultdict(set)  # by vertex, the cliques with it that have not joined
     for i, clique in enumerate(cliques):
         for vertex in vertices_of(clique):
-            holding[vertex].append(i)
+            holding[vertex].add(i)
     best = [0] * len(cliques)
     parent_of = [-1] * len(cliques)
     place: dict[int, int] = {}
@@ -51,9 +57,13 @@ def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
         if chosen in place:
             continue
         place[chosen] = len(place)
-        for i in {i for vertex in vertices_of(cliques[chosen]) for i in holding[vertex]}:
+        near: set[int] = set()
+        for vertex in vertices_of(cliques[chosen]):
+            holding[vertex].discard(chosen)
+            near |= holding[vertex]
+        for i in near:
             overlap = (cliques[i] & cliques[chosen]).bit_count()
-            if i not in place and overlap > best[i]:
+            if overlap > best[i]:
                 best[i], parent_of[i] = overlap, chosen
                 heappush(waiting, (-overlap, i))
     return list(place), [place.get(parent_of[chosen], -1) for chosen in place]
@@ -74,6 +84,8 @@ class JunctionTree:
     def of(cls, domain: Domain, masks: Iterable[Mask]) -> "JunctionTree":
         """The junction tree of a generating class. Raises NotDecomposableError when there is none. O(cliques^2)."""
         maximal = maximal_masks(masks)
+        if len(maximal) == 1:
+            return cls(domain, (maximal[0],), (-1,))
         order, parents = _spanning_tree(maximal)
         tree = cls(domain, tuple(maximal[i] for i in order), tuple(parents))
         excess = sum(c.bit_count() for c in tree.cliques) - sum(s.bit_count() for s in tree.separators)
