@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from models.arrays import CodeArray, IndexArray
 from models.errors import ContradictionError, DomainMismatchError
@@ -32,6 +33,11 @@ class CodedCells:
     def __len__(self) -> int:
         """Number of cells."""
         return self.length
+
+    @cached_property
+    def are_all(self) -> bool:
+        """Whether these, being distinct, are all cells of the margin."""
+        return self.length == self.domain.size(self.margin)
 
     def column(self, attribute: str, level: int) -> CodeArray:
         """The codes of one attribute at a level not below the margin's: shape (length,)."""

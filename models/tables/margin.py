@@ -1,6 +1,6 @@
 """A margin: some attributes with a level of generalization for each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping
 
 
 class Margin(Mapping[str, int]):
@@ -19,6 +19,16 @@ class Margin(Mapping[str, int]):
 
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._levels  # Mapping's own way, by an exception, is ten times slower
+
+    def items(self) -> ItemsView[str, int]:
+        """Attributes with their levels, by name."""
+        return (
+            self._levels.items()
+        )  # of the dictionary itself, here and below, which is several times as fast as Mapping's
+
+    def keys(self) -> KeysView[str]:
+        """The attributes, by name."""
+        return self._levels.keys()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._levels)
