@@ -1,44 +1,43 @@
 """Beliefs in the cells of a clique, as one array or as a product of factors, and how they are summed and multiplied.
 
-Fitting multiplies beliefs by factors of margins, so in a box they are the product of a factor for each margin, and the sums
-that a margin is fitted to are sums of products: matrix products where two factors share what is summed over, as in the
-elimination of variables (Dechter, Bucket elimination, 1999). Of three pairs of n values that takes n^3 operations of a
-processor's fastest kind, and no array with n^3 cells is ever written.
+Fitting multiplies beliefs by factors of margins, so in a box they are the product of a factor for each margin, and no array
+with a number for each cell need ever be written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, reduce
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
-from operator import mul
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from models.arrays import FloatArray
 from models.inference.fitting.clique_cells import BoxedCells, CliqueCells, Projection
+from models.inference.fitting.operations import Buffers, Script, do, gathered, reciprocals, spread
+from models.inference.fitting.sum_plans import CELL, STEP, Axes, SumPlan, home_of
 
-_PLANS = 1 << 10
-"""Of sums, which are remembered: many cliques of a tree are alike."""
-
-_STEP, _CELL, _PRODUCT = 1_500.0, 1.0, 1 / 30
-"""Nanoseconds, about, of each operation on arrays, of each of its cells, and of each product that a matrix product sums."""
+_LAYOUTS = 1 << 10
+"""Of products, which are remembered: many cliques of a tree are alike."""
 
 _FEWEST = 2
 """Operations that any sum of a product takes."""
 
-Axes: TypeAlias = frozenset[int]
-"""Axes of a box of cells."""
-
 
 class Beliefs(Protocol):
-    """A nonnegative number for each cell of a clique."""
+    """A nonnegative number for each cell of a clique. They stay in the arrays that they are in, and scripts change them."""
 
-    def sums(self, projection: Projection) -> FloatArray:
-        """What they sum to: shape (size of the projection,)."""
+    def sums(self, projection: Projection, script: Script) -> FloatArray:
+        """What they sum to: shape (size of the projection,). It holds until others' sums are looked for or they change."""
 
-    def multiply(self, projection: Projection, factors: FloatArray) -> None:
-        """Multiply each by the factor of the sum that it is in. factors: as for `Projection.spread`."""
+    def multiply(self, projection: Projection, factors: FloatArray, script: Script) -> None:
+        """Let a script multiply each by the factor of the sum that it is in. factors: shape (size of the projection,)."""
+
+    def divide(self, projection: Projection, shares: FloatArray, script: Script) -> None:
+        """Let a script divide each by the share of the sum that it is in; those become 0 that are in sums without one.
+
+        shares: shape (size of the projection,), or shorter.
+        """
 
     def scale(self, factor: float) -> None:
         """Multiply all."""
@@ -55,10 +54,10 @@ def beliefs_in(cells: CliqueCells, projections: Sequence[Projection]) -> Beliefs
 
     Nothing else may be asked of a product: it has no room for other factors.
     """
-    if isinstance(cells, BoxedCells) and (whole := _STEP + _CELL * prod(cells.shape)) > _FEWEST * _STEP:
-        product = FactoredBeliefs.of(cells, projections)
-        if sum(product.nanoseconds(projection) for projection in projections) < whole * len(projections):
-            return product
+    if isinstance(cells, BoxedCells) and (whole := STEP + 2 * CELL * prod(cells.shape)) > _FEWEST * STEP:
+        layout = Layout.among(cells, projections)
+        if sum(layout.plan(projection.axes).nanoseconds for projection in projections) < whole * len(projections):
+            return FactoredBeliefs.of(cells, layout)
     return ArrayBeliefs(cells.even())
 
 
@@ -67,14 +66,28 @@ class ArrayBeliefs:
     """One number for each cell."""
 
     beliefs: FloatArray
+    buffers: Buffers = field(default_factory=Buffers)
 
-    def sums(self, projection: Projection) -> FloatArray:
+    def sums(self, projection: Projection, script: Script) -> FloatArray:
         """What they sum to."""
-        return projection.sums(self.beliefs)
+        left = self.beliefs
+        if projection.axes:
+            kept = tuple([size for axis, size in enumerate(self.beliefs.shape) if axis not in projection.axes])
+            left = self.buffers[len(script), kept]
+            script.append((np.add.reduce, (self.beliefs, projection.axes, None, left)))
+        left = left.reshape(-1)
+        if projection.places is None:
+            return left
+        return gathered(left, projection.places, projection.size, script, self.buffers)
 
-    def multiply(self, projection: Projection, factors: FloatArray) -> None:
-        """Multiply each by the factor of the sum that it is in."""
-        np.multiply(self.beliefs, projection.spread(factors), out=self.beliefs)
+    def multiply(self, projection: Projection, factors: FloatArray, script: Script) -> None:
+        """Let a script multiply each by the factor of the sum that it is in."""
+        each = factors if projection.places is None else spread(factors, projection.places, script, self.buffers)
+        script.append((np.multiply, (self.beliefs, each.reshape(projection.shape), self.beliefs)))
+
+    def divide(self, projection: Projection, shares: FloatArray, script: Script) -> None:
+        """Let a script divide each by the share of the sum that it is in."""
+        self.multiply(projection, reciprocals(shares, projection.size, script), script)
 
     def scale(self, factor: float) -> None:
         """Multiply all."""
@@ -93,206 +106,98 @@ class ArrayBeliefs:
 class FactoredBeliefs:
     """The product of some factors, each an array with length 1 along the axes on which it does not depend.
 
-    factors: none depends on axes of another alone. plans: how sums are made of them, by the axes that are summed over. A
-    factor may leave the range of floating point though no belief does: `np.errstate` tells.
+    A factor may leave the range of floating point though no belief does, or be divided by 0: `np.errstate` tells.
     """
 
-    shape: tuple[int, ...]
-    factors: list[FloatArray]
-    scopes: tuple[Axes, ...]
-    plans: Mapping[tuple[int, ...], "_Plan"]
+    layout: "Layout"
+    factors: tuple[FloatArray, ...]
+    buffers: Buffers = field(default_factory=Buffers)
 
     @classmethod
-    def of(cls, cells: BoxedCells, projections: Iterable[Projection]) -> "FactoredBeliefs":
-        """The same belief in each possible cell; to be summed and multiplied by these projections."""
-        shape = cells.shape
-        everything = tuple(range(len(shape)))
-        summed = {everything, *(projection.axes for projection in projections)}
-        asked = [frozenset(everything) - frozenset(axes) for axes in summed]
-        patterns = [frozenset(i for i, size in enumerate(own.shape) if size > 1) for own in cells.patterns]
-        scopes = tuple(sorted(_maximal([*asked, *patterns]), key=sorted))
-        factors = [np.ones([size if i in own else 1 for i, size in enumerate(shape)]) for own in scopes]
-        for pattern, own in zip(cells.patterns, patterns):
-            factors[_home(scopes, own)] *= pattern
-        return cls(shape, factors, scopes, {axes: _Plan.of(scopes, axes, shape) for axes in summed})
+    def of(cls, cells: BoxedCells, layout: "Layout") -> "FactoredBeliefs":
+        """The same belief in each possible cell."""
+        factors = []
+        for shape in layout.shapes:
+            factors.append(np.empty(shape))
+            factors[-1].fill(1.0)
+        for pattern in cells.patterns:
+            factors[home_of(layout.scopes, _axes(pattern.shape))] *= pattern
+        return cls(layout, tuple(factors))
 
-    def nanoseconds(self, projection: Projection) -> float:
-        """About how long it takes to sum them."""
-        return self.plans[projection.axes].nanoseconds
-
-    def sums(self, projection: Projection) -> FloatArray:
+    def sums(self, projection: Projection, script: Script) -> FloatArray:
         """What they sum to."""
-        return projection.gathered(self.plans[projection.axes].sums(self.factors))
+        left = self.layout.plan(projection.axes).sums(self.factors, script, self.buffers)
+        if projection.places is None:
+            return left
+        return gathered(left, projection.places, projection.size, script, self.buffers)
 
-    def multiply(self, projection: Projection, factors: FloatArray) -> None:
-        """Multiply each by the factor of the sum that it is in."""
-        self.factors[self.plans[projection.axes].home] *= projection.spread(factors)
+    def multiply(self, projection: Projection, factors: FloatArray, script: Script) -> None:
+        """Let a script multiply each by the factor of the sum that it is in."""
+        home = self.factors[self.layout.plan(projection.axes).home]
+        each = factors if projection.places is None else spread(factors, projection.places, script, self.buffers)
+        script.append((np.multiply, (home, each.reshape(projection.shape), home)))
+
+    def divide(self, projection: Projection, shares: FloatArray, script: Script) -> None:
+        """Let a script divide each by the share of the sum that it is in."""
+        if projection.places is None:
+            home = self.factors[self.layout.plan(projection.axes).home]
+            script.append((np.divide, (home, shares.reshape(projection.shape), home)))
+        else:
+            self.multiply(projection, reciprocals(shares, projection.size, script), script)
 
     def scale(self, factor: float) -> None:
         """Multiply all."""
-        self.factors[0] *= factor
+        np.multiply(self.factors[0], factor, out=self.factors[0])
 
     def total(self) -> float:
         """Their sum."""
-        return float(self.plans[tuple(range(len(self.shape)))].sums(self.factors).sum())
+        script: Script = []
+        total = self.layout.plan(tuple(range(len(self.layout.shape)))).sums(self.factors, script, self.buffers)
+        do(script)
+        return float(total[0])
 
     def array(self) -> FloatArray:
         """All of them."""
-        product = reduce(mul, self.factors)
-        return product if product.shape == self.shape else np.broadcast_to(product, self.shape).copy()
+        shape = self.layout.shape
+        first, *others = self.factors
+        product = first
+        for factor in others:
+            is_whole = product is not first and product.shape == shape
+            product = np.multiply(product, factor, out=product if is_whole else None)
+        return product if product.shape == shape else np.broadcast_to(product, shape).copy()
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
-    """How factors are summed over some axes. home: a factor that depends on all others. steps: each puts what becomes of one
-    or two of the arrays in the place of the first.
-    """
+class Layout:
+    """Which factors a product in a box has. scopes: their axes, none depends on axes of another alone. shapes: of them."""
 
-    home: int
-    steps: tuple["_Sum | _Product | _Join", ...]
-    nanoseconds: float
-
-    @classmethod
-    @lru_cache(_PLANS)
-    def of(cls, scopes: tuple[Axes, ...], summed: tuple[int, ...], shape: tuple[int, ...]) -> "_Plan":
-        """Axes are eliminated one after the other, that first which takes the least time."""
-        left = dict(enumerate(scopes))
-        waiting = set(summed)
-        home = _home(scopes, frozenset(range(len(shape))) - waiting)
-        steps: list[_Sum | _Product | _Join] = []
-        while waiting:
-            axis = min(waiting, key=lambda axis: (_size(frozenset().union(*_with(left, axis).values()), shape), axis))
-            holders = sorted(_with(left, axis), key=lambda i: (_size(left[i], shape), i))
-            while len(holders) > 2:
-                one, other, *rest = holders
-                steps.append(_Product(one, other, _size(left[one] | left[other], shape)))
-                left[one] |= left.pop(other)
-                holders = sorted([one, *rest], key=lambda i: (_size(left[i], shape), i))
-            gone = {i for i in waiting if set(_with(left, i)) <= set(holders)}
-            waiting -= gone
-            for holder in holders:
-                others = frozenset().union(*(left[i] for i in holders if i != holder))
-                own = frozenset(gone & left[holder]) - others
-                if own:
-                    steps.append(_Sum(holder, tuple(sorted(own)), _size(left[holder], shape)))
-                    left[holder] -= own
-            if len(holders) == 2 and (shared := frozenset(gone) & left[holders[0]] & left[holders[1]]):
-                one, other = holders
-                steps.append(_Join.of(one, other, left[one], left[other], shared, shape))
-                left[one] = (left[one] | left.pop(other)) - shared
-        first, *rest = left
-        for other in rest:
-            steps.append(_Product(first, other, _size(left[first] | left[other], shape)))
-            left[first] |= left[other]
-        return cls(home, tuple(steps), sum(step.nanoseconds for step in steps))
-
-    def sums(self, factors: Sequence[FloatArray]) -> FloatArray:
-        """What the product sums to, in C order of the axes that are left."""
-        arrays = dict(enumerate(factors))
-        last = arrays[0]
-        for step in self.steps:
-            last = step(arrays)
-        return last.reshape(-1)
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """Sum one array over some of its axes."""
-
-    one: int
-    axes: tuple[int, ...]
-    cells: int
-
-    @property
-    def nanoseconds(self) -> float:
-        return _STEP + _CELL * self.cells
-
-    def __call__(self, arrays: dict[int, FloatArray]) -> FloatArray:
-        arrays[self.one] = arrays[self.one].sum(axis=self.axes, keepdims=True)
-        return arrays[self.one]
-
-
-@dataclass(frozen=True)
-class _Product:
-    """Multiply two arrays."""
-
-    one: int
-    other: int
-    cells: int
-
-    @property
-    def nanoseconds(self) -> float:
-        return _STEP + _CELL * self.cells
-
-    def __call__(self, arrays: dict[int, FloatArray]) -> FloatArray:
-        arrays[self.one] = arrays[self.one] * arrays[self.other]
-        return arrays[self.one]
-
-
-@dataclass(frozen=True)
-class _Join:
-    """Multiply two arrays and sum the product over axes of both: a matrix product, for all values of the other shared axes.
-
-    Each array is transposed, then reshaped; what comes out is reshaped, then transposed.
-    """
-
-    one: int
-    other: int
-    left: tuple[tuple[int, ...], tuple[int, ...]]
-    right: tuple[tuple[int, ...], tuple[int, ...]]
-    back: tuple[tuple[int, ...], tuple[int, ...]]
-    nanoseconds: float
+    shape: tuple[int, ...]
+    scopes: tuple[Axes, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    plans: dict[tuple[int, ...], SumPlan] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, one: int, other: int, first: Axes, second: Axes, summed: Axes, shape: Sequence[int]) -> "_Join":
-        """Of two arrays that depend on these axes."""
-        both, rows, columns = sorted((first & second) - summed), sorted(first - second), sorted(second - first)
-        inner, every = sorted(summed), range(len(shape))
+    def among(cls, cells: BoxedCells, projections: Iterable[Projection]) -> "Layout":
+        """With room for the patterns of possible cells, and for factors of these projections."""
+        patterns = tuple(_axes(pattern.shape) for pattern in cells.patterns)
+        return cls._of(cells.shape, tuple(projection.axes for projection in projections), patterns)
 
-        def ordered(*axes: Sequence[int]) -> tuple[int, ...]:
-            shown = [axis for own in axes for axis in own]
-            return (*shown, *(axis for axis in every if axis not in shown))
+    @classmethod
+    @lru_cache(_LAYOUTS)
+    def _of(cls, shape: tuple[int, ...], summed: tuple[tuple[int, ...], ...], patterns: tuple[Axes, ...]) -> "Layout":
+        everything = frozenset(range(len(shape)))
+        asked = {*(everything - frozenset(axes) for axes in summed), frozenset(), *patterns}
+        scopes = tuple(sorted((own for own in asked if not any(own < other for other in asked)), key=sorted))
+        shapes = tuple(tuple(size if i in own else 1 for i, size in enumerate(shape)) for own in scopes)
+        return cls(shape, scopes, shapes)
 
-        sizes = [prod(shape[axis] for axis in own) for own in (both, rows, inner, columns)]
-        shared = sizes[:1] if both else []
-        order = ordered(both, rows, columns)
-        found = {*both, *rows, *columns}
-        nanoseconds = (
-            _STEP
-            + _CELL * (_size(first, shape) + _size(second, shape) + _size(frozenset(found), shape))
-            + _PRODUCT * prod(sizes)
-        )
-        return cls(
-            one,
-            other,
-            (ordered(both, rows, inner), (*shared, sizes[1], sizes[2])),
-            (ordered(both, inner, columns), (*shared, sizes[2], sizes[3])),
-            (tuple(shape[axis] if axis in found else 1 for axis in order), tuple(np.argsort(order).tolist())),
-            nanoseconds,
-        )
-
-    def __call__(self, arrays: dict[int, FloatArray]) -> FloatArray:
-        (order, shape), (other_order, other_shape), (found, back) = self.left, self.right, self.back
-        left = arrays[self.one].transpose(order).reshape(shape)
-        right = arrays[self.other].transpose(other_order).reshape(other_shape)
-        arrays[self.one] = (left @ right).reshape(found).transpose(back)
-        return arrays[self.one]
+    def plan(self, summed: tuple[int, ...]) -> SumPlan:
+        """How the product is summed over some axes."""
+        if summed not in self.plans:
+            self.plans[summed] = SumPlan.of(self.scopes, summed, self.shape)
+        return self.plans[summed]
 
 
-def _maximal(scopes: Iterable[Axes]) -> set[Axes]:
-    distinct = set(scopes)
-    return {own for own in distinct if not any(own < other for other in distinct)}
-
-
-def _home(scopes: Sequence[Axes], axes: Axes) -> int:
-    """The first of some scopes that holds these axes."""
-    return next(i for i, own in enumerate(scopes) if axes <= own)
-
-
-def _with(scopes: Mapping[int, Axes], axis: int) -> dict[int, Axes]:
-    """Those that hold an axis."""
-    return {i: own for i, own in scopes.items() if axis in own}
-
-
-def _size(axes: Iterable[int], shape: Sequence[int]) -> int:
-    return prod(shape[axis] for axis in axes)
+def _axes(shape: Sequence[int]) -> Axes:
+    """Those along which an array is longer than 1."""
+    return frozenset(axis for axis, size in enumerate(shape) if size > 1)

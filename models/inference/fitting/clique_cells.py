@@ -1,9 +1,10 @@
 """The possible cells of a clique, in a box of all combinations of values or in a list, and how beliefs in them sum up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,7 @@ AXES = 32
 """Of a box: what every NumPy can have."""
 
 
-@dataclass(frozen=True, eq=False)
-class Projection:
+class Projection(NamedTuple):
     """How beliefs in the cells of a clique sum to `size` sums, and how factors of these multiply the beliefs.
 
     axes: of the beliefs, summed first. places: for each sum that is left then, in C order, where it is added; None where
@@ -36,31 +36,17 @@ class Projection:
     shape: tuple[int, ...]
     size: int
 
-    def sums(self, beliefs: FloatArray) -> FloatArray:
-        """What the beliefs sum to: shape (size,)."""
-        return self.gathered(np.asarray(beliefs.sum(axis=self.axes) if self.axes else beliefs).reshape(-1))
-
-    def gathered(self, left: FloatArray) -> FloatArray:
-        """What beliefs sum to that were summed over the axes already, in C order of those that are left."""
-        if self.places is None:
-            return left
-        return np.bincount(self.places, left, minlength=self.size).astype(np.float64, copy=False)
-
-    def spread(self, factors: FloatArray) -> FloatArray:
-        """For each belief the factor of the sum that it is in, as an array to be broadcast.
-
-        factors: shape (size,), or without the last, which is 0 then.
-        """
-        if len(factors) < self.size:
-            factors = np.append(factors, 0.0)
-        return (factors if self.places is None else factors[self.places]).reshape(self.shape)
-
 
 @dataclass(frozen=True, eq=False)
 class ListedCells:
     """Cells in a list; beliefs in them have shape (cells,)."""
 
     cells: CodedCells
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return len(self.cells)
 
     def even(self) -> FloatArray:
         """The same belief in each."""
@@ -106,6 +92,11 @@ class BoxedCells:
         """Which combinations are."""
         return reduce(np.logical_and, self.patterns, np.broadcast_to(np.True_, self.shape))
 
+    @cached_property
+    def count(self) -> int:
+        """How many cells are possible."""
+        return int(np.count_nonzero(self.possible)) if self.patterns else prod(self.shape)
+
     def even(self) -> FloatArray:
         """The same belief in each."""
         return self.possible.astype(np.float64)
@@ -128,10 +119,14 @@ class BoxedCells:
 
     def _kept(self, margin: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The axes of attributes that a margin does not have, and the shape that is left when they are summed."""
-        axes = tuple(axis for axis, attribute in enumerate(self.attributes) if attribute not in margin)
-        return axes, tuple(1 if axis in axes else size for axis, size in enumerate(self.shape))
+        axes, shape = [], list(self.shape)
+        for axis, attribute in enumerate(self.attributes):
+            if attribute not in margin:
+                axes.append(axis)
+                shape[axis] = 1
+        return tuple(axes), tuple(shape)
 
-    @property
+    @cached_property
     def attributes(self) -> list[str]:
         """The attribute of each axis."""
         return sorted(self.margin, key=self.domain.index)
@@ -142,8 +137,7 @@ class BoxedCells:
         if self.patterns:
             columns: list[CodeArray] = list(np.nonzero(self.possible))
         else:  # much faster than to look for them
-            axes = np.ix_(*(np.arange(size, dtype=smallest_code_dtype(size)) for size in self.shape))
-            columns = [np.broadcast_to(axis, self.shape).reshape(-1) for axis in axes]
+            columns = [_along(axis, self.shape) for axis in range(len(self.shape))]
         return CodedCells(self.domain, self.margin, dict(zip(self.attributes, columns)), len(columns[0]))
 
     def of_possible(self, beliefs: FloatArray) -> FloatArray:
@@ -163,27 +157,34 @@ def clique_cells(collection: Collection, limit: int) -> CliqueCells:
     parts = [collection.cube.table(mask).coded_cells for mask in maximal_masks(collection.masks)]
     parts += [support.cells for support in collection.supports]
     levels: dict[str, int] = {}
-    for name, level in (shown for part in parts for shown in part.margin.items()):
-        levels[name] = min(level, levels.get(name, level))
+    for part in parts:
+        for name, level in part.margin.items():
+            levels[name] = min(level, levels.get(name, level))
     margin, names = Margin(levels), sorted(levels, key=domain.index)
     sizes = {name: domain.hierarchy(name).size(levels[name]) for name in names}
     whole = prod(sizes.values())
+    sparse = [part for part in parts if not _has_all_cells(part, levels)]
     # Of each part's cells there are no more possible ones than with all combinations of the other values.
-    most = min((_refined(part, margin) * whole // prod(sizes[a] for a in part.margin) for part in parts), default=1)
-    if whole > SPARSE * min(most, limit) or len(margin) > AXES:
+    bounds = [_refined(part, margin) * whole // prod(sizes[name] for name in part.margin) for part in sparse]
+    if whole > SPARSE * min(*bounds, whole, limit) or len(margin) > AXES:
         return ListedCells(possible_cells(collection, limit).coded_cells)
     patterns = []
-    for part in parts:
-        if _has_all_cells(part, margin):
-            continue
+    for part in sparse:
         pattern = _lifted(part, margin, np.ones(len(part), dtype=np.bool_), False)
         if not pattern.all():
             patterns.append(pattern.reshape([size if name in part.margin else 1 for name, size in sizes.items()]))
     boxed = BoxedCells(domain, margin, tuple(sizes.values()), tuple(patterns))
-    cells = np.count_nonzero(boxed.possible) if patterns else whole
-    if cells > limit:
+    if boxed.count > limit:
         raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
-    return ListedCells(boxed.cells) if whole > SPARSE * cells else boxed
+    return ListedCells(boxed.cells) if whole > SPARSE * boxed.count else boxed
+
+
+def _along(axis: int, shape: Sequence[int]) -> CodeArray:
+    """The index along an axis of each cell of a box, in C order, in the smallest dtype."""
+    size = shape[axis]
+    indices: CodeArray = np.empty(shape, dtype=smallest_code_dtype(size))
+    indices[...] = np.arange(size, dtype=indices.dtype).reshape([size] + [1] * (len(shape) - 1 - axis))
+    return indices.reshape(-1)
 
 
 def _lifted(part: CodedCells, margin: Margin, values: np.ndarray, absent: int | bool) -> np.ndarray:
@@ -199,12 +200,9 @@ def _lifted(part: CodedCells, margin: Margin, values: np.ndarray, absent: int | 
     return box if all(margin[name] == part.margin[name] for name in names) else box[np.ix_(*lifts)]
 
 
-def _has_all_cells(part: CodedCells, margin: Margin) -> bool:
-    """Whether a table with distinct cells has all combinations of its attributes' values, at the levels of a margin."""
-    levels = part.margin.items()
-    if any(margin[name] != level for name, level in levels):
-        return False
-    return len(part) == prod(part.domain.hierarchy(name).size(level) for name, level in levels)
+def _has_all_cells(part: CodedCells, levels: Mapping[str, int]) -> bool:
+    """Whether a table with distinct cells has all combinations of its attributes' values, at some levels."""
+    return part.margin.items() <= levels.items() and part.are_all
 
 
 def _refined(part: CodedCells, margin: Margin) -> int:

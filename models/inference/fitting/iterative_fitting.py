@@ -4,22 +4,25 @@ Only tables over the cliques of the triangulated graph are kept, each with the c
 (Jirousek and Preucil 1995). A marginal is fitted in one clique, and the change is passed on along the tree.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TimeOverError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.graphs.junction_tree import JunctionTree
+from models.graphs.support import Support
 from models.graphs.triangulation import triangulated_tree
 from models.inference.expected_cells import ExpectedCells
 from models.inference.fitting.beliefs import ArrayBeliefs, Beliefs, beliefs_in
 from models.inference.fitting.clique_cells import CliqueCells, ListedCells, Projection, clique_cells
+from models.inference.fitting.operations import Script, divided, do
+from models.inference.fitting.targets import Targets
 from models.programs.occupied_cells import occupied_cells
 from models.programs.possible_cells import possible_cells
+from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.domain import Mask
 
@@ -28,9 +31,6 @@ TOLERANCE = 1e-11
 
 LISTED = 20_000
 """Possible cells that are listed one by one where a fit along a tree does not converge."""
-
-Target = tuple[Projection, FloatArray]
-"""How the beliefs in a clique sum to a marginal, and its counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,38 +58,61 @@ class _Fitter:
 
     def __init__(self, collection: Collection, limit: int, deadline: Deadline, form: Callable[..., Beliefs]) -> None:
         self.deadline = deadline
-        self.domain = collection.domain
+        self.collection = collection
         self.tree = triangulated_tree(collection)
-        self.total = float(collection.cube.total)
         self.cells: list[CliqueCells] = []
         for clique in self.tree.cliques:
             deadline.check()
             self.cells.append(clique_cells(collection.within(clique), limit))
-        self.links: dict[tuple[int, int], tuple[Projection, Projection]] = {}
-        for child, (parent, separator) in enumerate(zip(self.tree.parents, self.tree.separators)):
-            if parent >= 0:
-                inner, outer = _link(self.cells[child], self.cells[parent], self.domain.margin(separator))
-                self.links[child, parent], self.links[parent, child] = (inner, outer), (outer, inner)
-        self.targets: list[list[Target]] = [[] for _ in self.cells]
-        for mask in collection.masks:
-            table = collection.cube.table(mask)
-            clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
-            self.targets[clique].append(_target(self.cells[clique], table))
-        supports: list[list[Target]] = [[] for _ in self.cells]
+        self.links = self._links()
+        projections: list[list[Projection]] = [[] for _ in self.cells]
+        for (here, _), projection in self.links.items():
+            projections[here].append(projection)
+        published: list[tuple[int, Projection, ContingencyTable]] = []
+        for mask, table in zip(collection.masks, collection.tables):
+            home, projection = self._onto(mask, table.coded_cells)
+            published.append((home, projection, table))
+            projections[home].append(projection)
+        supports: list[tuple[int, Projection, Support]] = []
         for support in collection.supports:
-            mask = self.domain.mask(support.cells.margin)
-            clique = next(i for i, own in enumerate(self.tree.cliques) if not mask & ~own)
-            supports[clique].append((self.cells[clique].onto(support.cells), support.weights))
-        self.beliefs: list[Beliefs] = []
-        for clique, (cells, targets, weights) in enumerate(zip(self.cells, self.targets, supports)):
-            linked = (own for (here, _), (own, _) in self.links.items() if here == clique)
-            self.beliefs.append(form(cells, [*(projection for projection, _ in (*targets, *weights)), *linked]))
-            for projection, factors in weights:
-                self.beliefs[clique].multiply(projection, factors)
-        self.walk = self._walk()
-        self.last = 0
+            home, projection = self._onto(collection.domain.mask(support.cells.margin), support.cells)
+            supports.append((home, projection, support))
+            projections[home].append(projection)
+        self.beliefs: list[Beliefs] = list(map(form, self.cells, projections))
+        for home, projection, support in supports:
+            padded = np.append(support.weights, np.zeros(projection.size - len(support.cells)))  # others are impossible
+            weighting: Script = []
+            self.beliefs[home].multiply(projection, padded, weighting)
+            do(weighting)
         if self.cells:
             self._start_evenly()
+        self.messages = {link: self._message(*link) for link in self.links}
+        self.targets = Targets(collection.tables)
+        self.fits: list[Script] = [[] for _ in self.cells]
+        for home, projection, table in published:
+            self.targets.fit(self.beliefs[home], projection, table, self.fits[home])
+        self.last = 0
+        self.steps = self._steps()
+
+    def _onto(self, mask: Mask, cells: CodedCells) -> tuple[int, Projection]:
+        """The first clique that shows a margin, and how it sums to some cells of it."""
+        for home, clique in enumerate(self.tree.cliques):
+            if not mask & ~clique:
+                return home, self.cells[home].onto(cells)
+        raise DomainMismatchError("no clique of the tree shows a margin of its collection")
+
+    def _neighbours(self, clique: int) -> list[int]:
+        """The children of a clique, then its parent, if it has one."""
+        return [neighbour for neighbour in (*self.tree.children[clique], self.tree.parents[clique]) if neighbour >= 0]
+
+    def _links(self) -> dict[tuple[int, int], Projection]:
+        """For each clique and neighbour how the clique sums to the same as the neighbour does, over their separator."""
+        links = {}
+        for child, (parent, separator) in enumerate(zip(self.tree.parents, self.tree.separators)):
+            if parent >= 0:
+                margin = self.tree.domain.margin(separator)
+                links[child, parent], links[parent, child] = _link(self.cells[child], self.cells[parent], margin)
+        return links
 
     def _start_evenly(self) -> None:
         """Beliefs in proportion to base values for all cells that can be occupied, counted from the leaves to the root.
@@ -99,10 +122,24 @@ class _Fitter:
         for child in reversed(range(1, len(self.cells))):
             parent = self.tree.parents[child]
             if parent >= 0:
-                own, other = self.links[child, parent]
-                ways = self.beliefs[child].sums(own)
-                self.beliefs[parent].multiply(other, ways / max(ways.max(initial=0.0), 1e-300))
-        self.beliefs[0].scale(self.total / max(self.beliefs[0].total(), 1e-300))
+                script: Script = []
+                ways = self.beliefs[child].sums(self.links[child, parent], script)
+                do(script)
+                script = []
+                shares = ways / max(ways.max(initial=0.0), 1e-300)
+                self.beliefs[parent].multiply(self.links[parent, child], shares, script)
+                do(script)
+        even = not self.links and not self.collection.supports
+        total = self.cells[0].count if even else self.beliefs[0].total()
+        self.beliefs[0].scale(self.collection.cube.total / max(total, 1e-300))
+
+    def _message(self, clique: int, neighbour: int) -> Script:
+        """What brings a clique's neighbour into line with it."""
+        script: Script = []
+        own, other = self.links[clique, neighbour], self.links[neighbour, clique]
+        rows, present = self.beliefs[clique].sums(own, script), self.beliefs[neighbour].sums(other, script)
+        self.beliefs[neighbour].multiply(other, divided(rows, present, script), script)
+        return script
 
     def _walk(self) -> list[int]:
         """The cliques in an order that goes from neighbour to neighbour, through each link twice, and ends where it began.
@@ -123,13 +160,6 @@ class _Fitter:
                     waiting.append((child, iter(self.tree.children[child])))
         return walk
 
-    def _pass(self, clique: int, neighbour: int) -> None:
-        """Bring a clique's neighbour into line with it, if it is one."""
-        if (clique, neighbour) in self.links:
-            own, other = self.links[clique, neighbour]
-            rows, present = self.beliefs[clique].sums(own), self.beliefs[neighbour].sums(other)
-            self.beliefs[neighbour].multiply(other, rows / np.where(present > 0, present, 1))
-
     def settle(self) -> None:
         """Bring all cliques into line with the one that was fitted last, those next to it first, and other parts with their
         first one.
@@ -141,43 +171,28 @@ class _Fitter:
             settled.update(waiting)
             while waiting:
                 clique = waiting.pop()
-                for neighbour in (*self.tree.children[clique], self.tree.parents[clique]):
-                    if neighbour >= 0 and neighbour not in settled:
-                        self._pass(clique, neighbour)
+                for neighbour in self._neighbours(clique):
+                    if neighbour not in settled:
+                        do(self.messages[clique, neighbour])
                         settled.add(neighbour)
                         waiting.append(neighbour)
 
-    def misfit(self) -> float:
-        """The largest misfit of a published count, as a share of it, where the cliques agree."""
-        worst = 0.0
-        for belief, targets in zip(self.beliefs, self.targets):
-            for projection, counts in targets:
-                worst = max(worst, _misfit(belief.sums(projection)[: len(counts)] / counts))
-        return worst
+    def _steps(self) -> list[tuple[int, Script]]:
+        """What a sweep does in one clique after the other: it hears from the one before, and is fitted the first time."""
+        steps: list[tuple[int, Script]] = []
+        last, fits = 0, dict(enumerate(self.fits))
+        for clique in self._walk():
+            steps.append((clique, [*self.messages.get((last, clique), ()), *fits.pop(clique, ())]))
+            last = clique
+        return steps
 
     def sweep(self) -> float:
         """Fit every marginal once; the largest misfit met, as a share of the published count."""
-        worst = 0.0
-        fitted_cliques: set[int] = set()
-        for clique in self.walk:
+        for clique, script in self.steps:
             self.deadline.check()
-            self._pass(self.last, clique)
             self.last = clique
-            if clique not in fitted_cliques:
-                fitted_cliques.add(clique)
-                worst = max(worst, _fit(self.beliefs[clique], self.targets[clique]))
-        return worst
-
-
-def _fit(beliefs: Beliefs, targets: Sequence[Target]) -> float:
-    """Fit marginals one after the other, in place; the largest misfit met, as a share of the published count."""
-    worst = 0.0
-    for projection, counts in targets:
-        shares = beliefs.sums(projection)[: len(counts)] / counts
-        misfit = _misfit(shares)
-        worst = max(worst, misfit)
-        beliefs.multiply(projection, 1 / (shares if misfit < 1 else np.where(shares > 0, shares, 1)))
-    return worst
+            do(script)
+        return self.targets.misfit()
 
 
 def _link(child: CliqueCells, parent: CliqueCells, separator: Mapping[str, int]) -> tuple[Projection, Projection]:
@@ -189,17 +204,6 @@ def _link(child: CliqueCells, parent: CliqueCells, separator: Mapping[str, int])
     return child.onto_box(separator), parent.onto_box(separator)
 
 
-def _target(cells: CliqueCells, table: ContingencyTable) -> Target:
-    """What a clique is fitted to by a marginal."""
-    return cells.onto(table.coded_cells), table.counts.astype(np.float64)
-
-
-def _misfit(shares: FloatArray) -> float:
-    """The largest misfit of a fitted count, as a share of the published one. shares: of the fitted ones in these."""
-    largest, least = float(shares.max(initial=1.0)), float(shares.min(initial=1.0))
-    return max(largest - 1, 1 - least) if largest < np.inf else np.inf
-
-
 def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_000, deadline: Deadline = NEVER) -> Fit:
     """The maximum-entropy distribution of a collection, decomposable or not, as expected counts.
 
@@ -208,14 +212,15 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
     """
     deadline.check()
     try:
-        with np.errstate(over="raise", under="raise", invalid="raise"):
+        with np.errstate(all="raise"):
             fitter, residual = _swept(collection, limit, sweeps, deadline, beliefs_in)
     except FloatingPointError:  # factors of beliefs grow and shrink where the beliefs themselves do not
         fitter, residual = _swept(collection, limit, sweeps, deadline, lambda cells, _: ArrayBeliefs(cells.even()))
-    fitted = (
-        ExpectedCells(cells.cells, cells.of_possible(own.array())) for cells, own in zip(fitter.cells, fitter.beliefs)
+    tree, cells, arrays = fitter.tree, fitter.cells, [own.array() for own in fitter.beliefs]
+    del fitter  # whose buffers take more room than all cells
+    fit = Fit(
+        tree, tuple(ExpectedCells(own.cells, own.of_possible(array)) for own, array in zip(cells, arrays)), residual
     )
-    fit = Fit(fitter.tree, tuple(fitted), residual)
     if residual <= TOLERANCE or deadline.is_over:
         return fit
     try:
@@ -241,7 +246,7 @@ def _swept(
         if residual == np.inf:
             raise
         fitter.settle()
-        residual = fitter.misfit()
+        residual = fitter.targets.misfit_now()
     return fitter, residual
 
 
@@ -256,11 +261,15 @@ def _fit_of_occupied(collection: Collection, sweeps: int, deadline: Deadline) ->
     beliefs = ArrayBeliefs(cells.even())
     for support in collection.supports:
         np.multiply(beliefs.beliefs, support.weights_of(cells.cells), out=beliefs.beliefs)
-    targets = [_target(cells, table) for table in possible.tables]
+    targets = Targets(possible.tables)
+    script: Script = []
+    for table in possible.tables:
+        targets.fit(beliefs, cells.onto(table.coded_cells), table, script)
     residual = np.inf
     for _ in range(sweeps):
         deadline.check()
-        residual = _fit(beliefs, targets)
+        do(script)
+        residual = targets.misfit()
         if residual <= TOLERANCE:
             break
     tree = JunctionTree.of(collection.domain, [collection.domain.mask(possible.margin)])

@@ -6,12 +6,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from models.graphs.collection import Collection
-from models.inference.fitting import beliefs as module
 from models.inference.fitting import clique_cells as cells_module
 from models.inference.fitting import iterative_fitting as fitting_module
-from models.inference.fitting.beliefs import ArrayBeliefs, FactoredBeliefs, beliefs_in
-from models.inference.fitting.clique_cells import BoxedCells, clique_cells
+from models.inference.fitting.beliefs import ArrayBeliefs, Beliefs, FactoredBeliefs, Layout, beliefs_in
+from models.inference.fitting.clique_cells import BoxedCells, CliqueCells, Projection, clique_cells
 from models.inference.fitting.iterative_fitting import iterative_fit
+from models.inference.fitting.operations import Script, do
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.domain import Domain
@@ -36,15 +36,21 @@ def test_a_product_sums_to_what_its_array_does(cube: DataCube, data: st.DataObje
     separators = data.draw(st.lists(st.lists(st.sampled_from(shown), unique=True), max_size=2))
     projections = [cells.onto(cube.table(mask).coded_cells) for mask in collection.masks]
     projections += [cells.onto_box({name: cells.margin[name] for name in separator}) for separator in separators]
-    product, array = FactoredBeliefs.of(cells, projections), ArrayBeliefs(cells.even())
+    product, array = FactoredBeliefs.of(cells, Layout.among(cells, projections)), ArrayBeliefs(cells.even())
     event(f"{len(product.factors)} factors")
     rng = np.random.default_rng(data.draw(st.integers(0, 10)))
-    for _ in range(2):
-        for projection in projections:
-            assert product.sums(projection) == pytest.approx(array.sums(projection))
-            factors = rng.uniform(0, 2, projection.size)
+    scripts: list[Script] = [[] for _ in projections]
+    sums = [[own.sums(*each) for own in (product, array)] for each in zip(projections, scripts)]
+    for _ in range(2):  # what was prepared once sums up what beliefs have become
+        for projection, script, (ours, expected) in zip(projections, scripts, sums):
+            do(script)
+            assert ours == pytest.approx(expected)
+            changes: Script = []
+            factors, shares = rng.uniform(0, 2, projection.size), rng.uniform(0.5, 2, projection.size)
             for beliefs in (product, array):
-                beliefs.multiply(projection, factors)
+                beliefs.multiply(projection, factors, changes)
+                beliefs.divide(projection, shares if projection.places is None else shares[:-1], changes)
+            do(changes)
         product.scale(0.5)
         array.scale(0.5)
         assert product.total() == pytest.approx(array.total())
@@ -55,18 +61,22 @@ def test_a_product_sums_to_what_its_array_does(cube: DataCube, data: st.DataObje
 def fits(collection: Collection, **options: int) -> list[tuple[float, list[np.ndarray]]]:
     """Residuals and expected counts with boxes as products and as arrays."""
     found = []
-    for product in (True, False):
+    for form in (as_product, as_array):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cells_module, "SPARSE", MANY)
-            patch.setattr(module, "_FEWEST", 0 if product else np.inf)
-            patch.setattr(module, "_PRODUCT", 0.0)
-            patch.setattr(module, "_STEP", 1e-9)
-            patch.setattr(module, "_CELL", -1.0 if product else 1.0)
-            module._Plan.of.cache_clear()
+            patch.setattr(fitting_module, "beliefs_in", form)
             fit = iterative_fit(collection, **options)
         found.append((fit.residual, [cells.expected for cells in fit.cliques]))
-    module._Plan.of.cache_clear()
     return found
+
+
+def as_product(cells: CliqueCells, projections: list[Projection]) -> Beliefs:
+    assert isinstance(cells, BoxedCells)
+    return FactoredBeliefs.of(cells, Layout.among(cells, projections))
+
+
+def as_array(cells: CliqueCells, _: list[Projection]) -> Beliefs:
+    return ArrayBeliefs(cells.even())
 
 
 @settings(max_examples=60)
@@ -111,18 +121,29 @@ def test_factors_without_bounds_do_not_hurt() -> None:
     assert product[0] == pytest.approx(array[0], rel=1e-3)
 
 
+def test_counts_that_no_cell_can_have_are_missed_wholly_in_either_form() -> None:
+    """Of a and b all values are published together, but of b and c nothing with the last value of b."""
+    dense = np.ones((8, 8, 8), dtype=np.int64)
+    lacking = dense * 8
+    lacking[:, -1] = 0
+    lacking[:, 0] *= 2
+    (residual, product), (other, array) = fits(pairs(dense * 8, lacking, dense * 8), sweeps=5)
+    assert (residual, other) == pytest.approx((1, 1))
+    assert product[0] == pytest.approx(array[0])
+
+
 def test_what_leaves_the_range_of_numbers_is_fitted_as_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
     collection = pairs(np.arange(1, 27_001, dtype=np.int64).reshape((30,) * 3))
     expected = iterative_fit(collection)
-    multiplied = []
+    scaled = []
 
-    def too_much(self: FactoredBeliefs, *_: object) -> None:
-        multiplied.append(self)
-        self.factors[0] *= 1e200
-        self.factors[0] *= 1e200
+    def too_much(self: FactoredBeliefs, _: float) -> None:
+        scaled.append(self)
+        np.multiply(self.factors[0], 1e200, out=self.factors[0])
+        np.multiply(self.factors[0], 1e200, out=self.factors[0])
 
-    monkeypatch.setattr(FactoredBeliefs, "multiply", too_much)
+    monkeypatch.setattr(FactoredBeliefs, "scale", too_much)
     fit = iterative_fit(collection)
-    assert len(multiplied) == 1
+    assert len(scaled) == 1
     assert fit.residual <= fitting_module.TOLERANCE
     assert fit.cliques[0].expected == pytest.approx(expected.cliques[0].expected)

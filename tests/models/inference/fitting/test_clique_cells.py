@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from models.errors import ContradictionError, TooManyCellsError
 from models.graphs.collection import Collection
 from models.inference.fitting import clique_cells as module
-from models.inference.fitting.clique_cells import BoxedCells, ListedCells, clique_cells
+from models.inference.fitting.beliefs import ArrayBeliefs
+from models.inference.fitting.clique_cells import BoxedCells, ListedCells, Projection, clique_cells
 from models.inference.fitting.iterative_fitting import iterative_fit
+from models.inference.fitting.operations import Script, do
 from models.programs.possible_cells import possible_cells
 from models.tables.coded_cells import CodedCells
 from models.tables.contingency_table import ContingencyTable
@@ -56,16 +58,28 @@ def test_boxes_and_lists_hold_the_cells_of_the_join_and_sum_to_the_same(cube: Da
             for table in map(cube.table, collection.masks):
                 projection = cells.onto(table.coded_cells)
                 by_hand = sums(cells, table, beliefs)
-                assert projection.sums(beliefs)[: len(table)] == pytest.approx(by_hand)
+                assert summed(projection, beliefs)[: len(table)] == pytest.approx(by_hand)
                 # Factors that bring each sum to 1 do so.
-                factors = 1 / np.where(np.array(by_hand) > 0, by_hand, 1)
-                scaled = beliefs * projection.spread(factors)
-                assert projection.sums(scaled)[: len(table)] == pytest.approx(np.sign(by_hand))
+                factors = np.zeros(projection.size)
+                factors[: len(table)] = 1 / np.where(np.array(by_hand) > 0, by_hand, 1)
+                scaled = ArrayBeliefs(beliefs.copy())
+                script: Script = []
+                scaled.multiply(projection, factors, script)
+                do(script)
+                assert summed(projection, scaled.beliefs)[: len(table)] == pytest.approx(np.sign(by_hand))
             separator = cells.cells.margin
-            whole = cells.onto_box(separator).sums(beliefs)
+            whole = summed(cells.onto_box(separator), beliefs)
             assert whole[whole > 0] == pytest.approx(cells.of_possible(beliefs)[np.lexsort(columns(cells))])
             with pytest.raises(TooManyCellsError):
                 clique_cells(collection, len(expected) - 1)
+
+
+def summed(projection: Projection, beliefs: np.ndarray) -> np.ndarray:
+    """What beliefs in an array sum to."""
+    script: Script = []
+    sums = ArrayBeliefs(beliefs).sums(projection, script)
+    do(script)
+    return sums
 
 
 def columns(cells: ListedCells | BoxedCells) -> list[np.ndarray]:

@@ -1,14 +1,17 @@
 """The fit on the triangulated tree is the full joint's maximum entropy, for collections of any shape."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from models.errors import TooManyCellsError
+from models.deadline import Deadline
+from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.collection import Collection
-from models.inference.fitting.iterative_fitting import iterative_fit
+from models.inference.fitting.iterative_fitting import TOLERANCE, iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.sparse_margins import expected_marginal
 from models.tables.contingency_table import ContingencyTable
@@ -77,3 +80,24 @@ def test_too_many_cells_are_refused() -> None:
     cycle = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "da")]
     with pytest.raises(TooManyCellsError, match="more than 10"):
         iterative_fit(Collection.of(DataCube([table]), cycle), limit=10)
+
+
+def test_a_fit_that_a_deadline_ends_says_what_it_misses() -> None:
+    """Wherever in a sweep the time is over: cliques agree, and the largest misfit of their margins is told."""
+    rng = np.random.default_rng(1)
+    domain = Domain.of({name: Hierarchy.flat("wxyz") for name in "abcd"})
+    codes = dict(zip("abcd", np.indices((4, 4, 4, 4)).reshape(4, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, rng.integers(1, 30, 256))
+    cycle = Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "da")])
+    residuals = set()
+    for looks in range(20):
+        ticks = count()
+        try:
+            fit = iterative_fit(cycle, deadline=Deadline(looks, lambda ticks=ticks: next(ticks)))
+        except TimeOverError:
+            continue
+        shares = [fit.marginal(mask).expected / published.counts for mask, published in zip(cycle.masks, cycle.tables)]
+        misfit = max(np.abs(own - 1).max() for own in shares)
+        assert fit.residual == pytest.approx(misfit, abs=TOLERANCE)  # at which a fit ends before the deadline
+        residuals.add(fit.residual)
+    assert len(residuals) > 5
