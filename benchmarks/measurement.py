@@ -211,19 +211,23 @@ def interleaved(
     clock: Callable[[], float] = time.perf_counter,
     worked: Callable[[], float] = time.process_time,
 ) -> dict[str, tuple[Seconds, Result]]:
-    """Seconds of each function, and its last result, by its name: A B A B, so that what slows a machine slows all alike.
+    """Seconds of each function, and its last result, by its name: A B, B A, so that what slows a machine slows all alike.
 
-    Rounds end after `runs` of them, or once the slowest function took `enough` seconds. worked: the clock of the processor.
+    Each second round is the other way round, since what runs before a function may take the caches from it. Rounds end
+    after `runs` of them, or once the slowest function took `enough` seconds. worked: the clock of the processor.
     """
     walls: dict[str, list[float]] = {name: [] for name in functions}
     processors: dict[str, list[float]] = {name: [] for name in functions}
     results: dict[str, Result] = {}
+    order = list(functions)
     for _ in range(runs):
-        for name, function in functions.items():
+        for name in order:
+            function = functions[name]
             begin, before = clock(), worked()
             results[name] = function()
             walls[name].append(clock() - begin)
             processors[name].append(worked() - before)
+        order.reverse()
         if max(map(sum, walls.values())) >= enough:
             break
     return {name: (Seconds.of(walls[name], processors[name]), results[name]) for name in functions}

@@ -113,7 +113,7 @@ def test_functions_take_turns_until_the_slowest_has_had_enough() -> None:
         return run
 
     turns = interleaved({"a": of("a", 1.0), "b": of("b", 3.0)}, runs=9, enough=6.0, clock=lambda: now[0])
-    assert order == ["a", "b", "a", "b"]
+    assert order == ["a", "b", "b", "a"]
     assert {name: (seconds, seconds.median, result) for name, (seconds, result) in turns.items()} == {
         "a": (1.0, 1.0, "A"),
         "b": (3.0, 3.0, "B"),
