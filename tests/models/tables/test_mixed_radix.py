@@ -65,6 +65,20 @@ def test_tallies_equal_counting_row_by_row_in_small_and_in_large_spaces(data):
     assert totals.dtype == tally_totals(keys, space, weights).dtype == np.int64
 
 
+@pytest.mark.parametrize("space", [7, 70_000, 2**17, 2**17 + 1, 2**33, 2**50])
+def test_many_rows_are_tallied_as_few_are_whatever_the_number_of_keys(space):
+    rng = np.random.default_rng(0)
+    keys, weights = rng.integers(space, size=300_000), rng.integers(1, 9, size=300_000)
+    distinct, place = np.unique(keys, return_inverse=True)
+    expected = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(expected, place, weights)
+    first, totals = tally(keys, space, weights)
+    assert np.array_equal(keys[first], distinct)
+    assert np.array_equal(totals, expected)
+    assert np.array_equal(tally_totals(keys, space, weights), expected)
+    assert np.array_equal(tally_totals(keys, space, None), np.bincount(place))
+
+
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 69), st.integers(1, 5))), st.sampled_from([70, 2**50]))
 def test_cells_are_tallied_as_by_hand_whether_codes_are_unpacked_or_looked_up(rows, radix):
     columns = [np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1)]
