@@ -110,22 +110,27 @@ class DataCube:
         """A margin to count on the way from a large table to a coarser one, for the sake of others that are like that one.
 
         It has the attributes of the coarser one as finely as the table shows them, and takes the step of a hierarchy that
-        leaves the fewest cells until few enough are possible. None where that is the coarser margin, or no room is left.
+        leaves the fewest cells until few enough are possible; then other attributes, those of the fewest values first, as
+        long as few enough stay possible. None where that is the coarser margin, or no room is left.
         """
         most = min(len(finer) // _FEWER, self._spare_cells)
         if len(finer) < _LARGE or self.domain.cell_count(mask) > most:
             return None
-        if not self.domain.all_steps(mask) & finer.mask & ~mask:
-            return None
         asked = self.domain.margin(mask)
         levels = {attribute: finer.margin[attribute] for attribute in asked}
-        size = {attribute: self.domain.hierarchy(attribute).size for attribute in asked}
+        size = {attribute: self.domain.hierarchy(attribute).size for attribute in finer.margin}
         cells = self.domain.size(levels)
         while cells > most:
             left = {a: size[a](level + 1) / size[a](level) for a, level in levels.items() if level < asked[a]}
             step = min(left, key=left.__getitem__)
             cells = cells // size[step](levels[step]) * size[step](levels[step] + 1)
             levels[step] += 1
+        others = [attribute for attribute in finer.margin if attribute not in asked]
+        for attribute in sorted(others, key=lambda other: size[other](finer.margin[other])):
+            cells *= size[attribute](finer.margin[attribute])
+            if cells > most:
+                break
+            levels[attribute] = finer.margin[attribute]
         return None if levels == dict(asked) else levels
 
     def table(self, mask: Mask) -> ContingencyTable:
