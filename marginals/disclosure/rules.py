@@ -8,10 +8,9 @@ originals, rules may be given in any order.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
-import pandas as pd
 
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
@@ -34,6 +33,9 @@ from marginals.tables.rows import Rows
 from marginals.tables.sources.pandas_frame import factorized
 from models.arrays import BoolArray
 from models.tables.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Condition: TypeAlias = "Where | Callable[[pd.DataFrame], Any] | Sequence[bool] | pd.Series[Any] | BoolArray | None"
 """Which rows a rule is about; None: all."""
@@ -70,15 +72,19 @@ class DisclosedTable:
         return self.disclosure.records
 
     @cached_property
-    def originals(self) -> pd.DataFrame:
+    def originals(self) -> "pd.DataFrame":
         """The original columns that predicates are about, as numbers where all values are."""
+        import pandas as pd
+
         return pd.DataFrame({str(name): _typed(column) for name, column in self.rows.frame.items()})
 
-    def frame(self, order: RowOrder = Shuffled()) -> pd.DataFrame:  # noqa: B008 - it is frozen
+    def frame(self, order: RowOrder = Shuffled()) -> "pd.DataFrame":  # noqa: B008 - it is frozen
         """The disclosed labels, row by row; shuffled, since the order of the source can tell whose a row is.
 
         order: `AsRead()` is that of the source.
         """
+        import pandas as pd
+
         return pd.DataFrame(self.records.labels()).iloc[positions(order, len(self.rows))].reset_index(drop=True)
 
 
@@ -171,6 +177,8 @@ def _formula_holds(rows: Rows, condition: Where) -> BoolArray:
 
 
 def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    import pandas as pd
+
     try:
         return pd.to_numeric(column)
     except (ValueError, TypeError):

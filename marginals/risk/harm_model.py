@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-import pandas as pd
 
 from checks.risk.loss import Harm
 from checks.risk.record import RecordSpace
@@ -33,6 +32,7 @@ class HarmModel:
     may be the name of a column of `personal` instead of a number; then each person needs a row there.
     Raises InputError for interactions or personal weights where `weights` is None, or a column without `personal`.
 
+    >>> import pandas as pd
     >>> own = PeopleTable("own.csv", pd.DataFrame({"id": ["p", "q"], "both": [4, 0]}), "id")
     >>> model = HarmModel(weights={"age": 1.0}, interactions=((("age", "illness"), "both"),), personal=own)
     """
@@ -156,6 +156,8 @@ def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
 
 def _numbers(table: PeopleTable, column: str) -> FloatArray:
     """A column of weights: shape (rows,). Raises InputError naming the row of what is no weight."""
+    import pandas as pd
+
     values = pd.to_numeric(table.frame[column], errors="coerce").to_numpy(dtype=np.float64)
     if not np.all(values >= 0):
         at_fault = int(np.argmax(~(values >= 0))) + 1

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from checks.risk.dictionary import Dictionary
@@ -17,6 +17,9 @@ from models.arrays import IndexArray
 from models.tables.hierarchy import SUPPRESSED
 from models.tables.taxonomy import Taxonomy
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True, eq=False)
 class PeopleTable:
@@ -27,7 +30,7 @@ class PeopleTable:
     """
 
     name: str
-    frame: pd.DataFrame
+    frame: "pd.DataFrame"
     identifier: str | None = None
     missing: frozenset[str] = frozenset({""})
     is_row_by_row: bool = False
@@ -88,6 +91,8 @@ class PeopleTable:
         People are matched by identifier, or by their order where both tables are row by row. Raises InputError where
         the other table has no column of identifiers, this one lacks it, or one of them names a person twice.
         """
+        import pandas as pd
+
         if self.is_row_by_row and people.is_row_by_row:
             return np.arange(len(people))
         if people.identifier is None:

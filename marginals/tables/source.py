@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Role
@@ -20,11 +19,14 @@ from marginals.tables.sources.choice import ENGINES, file_source, frame_source, 
 from marginals.tables.sources.csv_form import CsvForm
 from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Source
 from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles, files_of, frame_of
-from marginals.tables.sources.pandas_frame import PandasFrame
+from marginals.tables.sources.pandas_frame import PandasFrame, is_of_pandas
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.tables.table import Table
 from marginals.tables.unit import RowsPerPerson, Unit
 from marginals.tables.values.numbers import DECIMAL_SIGNS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DOMAINS = ("declared", "observed")
 """Which base values a domain holds: all those of the hierarchies, or those that occur."""
@@ -206,7 +208,7 @@ class TableSource:
         Errors as for `table`, for a frame of another library, and where missing values are to be counted.
         """
         self.require_no_missing_values()
-        if isinstance(self.origin, pd.DataFrame):
+        if is_of_pandas(self.origin):
             opened = PandasFrame(self.origin)
             check_columns(opened, self.attributes)
         else:

@@ -1,9 +1,10 @@
 """Tables as Apache Arrow holds them: what frames other than pandas', and all engines, hand over."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from marginals.errors import InputError
 from marginals.tables.sources.distinct_rows import DistinctRows, Values, calendar_refusals, text_of
@@ -22,7 +23,7 @@ def distinct_rows_of(counted: "pa.Table", columns: Sequence[str], name: str) -> 
     return DistinctRows.of(
         {column: texts for column, (_, texts) in coded.items()},
         {column: codes for column, (codes, _) in coded.items()},
-        counted.column(COUNT).to_numpy().astype(np.int64),
+        numbers_of(counted.column(COUNT)).astype(np.int64),
     )
 
 
@@ -53,6 +54,13 @@ def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
+def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
+    """A column of numbers as NumPy's, read-only; none is null. Arrow's own `to_numpy` would load pandas for it."""
+    import pyarrow as pa
+
+    return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+
+
 def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | None]:
     """The text of each value, None for null; floats in their own precision.
 
@@ -69,5 +77,5 @@ def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | Non
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
     encoded = decoded(column, where).combine_chunks().dictionary_encode()
     missing = len(encoded.dictionary)
-    codes = encoded.indices.fill_null(missing).to_numpy(zero_copy_only=False)
+    codes = numbers_of(encoded.indices.fill_null(missing))
     return codes.astype(smallest_code_dtype(missing + 1)), [*texts_of(encoded.dictionary, where), None]

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-import pandas as pd
-
 from marginals.errors import InputError
 from marginals.tables.sources.distinct_rows import Source
 from marginals.tables.sources.engine_files import beyond_duckdb, unpacked_bytes, with_duckdb, with_spark
 from marginals.tables.sources.files import CsvFiles, Files, ParquetFiles
 from marginals.tables.sources.narwhals_frame import EagerFrame, LazyFrame
-from marginals.tables.sources.pandas_frame import PandasFrame
+from marginals.tables.sources.pandas_frame import PandasFrame, is_of_pandas
 from marginals.tables.sources.program_file import ProgramFile
 from marginals.tables.sources.refusal import require
 
@@ -36,7 +34,7 @@ def machine_memory() -> int:
 
 def frame_source(frame: object) -> Source:
     """The source for a frame of any library that narwhals knows. Raises InputError for anything else."""
-    if isinstance(frame, pd.DataFrame):
+    if is_of_pandas(frame):
         return PandasFrame(frame)
     import narwhals as nw
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from marginals.errors import InputError, TooLittleMemoryError
-from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, rows_of, texts_of
+from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, numbers_of, rows_of, texts_of
 from marginals.tables.sources.arrow_table import counted as counted_table
 from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values
 from marginals.tables.sources.lookup_table import Lookup, keyed, sql_name
@@ -253,11 +253,10 @@ class LazyFrame:
         import pyarrow as pa
 
         values = self._distinct(column).column("v0").combine_chunks()
-        is_null = values.is_null().to_numpy(zero_copy_only=False)
+        is_null = numbers_of(values.is_null().cast(pa.uint8())) > 0
         summands = np.where(recoding < 0, -1, recoding * stride)
         of_null = int(summands[is_null].max(initial=-1))
-        others = np.flatnonzero(~is_null)
-        return Lookup(column, place, values.take(pa.array(others)), summands[others], of_null, bool(is_null.any()))
+        return Lookup(column, place, values.drop_null(), summands[~is_null], of_null, bool(is_null.any()))
 
 
 _MOST_PARTS = 256
@@ -348,8 +347,7 @@ def _concatenated(parts: "Sequence[pa.Table]") -> "pa.Table":
 
 
 def _numbers(table: "pa.Table", column: str) -> CountArray:
-    numbers: CountArray = table.column(column).to_numpy().astype(np.int64)
-    return numbers
+    return numbers_of(table.column(column)).astype(np.int64)
 
 
 def _collected(rows: "nw.LazyFrame[Any]", name: str) -> "pa.Table":

@@ -1,9 +1,10 @@
 """Tables in memory as pandas holds them."""
 
+import sys
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -13,6 +14,12 @@ from models.arrays import CodeArray, IndexArray, smallest_code_dtype
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
+    """Whether something is a frame of pandas, which nobody has who has not loaded it: here it need not be loaded."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
 @dataclass(frozen=True, eq=False)
