@@ -8,6 +8,7 @@ import numpy as np
 from models.arrays import IndexArray
 
 if TYPE_CHECKING:
+    import duckdb
     import narwhals as nw
     import pyarrow as pa
 
@@ -52,12 +53,12 @@ def keyed(
                 for number, pack in enumerate(packs)
             )
         )
-    in_place = {lookup.place: text for lookup in lookups if (text := _in_place(frame, lookup))}
+    found = {lookup.place: text for lookup in lookups if (text := in_place(frame.to_native(), lookup))}
     for lookup in lookups:
-        if lookup.place not in in_place:
+        if lookup.place not in found:
             rows = _joined(frame, rows, lookup)
     sums = (
-        " + ".join(in_place.get(lookup.place, f"c{lookup.place}") for lookup in pack) + f" AS key{number}"
+        " + ".join(found.get(lookup.place, f"c{lookup.place}") for lookup in pack) + f" AS key{number}"
         for number, pack in enumerate(packs)
     )
     native: Any = rows.to_native().project(", ".join(sums))
@@ -88,14 +89,14 @@ _MOST_IN_LIST, _MOST_IN_ENUM = 24, 1000
 """Values that DuckDB finds in a list, or in a type made of them, as quickly as by a join."""
 
 
-def _in_place(frame: "nw.LazyFrame[Any]", lookup: Lookup) -> str:
+def in_place(relation: "duckdb.DuckDBPyRelation", lookup: Lookup) -> str:
     """What is looked up as an expression of DuckDB, null for rows to leave out; empty where values are too many.
 
     DuckDB binds a chain of joins again with each one that is added, so that many of them take the square of the time.
     """
     import pyarrow as pa
 
-    value_type, count = _type_of(frame, lookup.column), len(lookup.values)
+    value_type, count = _type_of(relation, lookup.column), len(lookup.values)
     if count > (_MOST_IN_ENUM if value_type == "VARCHAR" else _MOST_IN_LIST):
         return ""
     of_null = "NULL" if lookup.of_null < 0 else str(lookup.of_null)
@@ -113,9 +114,8 @@ def _in_place(frame: "nw.LazyFrame[Any]", lookup: Lookup) -> str:
     return found if lookup.of_null < 0 else f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {found} END"
 
 
-def _type_of(frame: "nw.LazyFrame[Any]", column: str) -> str:
+def _type_of(relation: "duckdb.DuckDBPyRelation", column: str) -> str:
     """The type of DuckDB that a column is compared as."""
-    relation: Any = frame.to_native()
     value_type = str(relation.types[relation.columns.index(column)])
     return "VARCHAR" if value_type.startswith("ENUM") else value_type
 
@@ -135,7 +135,7 @@ def _beside(frame: "nw.LazyFrame[Any]", column: str, table: "pa.Table") -> "nw.L
     import narwhals as nw
 
     if frame.implementation.is_duckdb():
-        query = _as_sql(table, _type_of(frame, column))
+        query = _as_sql(table, _type_of(frame.to_native(), column))
         there: Any = nw.from_native(frame.to_native().query("anonymized_marginals_rows", query))
     else:
         session = frame.to_native().sparkSession if frame.implementation.is_pyspark() else None

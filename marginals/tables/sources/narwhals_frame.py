@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +13,7 @@ from marginals.errors import InputError, TooLittleMemoryError
 from marginals.tables.sources.arrow_table import COUNT, decoded, distinct_rows_of, numbers_of, rows_of, texts_of
 from marginals.tables.sources.arrow_table import counted as counted_table
 from marginals.tables.sources.distinct_rows import DistinctRows, Recoding, Values
+from marginals.tables.sources.first_values import counted_by_first_values
 from marginals.tables.sources.lookup_table import Lookup, keyed, sql_name
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.unnamed_files import on_disk
@@ -90,13 +91,17 @@ class LazyFrame:
         """
         if not self.frame.implementation.is_duckdb():
             return self.distinct_rows(columns) if self.estimate(columns) <= most else None
+        with suppress(TooLittleMemoryError):
+            native: Any = self._renamed(columns).to_native()
+            if (counted := counted_by_first_values(native, columns, most, self.name)) is not None:
+                return counted.rows
         values, recodings = self._by_number(columns)
         keyed, packs = self._keyed(recodings)
         try:
-            counted = _collected(_counted(keyed).head(most + 1), self.name)
+            table = _collected(_counted(keyed).head(most + 1), self.name)
         except TooLittleMemoryError:
             return self.distinct_rows(columns) if self.estimate(columns) <= most else None
-        return DistinctRows(values, *self._unpacked(counted, packs)) if len(counted) <= most else None
+        return DistinctRows(values, *self._unpacked(table, packs)) if len(table) <= most else None
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value where files are read, else None: the rows have no order."""
