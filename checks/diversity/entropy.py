@@ -52,10 +52,18 @@ class Entropy(Diversity):
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
         """From three products of matrices: with v = a b the sum of v ln v is that of (a ln a) b + a (b ln b)."""
         totals = first @ second.T
-        logs = x_log_x(first) @ second.T + first @ x_log_x(second).T
+        logs = x_log_x(first) @ second.T
+        logs += first @ x_log_x(second).T
         with np.errstate(divide="ignore", invalid="ignore"):
-            effective = np.exp(np.log(totals) - logs / totals)
-        return np.where(totals > 0, effective / float(self.l) - 1, np.inf)
+            logs /= totals
+            slack: FloatArray = np.log(totals)
+            slack -= logs
+            np.exp(slack, out=slack)
+        slack /= float(self.l)
+        slack -= 1
+        if not totals.all():
+            slack[totals <= 0] = np.inf
+        return slack
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""

@@ -57,11 +57,13 @@ class _Worst:
 
     def look_at(self, combinations: IndexArray, x: FloatArray) -> None:
         """Judge complete combinations, exactly where floating point cannot. x: their log-vectors, shape (n, values)."""
-        alive = x.max(axis=1) > ZERO_LOG / 2
+        largest = x.max(axis=1, keepdims=True)
+        alive = largest[:, 0] > ZERO_LOG / 2
         if not alive.any():
             return
-        combinations, x = combinations[alive], x[alive]
-        vectors = np.where(x > ZERO_LOG / 2, np.exp(x - x.max(axis=1, keepdims=True)), 0.0)
+        if not alive.all():
+            combinations, x, largest = combinations[alive], x[alive], largest[alive]
+        vectors = np.where(x > ZERO_LOG / 2, np.exp(x - largest), 0.0)
         slack = self.diversity.slack(vectors)
         self.examined += len(slack)
         self.fails = self.fails or bool(np.any(slack < -BOUNDARY))

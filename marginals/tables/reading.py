@@ -58,7 +58,7 @@ class Reading:
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
         domain, codes, complete = self.coded(rows)
-        counts = rows.counts[complete]
+        counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
         dropped = int(rows.counts.sum() - counts.sum())
         words = Codebook.of(self.attributes)
@@ -106,12 +106,13 @@ class Reading:
         complete = self.complete(rows)
         if not complete.any():
             raise self._no_row()
-        counts = rows.counts[complete]
+        whole = bool(complete.all())
+        counts = rows.counts if whole else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
         counted: dict[str, CountArray] = {}
         for column in self.attributes:
-            codes = rows.codes[column][complete]
+            codes = rows.codes[column] if whole else rows.codes[column][complete]
             sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
             narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1

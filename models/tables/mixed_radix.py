@@ -65,7 +65,10 @@ def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray,
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
     order = _ascending(keys, space)
     ordered = keys[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    begins = ordered[1:] != ordered[:-1]
+    if begins.all():
+        return order, weights[order]
+    starts = np.flatnonzero(np.r_[True, begins])
     return order[starts], np.add.reduceat(weights[order], starts)
 
 
