@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from marginals.errors import InputError
 from models.deadline import NEVER, Deadline
-from models.errors import TimeOverError
+from models.errors import MarginalsError, TimeOverError
 
 Result = TypeVar("Result")
 
@@ -35,19 +35,28 @@ def within(seconds: Seconds) -> Deadline:
 def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:
     """What work in the main thread gives back, unless it is stopped by TimeOverError, as by Ctrl-C, after so many seconds.
 
-    answer: the sentence of the error. It comes again after a tenth of the time, should the work have caught it. Nothing is
-    stopped without seconds, in another thread, and on Windows, which has no such timer.
+    answer: the sentence of the error. It comes again after a tenth of the time, should the work have caught it; where an
+    engine makes an error of its own of it, that is it again. Nothing is stopped without seconds, in another thread, and on
+    Windows, which has no such timer.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return work()
 
+    is_over = False
+
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as the system calls it
+        nonlocal is_over
+        is_over = True
         raise TimeOverError(answer)
 
     before = signal.signal(signal.SIGALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds, max(seconds / 10, 0.1))
         return work()
+    except RuntimeError as error:
+        if not is_over or isinstance(error, MarginalsError):
+            raise
+        raise TimeOverError(answer) from None
     finally:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -43,6 +43,26 @@ def test_a_deadline_is_shared() -> None:
         whole.check()
 
 
+def test_an_engine_that_makes_an_error_of_its_own_of_the_end_is_understood() -> None:
+    """DuckDB says "Query interrupted" whatever interrupted it."""
+
+    def engine() -> None:
+        try:
+            while True:
+                sum(range(100))
+        except TimeOverError:
+            raise RuntimeError("Query interrupted") from None
+
+    with pytest.raises(TimeOverError, match="it took too long"):
+        stopped_after(0.05, "it took too long", engine)
+
+    def broken() -> None:
+        raise RuntimeError("something else")
+
+    with pytest.raises(RuntimeError, match="something else"):
+        stopped_after(60, "it took too long", broken)
+
+
 def test_work_is_stopped_again_where_it_goes_on() -> None:
     """Whoever catches the first error does not keep the command from ending."""
     before = signal.getsignal(signal.SIGALRM)
