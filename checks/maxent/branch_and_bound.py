@@ -192,7 +192,9 @@ def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: Budget =
     decided = worst.fails or _search(log_tree, remaining, worst, budget, min(budget.branches, budget.first_branches))
     if not decided:
         apart = [_taken_apart(log_tree, left, worst, budget.boxes) for left in remaining]
-        decided = _search(log_tree, [left for left in apart if left], worst, budget, budget.branches)
+        # The same search once more, of the same cases, would end as the first one did.
+        if budget.branches > budget.first_branches or any(new is not old for new, old in zip(apart, remaining)):
+            decided = _search(log_tree, [left for left in apart if left], worst, budget, budget.branches)
     if not decided:
         return _undecided(worst)
     try:
