@@ -72,6 +72,18 @@ def test_a_large_table_is_counted_once_for_all_levels_of_two_attributes():
     assert sum(call.args[0] is base for call in count.call_args_list) == 1
 
 
+def test_a_large_table_is_counted_once_for_margins_of_attributes_of_few_values():
+    rng = np.random.default_rng(0)
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name, size in zip("abcd", (90, 90, 3, 4))})
+    codes = {name: rng.integers(0, domain.hierarchy(name).size(0), 50_000) for name in "abcd"}
+    base = ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, np.ones(50_000))
+    cube = DataCube([base])
+    with patch.object(ContingencyTable, "rolled_up", autospec=True, side_effect=ContingencyTable.rolled_up) as count:
+        for shown in ("c", "d", "cd", "a", "ac", "ad", "acd"):
+            cube.counts(domain.mask(dict.fromkeys(shown, 0)))
+    assert sum(call.args[0] is base for call in count.call_args_list) == 1
+
+
 @given(decomposable_collections(), st.data())
 def test_a_cube_of_published_marginals_answers_exactly_what_they_imply(collection, data):
     """An analyst's cube holds what some published margin is at least as fine as, with the steward's counts."""
