@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 from checks.claims.privacy_constraint import PrivacyConstraint
@@ -214,15 +215,28 @@ def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
     soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     now, most = searching.clock(), _SHARE_FOR_BOUNDS * wish.policy.time_limit
     whole = max(most, searching.left)
-    sets, ladders, first, better = (
+    sets, ladders, better = (
         Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
-        for seconds in (whole, max(whole - most, whole / 2), whole, min(most, max(now - wish.begun, _FOR_THE_BOUND)))
+        for seconds in (whole, max(whole - most, whole / 2), min(most, max(now - wish.begun, _FOR_THE_BOUND)))
     )
-    in_large_lattices = LargeLatticeStops(
-        lambda: sets.is_over, lambda: ladders.is_over, lambda: first.is_over, lambda: better.is_over
-    )
+    first = _FromFirstAsked(most, sets)
+    in_large_lattices = LargeLatticeStops(lambda: sets.is_over, lambda: ladders.is_over, first, lambda: better.is_over)
     result = with_bound(search.result, search.problem, lambda: soon.is_over, in_large_lattices)
     return replace(search, result=result)
+
+
+class _FromFirstAsked:
+    """Over so many seconds after it is first asked, or at a deadline before."""
+
+    def __init__(self, seconds: float, latest: Deadline) -> None:
+        self._seconds, self._latest = seconds, latest
+
+    def __call__(self) -> bool:
+        return self._end.is_over
+
+    @cached_property
+    def _end(self) -> Deadline:
+        return self._latest.earlier(self._seconds)
 
 
 def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
