@@ -44,6 +44,9 @@ _SHARE_FOR_BOUNDS = 1 / 6
 which all margins are counted may take what the search left as well. Once there is one that says something, a better one may
 take no more than the search took."""
 
+_SHARE_FOR_OTHERS = 1 / 5
+"""Of that sixth, what a bound may take beyond it where it was not enough to count all margins."""
+
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for any other bound, for all where the time is for everything, or after a shorter search."""
 
@@ -215,11 +218,16 @@ def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
     soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
     now, most = searching.clock(), _SHARE_FOR_BOUNDS * wish.policy.time_limit
     whole = max(most, searching.left)
-    sets, ladders, better = (
+    sets, ladders, last, better = (
         Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
-        for seconds in (whole, max(whole - most, whole / 2), min(most, max(now - wish.begun, _FOR_THE_BOUND)))
+        for seconds in (
+            whole,
+            max(whole - most, most),
+            whole + _SHARE_FOR_OTHERS * most,
+            min(most, max(now - wish.begun, _FOR_THE_BOUND)),
+        )
     )
-    first = _FromFirstAsked(most, sets)
+    first = _FromFirstAsked(most, last)
     in_large_lattices = LargeLatticeStops(lambda: sets.is_over, lambda: ladders.is_over, first, lambda: better.is_over)
     result = with_bound(search.result, search.problem, lambda: soon.is_over, in_large_lattices)
     return replace(search, result=result)
