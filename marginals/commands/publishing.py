@@ -1,7 +1,5 @@
 """Commands that write a release: its tables of counts, and its report."""
 
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,28 +11,12 @@ from marginals.commands.printing import print_findings, print_json, print_lines
 from marginals.commands.progress import ProgressBars
 from marginals.commands.verifying import FAILED
 from marginals.errors import NothingPublishableError
-from marginals.meanwhile import Preparation, meanwhile
-from marginals.pages.page import load_templates
 from marginals.printable import printable
 
 if TYPE_CHECKING:
     from marginals.release.release import Release
     from marginals.release.steward_file import StewardFile
     from models.deadline import Deadline
-
-_MODULES = (
-    "marginals.publishing.publishing",
-    "marginals.pages.steward_page",
-    "scipy.sparse.csgraph",
-    "scipy.optimize",
-    "networkx",
-)
-_TEMPLATES = ("page.html", "report.css", "bar.html", "rules.html", "report.html", "steward.html")
-_LATER: tuple[Preparation, ...] = (
-    *(partial(import_module, name) for name in _MODULES),
-    partial(load_templates, *_TEMPLATES),
-)
-"""What is loaded while the rows are counted, which takes no Python where an engine does it: it takes most of a second."""
 
 
 @click.command()
@@ -106,8 +88,7 @@ def publish(
             from marginals.ledger.ledger import Ledger
 
             Ledger.read(ledger).require_apart(out, reads)
-        with meanwhile(*_LATER):
-            table = configured.read_table()
+        table = configured.read_table()
         if not as_json:
             for line in dropped_lines(table.whole.rows, table.missing, table.missing_in):
                 click.echo(line, err=True)
