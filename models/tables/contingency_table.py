@@ -152,6 +152,11 @@ class ContingencyTable:
         """The codes of one attribute at a level not below the margin's, shape (cells,)."""
         return self.coded_cells.column(attribute, level)
 
+    def column_of(self, mask: Mask) -> CodeArray:
+        """The codes of one attribute at the level of some of its induced attributes, which the table shows; remembered."""
+        ((column,), _) = self._coarsened(mask)
+        return column
+
     def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
         """The columns of a coarser margin in the domain's order, and the number of values of each.
 

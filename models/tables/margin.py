@@ -20,11 +20,10 @@ class Margin(Mapping[str, int]):
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._levels  # Mapping's own way, by an exception, is ten times slower
 
+    # The views of the dictionary itself are several times as fast as Mapping's.
     def items(self) -> ItemsView[str, int]:
         """Attributes with their levels, by name."""
-        return (
-            self._levels.items()
-        )  # of the dictionary itself, here and below, which is several times as fast as Mapping's
+        return self._levels.items()
 
     def keys(self) -> KeysView[str]:
         """The attributes, by name."""

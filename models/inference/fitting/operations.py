@@ -32,7 +32,7 @@ class Buffers(dict[tuple[int, int | tuple[int, ...]], FloatArray]):
 
 
 def do(script: Script) -> None:
-    """One after the other."""
+    """Do the operations of a script in their order."""
     for operation, arguments in script:
         operation(*arguments)
 

@@ -93,6 +93,7 @@ class _Sum:
         return cls(one, tuple(sorted(summed)), _shape(own - summed, shape), STEP + CELL * _size(own, shape))
 
     def added(self, arrays: Mapping[int, FloatArray], script: Script, buffers: Buffers) -> FloatArray:
+        """Where its sum is once a script is done."""
         sums = buffers[len(script), self.shape]
         script.append((np.add.reduce, (arrays[self.one], self.axes, None, sums, True)))
         return sums
@@ -113,6 +114,7 @@ class _Product:
         return cls(one, other, _shape(both, shape), STEP + CELL * _size(both, shape))
 
     def added(self, arrays: Mapping[int, FloatArray], script: Script, buffers: Buffers) -> FloatArray:
+        """Where the product is once a script is done."""
         product = buffers[len(script), self.shape]
         script.append((np.multiply, (arrays[self.one], arrays[self.other], product)))
         return product
@@ -161,6 +163,7 @@ class _Join:
         )
 
     def added(self, arrays: Mapping[int, FloatArray], script: Script, buffers: Buffers) -> FloatArray:
+        """Where the summed product is once a script is done."""
         (order, shape), (other_order, other_shape), (found, back) = self.left, self.right, self.back
         left = reshaped(arrays[self.one].transpose(order), shape, script, buffers)
         right = reshaped(arrays[self.other].transpose(other_order), other_shape, script, buffers)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.search.bounds.asked_margins import AskedMargins
-from models.search.bounds.margin_sets import step_columns
 from models.search.problem import Problem
 from models.tables.domain import Mask
 from models.tables.mixed_radix import pack
@@ -55,7 +54,7 @@ class _Indicators:
     def of(cls, problem: Problem, masks: Sequence[Mask]) -> "_Indicators | None":
         """Those of the margin of one attribute that each step is. None where they are too many."""
         table = problem.cube.table(sum(problem.cube.domain.attribute_masks))
-        columns, sizes = step_columns(problem, masks)
+        columns, sizes = list(map(table.column_of, masks)), list(map(table.domain.cell_count, masks))
         if len(table) * sum(sizes) > _MOST_INDICATORS:
             return None
         starts = np.concatenate(([0], np.cumsum(sizes)))

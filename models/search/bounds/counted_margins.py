@@ -20,24 +20,24 @@ from models.search.constraint import ClassSize
 from models.search.problem import Problem, Stop
 
 _MOST_PRODUCTS = 1 << 40
-"""Rows times margins of the size after the next, were these as many more as the next are, that are counted as products: half
-a minute, or one and a half."""
+"""Rows times margins of the size after the next, at most, where margins are counted as products: half a minute, or one and a
+half. The size after the next is expected to grow by the same factor as the next one."""
 
 _FEWEST_ROWS = 1 << 12
-"""Up to so many, as products, a margin takes about as long as with these."""
+"""Rows up to which a margin that is counted as a product takes about the same time."""
 
 _MOST_JOINED, _MOST_ROWS_JOINED = 1 << 24, 1 << 35
-"""Margins of the next size that may have to be looked at where attributes have several levels, and these times the rows."""
+"""Margins of the next size, and these times the rows, at most, where attributes have several levels."""
 
 _MOST_NANOSECONDS = 30e9
-"""That it may take to count margins of one size."""
+"""What counting the margins of one size may take, as estimated by the numbers below."""
 
 _LOOKED_AT = 1.5
-"""Nanoseconds for each row and each margin all of whose parts may be shown, of which about half are looked at."""
+"""Nanoseconds for each row and each candidate, about half of which are counted, where margins are counted by rows."""
 
 _PER_TABLE, _PER_ROW, _PER_MARGIN, _PER_CELL = 150_000.0, 10.0, 10_000.0, 3.0
-"""The same where a table of its attributes is made for each set of them: for each of these, each row of it, each margin, and
-each cell of a table and each margin."""
+"""Nanoseconds where they are counted by cells: for each table of a set of attributes; each row that it is made of; each
+candidate; each cell of such a table and each candidate counted from it."""
 
 
 def counted_margins(problem: Problem, grid: Grid, judged: ClassSize, stop: Stop) -> list[MarginSets] | None:

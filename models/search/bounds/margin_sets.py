@@ -1,12 +1,12 @@
 """Margins of a grid that show equally many attributes, as sets of its steps: arrays instead of a mask for each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray
+from models.arrays import BoolArray, FloatArray, IndexArray
 from models.search.bounds.lower_bound import Grid, resolved
 from models.search.problem import Problem
 from models.tables.domain import Mask
@@ -77,15 +77,11 @@ class MarginSets:
 
     def positions(self, members: IndexArray) -> IndexArray:
         """Where margins are that are here; of others the place of any. members: shape (margins, attributes shown)."""
-        return self.sought(members)[0]
+        return self._index.sought(members)[0]
 
     def are_here(self, members: IndexArray) -> BoolArray:
         """Which of some margins of as many attributes are among these; members: shape (margins, attributes shown)."""
-        return self.sought(members)[1]
-
-    def sought(self, members: IndexArray) -> tuple[IndexArray, BoolArray]:
-        """Both."""
-        return self._index.sought(members)
+        return self._index.sought(members)[1]
 
     @cached_property
     def _index(self) -> "MarginIndex":
@@ -157,15 +153,6 @@ def _sought(ascending: IndexArray, keys: IndexArray) -> tuple[IndexArray, BoolAr
     """Where some numbers are among others that ascend, and which are."""
     at = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
     return at, ascending[at] == keys
-
-
-def step_columns(problem: Problem, masks: Sequence[Mask]) -> tuple[list[CodeArray], list[int]]:
-    """For margins of one attribute each the code of every row of the table, and the number of values."""
-    domain = problem.cube.domain
-    table = problem.cube.table(sum(domain.attribute_masks))
-    named = [next(iter(domain.margin(mask).items())) for mask in masks]
-    sizes = [domain.hierarchy(attribute).size(level) for attribute, level in named]
-    return [table.column(attribute, level) for attribute, level in named], sizes
 
 
 def _ends(differs: BoolArray, length: int) -> IndexArray:

@@ -40,9 +40,9 @@ _LOOKS = 1 << 20
 class LargeLatticeStops:
     """When to end in a large lattice, of which more and more margins can be told apart for ever better bounds.
 
-    sets: while all margins are counted, of which the best bound comes, where attributes are shown as they are or not at all.
-    ladders: while they are counted where attributes have several levels, beyond which there are other bounds. first: while
-    there is no bound of half of what was found. better: once there is one.
+    sets: asked while all allowed margins are counted, which gives the best bound, where each attribute has one level. ladders:
+    asked instead where some attribute has several levels: other bounds are tried afterwards. first: asked in these while no
+    bound has reached half of what was found. better: asked once one has.
     """
 
     sets: Stop
