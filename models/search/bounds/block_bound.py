@@ -38,8 +38,8 @@ def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, counting: S
     """The bounds by blocks of some grids, in nats, until it is to stop. finest: what is allowed of each attribute.
 
     most: allowed margins that are asked for one by one in a grid; a grid with more is given up, and those with more
-    resolutions. counting: asked instead of `stop` while the margins of the finest or the coarsest grid are counted, and while
-    blocks of the finest grid are joined.
+    resolutions. counting: asked instead of `stop` while the margins of the finest or the coarsest grid are counted, and
+    while blocks of the finest grid are joined.
     """
     whole = tuple(tuple(range(last + 1)) for last in finest)
     margins = _counted(problem, whole, counting)

@@ -40,9 +40,9 @@ _LOOKS = 1 << 20
 class LargeLatticeStops:
     """When to end in a large lattice, of which more and more margins can be told apart for ever better bounds.
 
-    sets: asked while all allowed margins are counted, which gives the best bound, where each attribute has one level. ladders:
-    asked instead where some attribute has several levels: other bounds are tried afterwards. first: asked in these while no
-    bound has reached half of what was found. better: asked once one has.
+    sets: asked while all allowed margins are counted, which gives the best bound, where each attribute has one level.
+    ladders: asked instead where some attribute has several levels: other bounds are tried afterwards. first: asked in these
+    while no bound has reached half of what was found. better: asked once one has.
     """
 
     sets: Stop
