@@ -44,7 +44,7 @@ MEMORY = "2 GB"
 SMALLEST, LARGEST, PROJECTED = 100_000, 100_000_000, 1_000_000_000
 TARGET_SECONDS, TARGET_MEGABYTES = 90, 3_000
 MOST_TIMES = {10_000_000: 3.0, 100_000_000: 1.6}
-"""How many times the yardstick's processor time these sizes may take."""
+"""How many times the yardstick's time these sizes may take, by the processor and by the clock."""
 
 
 def drawn(rng: np.random.Generator, rows: int, values: int, skew: float) -> np.ndarray:
@@ -155,9 +155,10 @@ def say_targets(measurement: Measurement) -> None:
     """Whether one size meets what is wanted of it."""
     rows, megabytes = measurement.sizes["rows"], measurement.megabytes or 0
     if rows in MOST_TIMES:
-        met = measurement.facts["processor_ratio"] <= MOST_TIMES[rows]
-        target = f"{rows:,} rows in {MOST_TIMES[rows]} times the processor time of one GROUP BY"
-        say(benchmark="hundred_million", target=target, met=met)
+        times = {"processor time": measurement.facts["processor_ratio"], "time by the clock": measurement.ratio}
+        for time_of, ratio in times.items():
+            target = f"{rows:,} rows in {MOST_TIMES[rows]} times the {time_of} of one GROUP BY"
+            say(benchmark="hundred_million", target=target, met=ratio <= MOST_TIMES[rows])
     if rows == LARGEST:
         met = measurement.seconds <= TARGET_SECONDS and megabytes <= TARGET_MEGABYTES
         say(benchmark="hundred_million", target=f"{TARGET_SECONDS} s and {TARGET_MEGABYTES:,} MB", met=met)
