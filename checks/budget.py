@@ -17,7 +17,7 @@ class Budget:
     """Work that the algorithms of one check may do.
 
     joined: class combinations that the join enumerates.
-    multiplied: class combinations whose products matrices judge, where the verdict is all that is wanted.
+    multiplied: class combinations whose products matrices judge.
     screened: cases times classes that bounds are computed for, each round anew, and forms times classes that branch and
     bound prepares.
     branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28.

@@ -125,7 +125,8 @@ class Diversity(ABC):
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:  # noqa: ARG002
         """The slack of each product of a row of `first` and one of `second`, value by value: shape (first, second).
 
-        Infinite where the product is 0 throughout. None without a way that is quicker than to make the products.
+        Infinite where the product is 0 throughout. The least of them, and those up to `BOUNDARY`, are as `slack` says;
+        others may be lower bounds, above these. None without a way that is quicker than to make the products.
         """
         return None
 

@@ -9,13 +9,13 @@ from typing import ClassVar, Self
 import numpy as np
 
 from checks.diversity.criterion import Diversity, Vectors
+from checks.diversity.effective_values import effective_values, effective_values_of_products
 from checks.diversity.exact_entropy import entropy_is_at_least
 from checks.diversity.odds.entropy_at_odds import EntropyAtOdds
 from checks.diversity.spelling import check_l, numbers, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.entropy_cases import EntropyCases
 from models.arrays import FloatArray
-from models.x_log_x import x_log_x
 
 
 @dataclass(frozen=True)
@@ -46,23 +46,13 @@ class Entropy(Diversity):
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """Effective number of equally likely values."""
-        shares = vectors / vectors.sum(axis=1, keepdims=True)
-        return np.asarray(np.exp(-x_log_x(shares).sum(axis=1)), dtype=np.float64)
+        return effective_values(np.asarray(vectors, dtype=np.float64))
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
-        """From three products of matrices: with v = a b the sum of v ln v is that of (a ln a) b + a (b ln b)."""
-        totals = first @ second.T
-        logs = x_log_x(first) @ second.T
-        logs += first @ x_log_x(second).T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs /= totals
-            slack: FloatArray = np.log(totals)
-            slack -= logs
-            np.exp(slack, out=slack)
+        """Relative to l."""
+        slack = effective_values_of_products(first, second)
         slack /= float(self.l)
         slack -= 1
-        if not totals.all():
-            slack[totals <= 0] = np.inf
         return slack
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:

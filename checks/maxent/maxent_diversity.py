@@ -52,12 +52,12 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined)
     return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
 
 
-def by_products(tree: SensitiveTree, diversity: Diversity) -> Outcome | None:
-    """The verdict of the join, for a criterion that is quick of products; None for another one, or one clique alone.
+def by_products(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome | None:
+    """What the join says, for a criterion that is quick of products; None for another one, or one clique alone.
 
     None, too, for so many cliques that a product could be too small for floating point. The join of all cliques but the last
-    is enumerated, and the last clique's classes are set against it without being joined. It ends at the first piece with a
-    class that fails; the worst class of what was looked at comes with it.
+    is enumerated, and the last clique's classes are set against it without being joined. Where the budget wants only the
+    verdict, it ends at the first piece with a class that fails, with the worst class of what was looked at.
     """
     factors = tree.conditional_factors
     smallest = sum(float(np.log(factor.min(where=factor > 0, initial=1.0))) for factor in factors)
@@ -73,13 +73,17 @@ def by_products(tree: SensitiveTree, diversity: Diversity) -> Outcome | None:
         lowest = float(slack.min())
         if lowest < least:
             least, worst = lowest, _combination(combinations, fitting, slack.argmin())
-        fails = lowest < -BOUNDARY or any(
-            not diversity.decide(tree.exact_vector(_combination(combinations, fitting, place)))
-            for place in np.flatnonzero(np.abs(slack) <= BOUNDARY)
+        fails = (
+            fails
+            or lowest < -BOUNDARY
+            or any(
+                not diversity.decide(tree.exact_vector(_combination(combinations, fitting, place)))
+                for place in np.flatnonzero(np.abs(slack) <= BOUNDARY)
+            )
         )
-        if fails:
-            break
-    return Outcome(verdict_of(not fails), worst, examined, proven_worst=not fails)
+        if fails and not budget.proof:
+            return Outcome(Verdict.FAILS, worst, examined, proven_worst=False)
+    return Outcome(verdict_of(not fails), worst, examined, proven_worst=True)
 
 
 def _combination(combinations: IndexArray, fitting: IndexArray, place: np.intp) -> tuple[int, ...]:
@@ -91,16 +95,17 @@ def _combination(combinations: IndexArray, fitting: IndexArray, place: np.intp) 
 def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[Algorithm, Outcome]:
     """The fastest algorithm that fits the criterion and the size, and what it says.
 
-    The join where it is small, or quick and its verdict is all that is wanted; pairwise ratios where these are all that the
-    criterion bounds; supports where it counts values; branch and bound where violations have cuts; hull pruning for the
-    rest; at last the join again, while it can be enumerated at all. Raises TimeOverError when the budget's deadline comes
+    The join where it is small, or quick by products; pairwise ratios where these are all that the criterion bounds; supports
+    where it counts values; branch and bound where violations have cuts; hull pruning for the rest; at last the join again,
+    while it can be enumerated at all. Raises TimeOverError when the budget's deadline comes
     before the verdict.
     """
     tree = tree.until(budget.deadline)
     algorithm, outcome = Algorithm.JOIN, None
-    if not budget.proof and tree.combination_count <= budget.multiplied:
-        outcome = by_products(tree, diversity)
-    if outcome is None and tree.combination_count <= SMALL_JOIN:
+    small = tree.combination_count <= SMALL_JOIN
+    if tree.combination_count <= budget.multiplied and not (small and budget.proof):
+        outcome = by_products(tree, diversity, budget)
+    if outcome is None and small:
         outcome = by_join(tree, diversity)
     if outcome is None:
         if diversity.largest_ratio(len(tree.labels)) is not None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, IndexArray
-from models.tables.mixed_radix import pack
+from models.tables.mixed_radix import is_dense, pack
 
 
 def shared_keys(
@@ -25,9 +25,18 @@ class Lookup(NamedTuple):
 
 
 def look_up(sought: CodeArray, known: CodeArray) -> Lookup:
-    """Where each sought key stands among known ones, which are distinct and ascend: arrays of the shape of `sought`."""
+    """Where each sought key stands among known ones, which are distinct and ascend: arrays of the shape of `sought`.
+
+    No key is below 0.
+    """
     if not len(known):
         return Lookup(np.zeros(len(sought), dtype=np.intp), np.zeros(len(sought), dtype=bool))
+    beyond = int(known[-1]) + 1
+    if is_dense(beyond, len(sought)):
+        place_of = np.full(beyond + 1, -1, dtype=np.intp)
+        place_of[known] = np.arange(len(known))
+        places = place_of[np.minimum(sought, beyond)]
+        return Lookup(places, places >= 0)
     places = np.minimum(np.searchsorted(known, sought), len(known) - 1)
     return Lookup(places, np.equal(known[places], sought))
 

@@ -18,12 +18,13 @@ from math import log
 
 import numpy as np
 
-from checks.diversity.criterion import Diversity, Vectors
+from checks.diversity.criterion import BOUNDARY, Diversity, Vectors
+from checks.diversity.effective_values import effective_values_of_products
 from checks.diversity.exact_entropy import entropy_is_at_least
 from checks.diversity.spelling import AT_ODDS, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.entropy_cases import EntropyCases
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray, FloatArray, IndexArray
 from models.x_log_x import x_log_x
 
 
@@ -54,6 +55,26 @@ class EntropyAtOdds(Diversity):
         weighed = of_raised[:, -1:] + more * of_raised + x_log_x(1 + more) * raised
         # Raising all values is the same as raising none.
         return np.asarray(np.exp(np.log(total) - weighed / total).min(axis=1), dtype=np.float64)
+
+    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
+        """A lower bound of products that are far from the bound without evidence; the others are made.
+
+        Evidence of odds G leaves each share at least 1/G of what it was: the distribution is a mixture of that without
+        evidence, with weight 1/G, and another one, so its entropy, a concave function, is at least 1/G of that without.
+        """
+        least = effective_values_of_products(first, second) ** (1 / float(self.odds))
+        slack: FloatArray = least / float(self.l) - 1
+        worst = np.array([slack.argmin()])
+        if not slack.size or not np.isfinite(slack.flat[worst[0]]):
+            return slack
+
+        def made(places: IndexArray) -> FloatArray:
+            rows, columns = np.divmod(places, slack.shape[1])
+            return self.slack(first[rows] * second[columns])
+
+        near = np.flatnonzero(slack <= max(float(made(worst)[0]), BOUNDARY) + BOUNDARY)
+        slack.flat[near] = made(near)
+        return slack
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""

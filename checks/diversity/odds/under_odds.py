@@ -56,6 +56,10 @@ class UnderOdds(Diversity):
         """That of the worst evidence."""
         return self.judged.slack(vectors)
 
+    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:
+        """That of the worst evidence."""
+        return self.judged.slack_of_products(first, second)
+
     def reached(self, vectors: Vectors) -> FloatArray:
         """The largest odds."""
         return odds_borne(self.plain, vectors)

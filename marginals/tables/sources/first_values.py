@@ -13,7 +13,7 @@ from marginals.tables.sources.arrow_table import COUNT, distinct_rows_of, number
 from marginals.tables.sources.distinct_rows import DistinctRows, Values, concatenated
 from marginals.tables.sources.lookup_table import Lookup, in_place, sql_name
 from marginals.tables.sources.refusal import engine_refusals
-from models.arrays import smallest_code_dtype
+from models.tables.mixed_radix import last_digit
 
 if TYPE_CHECKING:
     import duckdb
@@ -97,7 +97,5 @@ def _unpacked(counted: "pa.Table", texts: Mapping[str, Values]) -> DistinctRows:
     codes = {}
     keys = numbers_of(counted.column("key"))
     for column, own in texts.items():
-        size = max(len(own), 1)
-        keys, digits = np.divmod(keys, size)
-        codes[column] = digits.astype(smallest_code_dtype(size))
+        keys, codes[column] = last_digit(keys, max(len(own), 1))
     return DistinctRows(texts, codes, numbers_of(counted.column(COUNT)).astype(np.int64))

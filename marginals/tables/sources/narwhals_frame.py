@@ -17,7 +17,8 @@ from marginals.tables.sources.first_values import counted_by_first_values
 from marginals.tables.sources.lookup_table import Lookup, keyed, sql_name
 from marginals.tables.sources.refusal import engine_refusals
 from marginals.unnamed_files import on_disk
-from models.arrays import CodeArray, CountArray, smallest_code_dtype
+from models.arrays import CodeArray, CountArray
+from models.tables.mixed_radix import last_digit
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -172,8 +173,7 @@ class LazyFrame:
                 )
             keys = _numbers(counted, f"key{number}")
             for column, _, radix in pack:
-                keys, own = np.divmod(keys, radix)
-                codes[column] = own.astype(smallest_code_dtype(radix))
+                keys, codes[column] = last_digit(keys, radix)
         return codes, _numbers(counted, COUNT)
 
     def counts_of_counts(self, recodings: Mapping[str, Recoding]) -> tuple[CountArray, CountArray]:

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checks.diversity.criterion import Diversity, loosened_to, satisfies
+from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to, satisfies
 from checks.diversity.distinct import Distinct
 from checks.diversity.entropy import Entropy
 from checks.diversity.negative_disclosure import NegativeDisclosure
 from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.odds.entropy_at_odds import EntropyAtOdds
 from checks.diversity.recursive import Recursive
 from checks.diversity.registry import parse_diversity
 from checks.diversity.simple import Simple
@@ -291,17 +292,30 @@ def test_negative_disclosure_is_exact_on_its_boundary(vector: list[int]) -> None
     assert not NegativeDisclosure(reached + Fraction(1, 10**12), frozenset({0})).decide(vector)
 
 
-@given(diversities(), st.lists(wide_classes, min_size=1, max_size=4), st.lists(wide_classes, min_size=1, max_size=4))
+@given(
+    diversities() | st.builds(EntropyAtOdds, st.fractions(1, 3), st.fractions(1, 20)),
+    st.lists(wide_classes, min_size=1, max_size=4),
+    st.lists(wide_classes, min_size=1, max_size=4),
+)
 def test_the_slack_of_products_is_that_of_the_products_made(
     diversity: Diversity, first: list[list[int]], second: list[list[int]]
 ) -> None:
-    """Infinite of a product that is 0 throughout; a criterion may leave it to others to make them."""
+    """Infinite of a product that is 0 throughout; a criterion may leave it to others to make them.
+
+    Of slack that is neither the least nor near 0, a lower bound will do.
+    """
     slack = diversity.slack_of_products(np.array(first, dtype=float), np.array(second, dtype=float))
-    assert (slack is None) is not isinstance(diversity, Entropy)
+    assert (slack is None) is not isinstance(diversity, Entropy | EntropyAtOdds)
     if slack is None:
         return
+    made = np.full(slack.shape, np.inf)
     for i, one in enumerate(first):
         for j, other in enumerate(second):
             product = np.array([[a * b for a, b in zip(one, other)]])
-            expected = diversity.slack(product)[0] if product.any() else np.inf
-            assert slack[i, j] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+            if product.any():
+                made[i, j] = diversity.slack(product)[0]
+    assert slack.min() == pytest.approx(made.min(), rel=1e-12, abs=1e-12)
+    demanded = (made <= BOUNDARY) | isinstance(diversity, Entropy)
+    assert slack[demanded] == pytest.approx(made[demanded], rel=1e-12, abs=1e-12)
+    assert np.all(slack[~demanded] <= made[~demanded] * (1 + 1e-12) + 1e-12)
+    assert np.all(slack[~demanded] > 0)

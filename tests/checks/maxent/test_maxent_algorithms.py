@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.budget import FULL
+from checks.budget import FULL, SEARCHING, Budget
 from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, of_tree
 from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, loosened_to
 from checks.diversity.distinct import Distinct
 from checks.diversity.entropy import Entropy
 from checks.diversity.functional import Functional, Induction
+from checks.diversity.odds.under_odds import UnderOdds
 from checks.diversity.recursive import Recursive
 from checks.errors import CriterionError
 from checks.finding import Verdict
@@ -92,21 +93,34 @@ def test_every_algorithm_agrees_with_brute_force(drawn: tuple[Collection, str], 
                 assert reached == pytest.approx(worst, rel=1e-9, abs=1e-9), (name, criterion)
 
 
-@given(sensitive_collections(), st.integers(1, 4).map(Fraction) | numbers, st.data())
-def test_products_say_what_the_join_says(drawn: tuple[Collection, str], l: Fraction, data: st.DataObject) -> None:
-    """The verdict, with a class that bears it out, the worst one where all pass; also where a class is on the boundary."""
+@given(
+    sensitive_collections(),
+    st.integers(1, 4).map(Fraction) | numbers,
+    st.fractions(1, 5, max_denominator=4),
+    st.sampled_from([FULL, SEARCHING]),
+    st.data(),
+)
+def test_products_say_what_the_join_says(
+    drawn: tuple[Collection, str], l: Fraction, odds: Fraction, budget: Budget, data: st.DataObject
+) -> None:
+    """The verdict, with a class that bears it out: the worst one, but in a search, which stops at one that fails.
+
+    Also where a class is on the boundary, and at odds.
+    """
     collection, sensitive = drawn
     tree = tree_of(collection, sensitive)
     vectors = list(conditionals(collection, sensitive).values())
     for criterion in (
         Entropy(max(l, Fraction(1))),
         on_boundary(Entropy(Fraction(2)), data.draw(st.sampled_from(vectors))),
+        UnderOdds(Entropy(max(l, Fraction(1))), odds),
     ):
-        outcome, joined = by_products(tree, criterion), by_join(tree, criterion)
+        outcome, joined = by_products(tree, criterion, budget), by_join(tree, criterion)
         assert (outcome is None) is (len(tree.classes) == 1)
         if outcome is None or joined.combination is None:
             continue
         assert outcome.verdict is joined.verdict
+        assert outcome.proven_worst is (budget is FULL or outcome.verdict is Verdict.HOLDS)
         reached = values_reached(tree, criterion, outcome)
         if outcome.proven_worst:
             assert reached == pytest.approx(values_reached(tree, criterion, joined), rel=1e-9, abs=1e-9)

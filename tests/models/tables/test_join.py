@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.join import match, match_size, shared_keys
+from models.tables.join import look_up, match, match_size, shared_keys
 
 KEYS = st.lists(st.integers(0, 4), max_size=8).map(lambda keys: np.array(keys, dtype=np.int64))
 
@@ -25,3 +25,12 @@ def test_shared_keys_are_equal_exactly_where_the_shared_columns_are(data):
     columns = [[np.array([r[i] for r in rows], dtype=np.int64) for i in range(len(radices))] for rows in (left, right)]
     ours, theirs = shared_keys(*columns, radices, (len(left), len(right)))
     assert [[a == b for b in theirs] for a in ours] == [[a == b for b in right] for a in left]
+
+
+@given(st.lists(st.integers(0, 9)), st.sets(st.integers(0, 9), min_size=1), st.sampled_from([1, 5000]))
+def test_keys_are_found_where_they_stand(sought, known, spread):
+    """Whether they are few beside the numbers up to the last one, or not."""
+    ascending = sorted(known)
+    places, found = look_up(np.array(sought, dtype=np.int32) * spread, np.array(ascending, dtype=np.int32) * spread)
+    assert found.tolist() == [key in known for key in sought]
+    assert [ascending[place] for place in places[found]] == [key for key in sought if key in known]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.mixed_radix import pack, tally, tally_cells, tally_totals
+from models.arrays import smallest_code_dtype
+from models.tables.mixed_radix import last_digit, pack, tally, tally_cells, tally_totals
 
 
 @st.composite
@@ -89,3 +90,10 @@ def test_cells_are_tallied_as_by_hand_whether_codes_are_unpacked_or_looked_up(ro
     codes, totals = tally_cells(columns, [3, radix], weights)
     assert [*zip(*(c.tolist() for c in codes), totals.tolist())] == [(*k, v) for k, v in sorted(expected.items())]
     assert totals.dtype == np.int64
+
+
+@given(st.lists(st.integers(0, 2**62)), st.integers(1, 2**40) | st.sampled_from([2, 255, 256, 257, 2**16, 2**32]))
+def test_the_last_digit_is_what_division_leaves(keys, radix):
+    higher, digit = last_digit(np.array(keys, dtype=np.int64), radix)
+    assert [*zip(higher.tolist(), digit.tolist())] == [divmod(key, radix) for key in keys]
+    assert digit.dtype == smallest_code_dtype(radix)
