@@ -10,6 +10,7 @@ which reads the same columns and counts each pair of them.
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def measured(rows: int, attributes: int) -> Measurement:
         frame = pd.DataFrame({column: codes.astype(np.int8) for column, codes in columns.codes.items()})
         frame.to_csv(folder / "people.csv", index=False)
         (folder / "release.toml").write_text(config(folder / "people.csv", list(columns.codes)))
-        reading, _ = run(READ, str(folder / "people.csv"))
+        reading = partial(run, READ, str(folder / "people.csv"))
         sizes = {"rows": rows, "attributes": attributes}
         return published("wide_publishing", sizes, folder, "pandas reads and counts pairs", reading)
 
