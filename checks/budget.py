@@ -17,7 +17,7 @@ class Budget:
     """Work that the algorithms of one check may do.
 
     joined: class combinations that the join enumerates.
-    multiplied: class combinations whose products matrices judge.
+    multiplied: class combinations all of which matrices judge by their products, before anything else is tried.
     screened: cases times classes that bounds are computed for, each round anew, and forms times classes that branch and
     bound prepares.
     branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28.
@@ -60,7 +60,7 @@ class Budget:
 
 FULL = Budget(
     joined=20_000_000,
-    multiplied=20_000_000,
+    multiplied=4_000_000,
     screened=maxsize,
     branches=70_000_000,
     first_branches=2_000_000,

@@ -116,10 +116,8 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
             algorithm, outcome = Algorithm.BRANCH_AND_BOUND, bounded
         else:
             algorithm, outcome = Algorithm.HULL, by_hull(tree, diversity, budget)
-    if outcome.verdict is Verdict.UNDECIDED:
-        joined = by_join(tree, diversity, budget.joined)
-        if joined.verdict is not Verdict.UNDECIDED:
-            return Algorithm.JOIN, joined
+    if outcome.verdict is Verdict.UNDECIDED and tree.combination_count <= budget.joined:
+        return Algorithm.JOIN, by_products(tree, diversity, budget) or by_join(tree, diversity, budget.joined)
     return algorithm, outcome
 
 
