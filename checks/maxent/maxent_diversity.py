@@ -97,8 +97,7 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 
     The join where it is small, or quick by products; pairwise ratios where these are all that the criterion bounds; supports
     where it counts values; branch and bound where violations have cuts; hull pruning for the rest; at last the join again,
-    while it can be enumerated at all. Raises TimeOverError when the budget's deadline comes
-    before the verdict.
+    while it can be enumerated at all. Raises TimeOverError when the budget's deadline comes before the verdict.
     """
     tree = tree.until(budget.deadline)
     algorithm, outcome = Algorithm.JOIN, None

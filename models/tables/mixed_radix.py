@@ -101,7 +101,7 @@ def _unpacked(keys: IndexArray, radices: Sequence[int]) -> list[CodeArray]:
 def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
     """Keys without their last digit, and that digit, in the smallest dtype that holds it. Five times as fast as `divmod`.
 
-    What a digit is, is known of what is left of it in so few bits, whatever is lost beyond them.
+    The digit is calculated modulo the range of that dtype, in which it lies, so what overflows does not matter.
     """
     higher, dtype = keys // radix, smallest_code_dtype(radix)
     digit = keys.astype(dtype)

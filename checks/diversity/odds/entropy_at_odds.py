@@ -65,7 +65,7 @@ class EntropyAtOdds(Diversity):
         least = effective_values_of_products(first, second) ** (1 / float(self.odds))
         slack: FloatArray = least / float(self.l) - 1
         worst = np.array([slack.argmin()])
-        if not slack.size or not np.isfinite(slack.flat[worst[0]]):
+        if not np.isfinite(slack.flat[worst]):
             return slack
 
         def made(places: IndexArray) -> FloatArray:
