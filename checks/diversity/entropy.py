@@ -9,13 +9,13 @@ from typing import ClassVar, Self
 import numpy as np
 
 from checks.diversity.criterion import Diversity, Vectors
-from checks.diversity.effective_values import effective_values, effective_values_of_products
 from checks.diversity.exact_entropy import entropy_is_at_least
 from checks.diversity.odds.entropy_at_odds import EntropyAtOdds
 from checks.diversity.spelling import check_l, numbers, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.entropy_cases import EntropyCases
 from models.arrays import FloatArray
+from models.effective_values import effective_values, effective_values_of_products
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from math import log
 import numpy as np
 
 from checks.diversity.criterion import BOUNDARY, Diversity, Vectors
-from checks.diversity.effective_values import effective_values_of_products
 from checks.diversity.exact_entropy import entropy_is_at_least
 from checks.diversity.spelling import AT_ODDS, spelled
 from checks.diversity.violations.cases import Cases, RatioBounds
 from checks.diversity.violations.entropy_cases import EntropyCases
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.effective_values import effective_values_of_products
 from models.x_log_x import x_log_x
 
 
