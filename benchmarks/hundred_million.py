@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,9 +145,7 @@ def published(
     other = timed["yardstick"][0]
     answer = json.loads(printed.splitlines()[0])
     facts = {
-        "processor_seconds": round(seconds.processor, 2),
         "yardstick_processor_seconds": round(other.processor, 2),
-        "processor_ratio": round(seconds.processor / other.processor, 2),
         "margins": len(answer["margins"]),
         "evaluated": answer["search"]["evaluated"],
         "kl_divergence": round(answer["kl_divergence"], 4),
@@ -171,10 +170,10 @@ def say_targets(measurement: Measurement) -> None:
     """Whether one size meets what is wanted of it."""
     rows, megabytes = measurement.sizes["rows"], measurement.megabytes or 0
     if rows in MOST_TIMES:
-        times = {"processor time": measurement.facts["processor_ratio"], "time by the clock": measurement.ratio}
+        times = {"processor time": measurement.processor_ratio, "time by the clock": measurement.ratio}
         for time_of, ratio in times.items():
             target = f"{rows:,} rows in {MOST_TIMES[rows]} times the {time_of} of one GROUP BY"
-            say(benchmark="hundred_million", target=target, met=ratio <= MOST_TIMES[rows])
+            say(benchmark="hundred_million", target=target, met=(ratio or inf) <= MOST_TIMES[rows])
     if rows == LARGEST:
         met = measurement.seconds <= TARGET_SECONDS and megabytes <= TARGET_MEGABYTES
         say(benchmark="hundred_million", target=f"{TARGET_SECONDS} s and {TARGET_MEGABYTES:,} MB", met=met)
@@ -185,7 +184,7 @@ def projection_lines(results: list[Measurement]) -> list[dict[str, object]]:
     rows = [result.sizes["rows"] for result in results]
     quantities = {
         "seconds": [result.seconds for result in results],
-        "processor_seconds": [float(result.facts["processor_seconds"]) for result in results],
+        "processor_seconds": [result.processor_seconds or 0.0 for result in results],
         "megabytes": [float(result.megabytes or 0) for result in results],
     }
     lines = []

@@ -107,6 +107,18 @@ class Measurement:
         """How many times its yardstick this takes."""
         return self.seconds / self.yardstick_seconds if self.yardstick_seconds else None
 
+    @property
+    def processor_seconds(self) -> float | None:
+        """The processor time, where several runs were timed."""
+        return self.seconds.processor if isinstance(self.seconds, Seconds) else None
+
+    @property
+    def processor_ratio(self) -> float | None:
+        """How many times the processor time of its yardstick this takes, where both were timed."""
+        if not isinstance(self.seconds, Seconds) or not isinstance(self.yardstick_seconds, Seconds):
+            return None
+        return self.seconds.processor / max(self.yardstick_seconds.processor, 1e-9)
+
     def line(self) -> dict[str, Any]:
         """As one JSON object."""
         line: dict[str, Any] = {"benchmark": self.benchmark, "case": self.case, "sizes": dict(self.sizes)}
@@ -119,8 +131,8 @@ class Measurement:
         if self.yardstick_seconds is not None:
             line |= {"yardstick": self.yardstick, "yardstick_seconds": _rounded(self.yardstick_seconds)}
             line |= {"ratio": None if self.ratio is None else _rounded(self.ratio)}
-        if isinstance(self.seconds, Seconds) and isinstance(self.yardstick_seconds, Seconds):
-            line["processor_ratio"] = _rounded(self.seconds.processor / max(self.yardstick_seconds.processor, 1e-9))
+        if self.processor_ratio is not None:
+            line["processor_ratio"] = _rounded(self.processor_ratio)
         if before := earlier(self.benchmark, self.case, self.sizes):
             line["earlier"] = before
         return line | dict(self.facts)

@@ -11,6 +11,7 @@ which reads the same columns and counts each pair of them.
 import sys
 import tempfile
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def main() -> None:
             nats = f"KL divergence {found_nats:.2f} nats, of any release at least {bound:.2f}"
             say(benchmark="wide_publishing", target=target, met=met, nats=nats)
         if attributes == WIDTHS[-1]:
-            met = found.facts["processor_seconds"] <= MOST_SECONDS and (found.megabytes or 0) <= MOST_MEGABYTES
+            met = (found.processor_seconds or inf) <= MOST_SECONDS and (found.megabytes or 0) <= MOST_MEGABYTES
             target = f"{attributes} attributes in {MOST_SECONDS} s of processor time and {MOST_MEGABYTES:,} MB"
             say(benchmark="wide_publishing", target=target, met=met)
 

@@ -104,16 +104,22 @@ def looks(number: int) -> Deadline:
 
 
 @settings(max_examples=60)
-@given(sensitive_collections(), diversities() | functionals(), st.integers(1, 4), st.integers(0, 12))
+@given(
+    sensitive_collections(),
+    diversities() | functionals(),
+    st.integers(1, 4),
+    st.integers(0, 12),
+    st.sampled_from([FULL, replace(FULL, multiplied=0)]),
+)
 def test_whenever_the_deadline_comes_a_verdict_is_true_or_undecided(
-    drawn: tuple[Collection, str], diversity: Diversity, k: int, number: int
+    drawn: tuple[Collection, str], diversity: Diversity, k: int, number: int, budget: Budget
 ) -> None:
     collection, sensitive = drawn
     for claim in (MaxentDiversity(diversity, sensitive), KCombinatorial(k), KLink(k)):
         whole = claim.finding(collection, [sensitive])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-            cut = claim.finding(collection, [sensitive], FULL.until(looks(number)))
+            cut = claim.finding(collection, [sensitive], budget.until(looks(number)))
         assert cut.verdict in (whole.verdict, Verdict.UNDECIDED)
         assert cut.criterion == claim.criterion
         assert dict(cut.parameters) == dict(whole.parameters)

@@ -69,6 +69,7 @@ class EntropyAtOdds(Diversity):
             return slack
 
         def made(places: IndexArray) -> FloatArray:
+            """The slack of the products at some places, as they are numbered row by row."""
             rows, columns = np.divmod(places, slack.shape[1])
             return self.slack(first[rows] * second[columns])
 

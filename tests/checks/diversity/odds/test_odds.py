@@ -1,6 +1,7 @@
 """Odds: what a class bears is what no evidence breaks, found by optimization that knows no formula; verdicts are exact."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -144,14 +145,15 @@ def classes_of(
 def test_collections_at_odds_are_judged_as_every_combination_of_classes(
     drawn: tuple[Collection, str], diversity: Diversity, by: Fraction
 ) -> None:
-    """The join, and the algorithm for larger ones."""
+    """The join, and the algorithms for larger ones."""
     tree = tree_of(*drawn)
     expected = all(at_corners(diversity, vector, by) for vector in classes_of(drawn, tree, diversity))
     under = AtOdds(diversity, by).among(tree.values)
     assert decided(tree, under)[1].verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-        assert decided(tree, under)[1].verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
+        for budget in (FULL, replace(FULL, multiplied=0)):
+            assert decided(tree, under, budget)[1].verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
 
 
 @given(sensitive_collections(), st.sampled_from(PLAIN))

@@ -1,6 +1,7 @@
 """Criteria that name values or compare with the whole table: verdicts are those of the definitions, by labels."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from checks.budget import FULL
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.recursive import Recursive
 from checks.diversity.registry import parse_diversity
@@ -183,7 +185,8 @@ def test_a_collection_is_judged_as_every_combination_of_its_classes(
     assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-        assert maxent_diversity(collection, sensitive, criterion).verdict is finding.verdict
+        for budget in (FULL, replace(FULL, multiplied=0)):
+            assert maxent_diversity(collection, sensitive, criterion, budget).verdict is finding.verdict
 
 
 def test_the_whole_table_is_what_the_classes_are_together() -> None:
