@@ -13,6 +13,7 @@ from checks.diversity.distinct import Distinct
 from checks.diversity.functional import Functional, Induction
 from checks.diversity.negative_disclosure import NegativeDisclosure
 from checks.diversity.npd_recursive import NpdRecursive
+from checks.diversity.odds.entropy_at_odds import EntropyAtOdds
 from checks.diversity.recursive import Recursive
 from checks.diversity.violations.cases import ZERO_LOG, RatioBounds, cuts
 from checks.diversity.violations.entropy_cases import EntropyCases
@@ -129,6 +130,25 @@ def test_every_violation_is_within_the_cut_of_the_case_of_its_head(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.diversity.violations.cases.MAX_CASES", most_cases)
         assert is_within_its_cut(tree, diversity, combination, attempt)
+
+
+@given(
+    drawn=sensitive_collections(),
+    l=st.fractions(Fraction(11, 10), 5, max_denominator=10),
+    odds=st.fractions(1, 6, max_denominator=10),
+    how=st.sampled_from(["as drawn", "hair"]),
+    attempt=st.integers(0, 2),
+    data=st.data(),
+)
+def test_a_class_that_violates_entropy_diversity_after_evidence_is_within_the_cut_of_the_case_of_its_head(
+    drawn: tuple[Collection, str], l: Fraction, odds: Fraction, how: str, attempt: int, data: st.DataObject
+) -> None:
+    """The evidence lowers what others have beside the head; a search that met the class by chance would not notice."""
+    tree = tree_of(*drawn)
+    combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
+    combination = combinations[data.draw(st.integers(0, len(combinations) - 1))].tolist()
+    diversity = broken_by(EntropyAtOdds(l, odds), tree.exact_vector(combination), how)
+    assert is_within_its_cut(tree, diversity, combination, attempt)
 
 
 @pytest.mark.parametrize("most_cases", [40_000, 0])
