@@ -38,7 +38,7 @@ test: lint  ## lint, then all tests
 engines: $(ENGINES)/.ready  ## the same table and bundle from every engine, also from Spark in one process and in several; needs Java 17
 	OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider tests/marginals/tables -k '$(ENGINE_TESTS)'
 	MARGINALS_SPARK='local-cluster[2,1,1024]' OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider \
-		tests/marginals/tables/sources/test_same_bundle.py -k 'test_a_made_table or test_adult'
+		tests/marginals/tables/test_same_bundle.py -k 'test_a_made_table or test_adult'
 
 nightly: lint  ## all tests with ten times the examples, others each time, then some mutants; hours
 	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25

@@ -22,8 +22,8 @@ import pandas as pd
 from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
 from marginals import Attribute, Hierarchy, Policy, Table, anonymize, assess, read_table
-from marginals.config.hierarchy_file import read_hierarchy
-from marginals.publishing.assessing import Assessed
+from marginals.config.release_toml import read_hierarchy
+from marginals.publishing.publishing import Assessed
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 NAMES = ("race", "sex", "age", "marital-status")

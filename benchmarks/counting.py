@@ -18,8 +18,7 @@ from measurement import Measurement, fastest, options, peak_megabytes, say, skip
 from marginals.tables.source import read_table
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 SIZES = {

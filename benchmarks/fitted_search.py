@@ -20,7 +20,7 @@ from unittest.mock import patch
 from measurement import Measurement, options, say, skipped
 
 from marginals import Attribute, Policy, Table, publish, read_table
-from marginals.config.hierarchy_file import read_hierarchy
+from marginals.config.release_toml import read_hierarchy
 from models.search import STRATEGIES
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data") / "adult"

@@ -22,12 +22,11 @@ import numpy as np
 from measurement import Measurement, Seconds, fastest, interleaved, options, peak_megabytes, skipped
 from peer_program import PROGRAMS, started
 
-from models.graphs.collection import Collection
-from models.inference.fitting.iterative_fitting import TOLERANCE, Fit, iterative_fit
+from models.graphs.junction_tree import Collection
+from models.inference.iterative_fitting import TOLERANCE, Fit, iterative_fit
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 Dense = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -22,12 +22,12 @@ import numpy as np
 from measurement import Measurement, fastest, interleaved, of_children, options, peak_megabytes, skipped
 from peer_program import started
 
-from checks.claims.requirements import Requirements
 from checks.diversity.registry import parse_diversity
+from checks.requirements import Requirements
 from marginals import Attribute, Hierarchy, Table, read_table
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
-from marginals.config.hierarchy_file import read_hierarchy
-from marginals.demo.census import census_hierarchies, simulate_census
+from marginals.config.release_toml import read_hierarchy
+from marginals.demo import census_hierarchies, simulate_census
 from models.tables.data_cube import DataCube
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"

@@ -15,12 +15,10 @@ from pathlib import Path
 import numpy as np
 from measurement import Lines, Measurement, circumstances, options
 
-from checks.audits.certain_facts import Asked, FactKind, certain_facts
-from models.intervals.classification import Classification
-from models.intervals.interval_table import Interval, IntervalTable
-from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proven_bounds import ProvenBounds, Reach, proven_bounds
-from models.programs.equations import UNBOUNDED
+from checks.attacks.knowledge import Asked, FactKind, certain_facts
+from models.intervals.linked_tables import Classification, Interval, IntervalTable, LinkedTables, linked_tables
+from models.intervals.proofs import ProvenBounds, Reach, proven_bounds
+from models.programs.consistent_tables import UNBOUNDED
 
 SMALL = 4
 PEOPLE = (("sex", 2), ("age", 6), ("ethnicity", 4), ("household", 4))

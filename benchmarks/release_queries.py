@@ -21,15 +21,12 @@ import numpy as np
 import pandas as pd
 from measurement import Measurement, Seconds, fastest, interleaved, options, peak_megabytes, skipped
 
-from models.graphs.collection import Collection
-from models.inference.calibrated_tree import CalibratedTree
+from models.graphs.junction_tree import Collection
+from models.inference.calibrated_tree import CalibratedTree, Sampler, expected_counts, proportional
 from models.inference.maximum_entropy import MaximumEntropy
-from models.inference.sampling import Sampler
-from models.inference.tree_margins import expected_counts, proportional
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult" / "adult.csv"
 CLIQUES = (

@@ -18,14 +18,10 @@ import numpy as np
 from measurement import Lines, Measurement, circumstances, fastest, options, peak_megabytes
 
 import marginals
-from checks.risk.sensitivity import Linear, Multiplicative
-from marginals.config.hierarchy_file import read_hierarchy
-from marginals.demo.census import census_hierarchies, simulate_census
-from marginals.demo.census_config import CENSUS_CONFIG
-from marginals.risk.assessment import RiskAssessment
-from marginals.risk.attackers import Attackers
-from marginals.risk.harm_model import HarmModel
-from marginals.risk.people_table import PeopleTable
+from checks.risk.harm import Linear, Multiplicative
+from marginals.config.release_toml import read_hierarchy
+from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_census
+from marginals.risk import Attackers, HarmModel, PeopleTable, RiskAssessment
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_rows
 

@@ -29,12 +29,11 @@ from peer_program import PeerProgram
 from selection_peers import CHORDALYSIS, ESS, chordalysis, ess
 
 from marginals import Attribute, Policy, Release, Table, anonymize, publish, read_table
-from marginals.config.hierarchy_file import read_hierarchy
+from marginals.config.release_toml import read_hierarchy
 from models.arrays import CodeArray
 from models.search import STRATEGIES, select
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data") / "adult"
 

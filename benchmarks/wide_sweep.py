@@ -19,8 +19,8 @@ from measurement import Lines, Measurement, circumstances, options
 import marginals
 from checks.diversity.registry import parse_diversity
 from marginals import Attribute, Table, read_table
-from marginals.anonymizers.class_order import class_order, level_combinations
-from marginals.config.guessing.initial_config import initial_config
+from marginals.anonymizers.local_recoding import class_order, level_combinations
+from marginals.config.first_config import initial_config
 
 ROWS, VALUES, K = 20_000, 16, 10
 

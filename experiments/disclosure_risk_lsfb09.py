@@ -26,16 +26,11 @@ from pathlib import Path
 import numpy as np
 from figures import Figure
 
-from checks.risk.dictionary import Dictionary, consistent_counts
-from checks.risk.frontier import frontier
-from checks.risk.loss import Harm, risk
-from checks.risk.objective import LeastRisk, MostUtility
-from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, brute_force
-from checks.risk.record import Records, RecordSpace, distance_from_root
-from checks.risk.risk_bound import precedes, upper_bound
-from checks.risk.sensitivity import Linear, Multiplicative, Weights, harmonic_shares
-from marginals.config.hierarchy_file import read_hierarchy
-from marginals.pages.risk_plot import pyplot
+from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts, distance_from_root
+from checks.risk.disclosure import DecisionProblem, branch_and_bound, brute_force, frontier, precedes, upper_bound
+from checks.risk.harm import Harm, LeastRisk, Linear, MostUtility, Multiplicative, Weights, harmonic_shares, risk
+from marginals.config.release_toml import read_hierarchy
+from marginals.pages.risk_page import pyplot
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_rows
 from models.arrays import CountArray, IndexArray

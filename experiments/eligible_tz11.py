@@ -16,7 +16,7 @@ from pathlib import Path
 from figures import Figure
 from sweep_tz09 import DATA, nursery
 
-from checks.classes.eligibility import Eligibility, eligibility, rounded_up
+from checks.classes import Eligibility, eligibility, rounded_up
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table
 from marginals.tables.table import Table

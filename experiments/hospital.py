@@ -22,14 +22,11 @@ import numpy as np
 import pandas as pd
 
 import marginals
-from marginals.demo.census import census_hierarchies
-from marginals.demo.census_config import CENSUS_CONFIG
-from marginals.demo.hospital import simulate_hospital
-from marginals.ledger.continuing import recoded
-from marginals.ledger.ledger import Ledger
+from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_hospital
+from marginals.ledger import Ledger, recoded
 from marginals.publishing.policy import Policy
 from marginals.release.comparing import comparison
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
 

@@ -26,15 +26,13 @@ import numpy as np
 from bars import draw
 from figures import Figure
 
-from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.privacy_constraint import PrivacyConstraint
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
-from marginals.config.hierarchy_file import read_hierarchy
-from marginals.demo.census import census_hierarchies, simulate_census
-from models.graphs.collection import Collection
+from marginals.config.release_toml import read_hierarchy
+from marginals.demo import census_hierarchies, simulate_census
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.domain import Mask
-from models.tables.hierarchy import Hierarchy
-from models.tables.margin import Margin
+from models.tables.hierarchy import Hierarchy, Margin, Mask
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

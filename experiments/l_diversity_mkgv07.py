@@ -24,13 +24,11 @@ import numpy as np
 import pandas as pd
 from figures import Figure
 
-from checks.claims.requirements import Requirements
-from checks.classes.equivalence_classes import equivalence_classes
-from checks.classes.homogeneity import average, homogeneity
-from checks.diversity.entropy import Entropy
-from checks.diversity.recursive import Recursive
+from checks.classes import average, equivalence_classes, homogeneity
+from checks.diversity.criteria import Entropy, Recursive
+from checks.requirements import Requirements
 from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
-from marginals.config.hierarchy_file import read_hierarchy
+from marginals.config.release_toml import read_hierarchy
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table
 from marginals.tables.table import Table

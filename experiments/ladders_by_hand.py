@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import marginals
-from marginals.config.guessing.initial_config import initial_config
+from marginals.config.first_config import initial_config
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

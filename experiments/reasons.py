@@ -23,14 +23,11 @@ from lands_end_mkgv07 import sales
 from lands_end_mkgv07 import table_of as of_sales
 from sweep_tz09 import REQUIREMENTS, least_excessive, mapped_tables, nursery, recursive_tables, requirement, spelled_out
 
-from checks.diversity.functional import Functional, excessive_protections
-from checks.risk.dictionary import consistent_counts
-from checks.risk.loss import risk
-from checks.risk.record import Records
-from marginals.anonymizers.classification import tree_accuracy
+from checks.diversity.criteria import Functional, excessive_protections
+from checks.risk.attackers import Records, consistent_counts
+from checks.risk.harm import risk
 from marginals.anonymizers.lattice import minimal_tables
-from marginals.anonymizers.local_recoding import LocalRecoding
-from marginals.anonymizers.sweeping import sweep
+from marginals.anonymizers.local_recoding import LocalRecoding, sweep, tree_accuracy
 from marginals.tables.table import Table
 from models.tables.generalized_cells import GeneralizedCells
 

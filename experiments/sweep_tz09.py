@@ -24,22 +24,17 @@ from pathlib import Path
 import numpy as np
 from figures import Figure
 
-from checks.claims.requirements import Requirements
-from checks.diversity.functional import Functional, excessive_protection
-from checks.diversity.recursive import Recursive
-from checks.diversity.spelling import spelled
-from marginals.anonymizers.classification import relative_accuracy
-from marginals.anonymizers.full_domain import best_full_domain
-from marginals.anonymizers.hilbert_mapping import hilbert_groups
-from marginals.anonymizers.lattice import minimal_tables
-from marginals.anonymizers.local_recoding import LocalRecoding
-from marginals.anonymizers.sweeping import sweep
-from marginals.config.hierarchy_file import read_hierarchy
+from checks.diversity.criteria import Functional, Recursive, excessive_protection
+from checks.diversity.criterion import spelled
+from checks.requirements import Requirements
+from marginals.anonymizers.lattice import best_full_domain, minimal_tables
+from marginals.anonymizers.local_recoding import LocalRecoding, hilbert_groups, relative_accuracy, sweep
+from marginals.config.release_toml import read_hierarchy
 from marginals.errors import NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
-from models.accuracy.query_error import average_relative_error, random_count_queries
+from models.accuracy import average_relative_error, random_count_queries
 from models.tables.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")

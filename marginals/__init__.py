@@ -18,20 +18,15 @@ for _floor in ("models", "checks"):  # names that a user's own files may have; b
 if TYPE_CHECKING:
     from checks.diversity.criterion import Diversity
     from checks.diversity.registry import register_diversity, unregister_diversity
-    from checks.errors import CriterionError
-    from checks.risk.errors import DisclosureRuleError, SensitivityError
+    from checks.errors import CriterionError, DisclosureRuleError, SensitivityError
     from marginals import interchange as interchange
-    from marginals.anonymizers.hilbert_mapping import hilbert
+    from marginals.anonymizers.local_recoding import hilbert, sweep
     from marginals.anonymizers.recoded_file import verify_recoded
-    from marginals.anonymizers.sweeping import sweep
-    from marginals.attacks.attacking import attack
-    from marginals.auditing.auditing import Audit, audit
+    from marginals.attacks import attack
+    from marginals.auditing import Audit, audit
     from marginals.bundle.verification import verify
-    from marginals.conditions.part import Part
-    from marginals.config.configured_disclosure import disclosure_risk
-    from marginals.config.hierarchy_file import read_hierarchy
-    from marginals.config.release_toml import read_config
-    from marginals.disclosure.rules import DisclosureRule, disclose, generalize, hide
+    from marginals.config.release_toml import disclosure_risk, read_config, read_hierarchy
+    from marginals.disclosure import DisclosureRule, disclose, generalize, hide
     from marginals.errors import (
         AssumptionWarning,
         BundleError,
@@ -41,24 +36,21 @@ if TYPE_CHECKING:
         TooLittleMemoryError,
         WorkerLostError,
     )
-    from marginals.pages.policies_plot import plot_frontier
-    from marginals.publishing.assessing import assess
-    from marginals.publishing.frontier import frontier
+    from marginals.published_values import Part
+    from marginals.publishing.frontier import frontier, plot_frontier
     from marginals.publishing.opening import open_release
     from marginals.publishing.policy import Policy
-    from marginals.publishing.publishing import anonymize, publish
+    from marginals.publishing.publishing import anonymize, assess, publish
     from marginals.release.comparing import compare
     from marginals.release.mixture import Mixture, mixture
     from marginals.release.release import Release
     from marginals.release.steward import StewardReport
-    from marginals.risk.assessment import RiskAssessment
-    from marginals.selection.selecting import fit_model, select
-    from marginals.selection.selection import Selection
+    from marginals.risk import RiskAssessment
+    from marginals.selection import Selection, fit_model, select
     from marginals.tables.attribute import Attribute, Role
-    from marginals.tables.ladders.population import read_population
-    from marginals.tables.rows import Rows
+    from marginals.tables.levels import read_population
     from marginals.tables.source import TableSource, read_rows, read_table
-    from marginals.tables.table import Table
+    from marginals.tables.table import Rows, Table
     from models.errors import (
         ContradictionError,
         DomainMismatchError,
@@ -72,8 +64,7 @@ if TYPE_CHECKING:
         TooManyCellsError,
     )
     from models.tables.contingency_table import ContingencyTable
-    from models.tables.domain import Domain
-    from models.tables.hierarchy import Hierarchy
+    from models.tables.hierarchy import Domain, Hierarchy
 
 __version__ = "0.1.0"
 
@@ -149,15 +140,15 @@ __all__ = [
 _HOMES = {
     "AssumptionWarning": "marginals.errors",
     "Attribute": "marginals.tables.attribute",
-    "Audit": "marginals.auditing.auditing",
+    "Audit": "marginals.auditing",
     "BundleError": "marginals.errors",
     "ContingencyTable": "models.tables.contingency_table",
     "ContradictionError": "models.errors",
     "CriterionError": "checks.errors",
-    "DisclosureRule": "marginals.disclosure.rules",
-    "DisclosureRuleError": "checks.risk.errors",
+    "DisclosureRule": "marginals.disclosure",
+    "DisclosureRuleError": "checks.errors",
     "Diversity": "checks.diversity.criterion",
-    "Domain": "models.tables.domain",
+    "Domain": "models.tables.hierarchy",
     "DomainMismatchError": "models.errors",
     "Hierarchy": "models.tables.hierarchy",
     "HierarchyError": "models.errors",
@@ -169,15 +160,15 @@ _HOMES = {
     "NotFittedError": "models.errors",
     "NothingAllowedError": "models.errors",
     "NothingPublishableError": "marginals.errors",
-    "Part": "marginals.conditions.part",
+    "Part": "marginals.published_values",
     "Policy": "marginals.publishing.policy",
     "Release": "marginals.release.release",
-    "RiskAssessment": "marginals.risk.assessment",
+    "RiskAssessment": "marginals.risk",
     "Role": "marginals.tables.attribute",
-    "Rows": "marginals.tables.rows",
-    "Selection": "marginals.selection.selection",
+    "Rows": "marginals.tables.table",
+    "Selection": "marginals.selection",
     "SelectionError": "models.errors",
-    "SensitivityError": "checks.risk.errors",
+    "SensitivityError": "checks.errors",
     "StewardReport": "marginals.release.steward",
     "Table": "marginals.tables.table",
     "TableSource": "marginals.tables.source",
@@ -186,29 +177,29 @@ _HOMES = {
     "TooManyCellsError": "models.errors",
     "WorkerLostError": "marginals.errors",
     "anonymize": "marginals.publishing.publishing",
-    "assess": "marginals.publishing.assessing",
-    "attack": "marginals.attacks.attacking",
-    "audit": "marginals.auditing.auditing",
+    "assess": "marginals.publishing.publishing",
+    "attack": "marginals.attacks",
+    "audit": "marginals.auditing",
     "compare": "marginals.release.comparing",
-    "disclose": "marginals.disclosure.rules",
-    "disclosure_risk": "marginals.config.configured_disclosure",
-    "fit_model": "marginals.selection.selecting",
-    "generalize": "marginals.disclosure.rules",
-    "hide": "marginals.disclosure.rules",
-    "hilbert": "marginals.anonymizers.hilbert_mapping",
+    "disclose": "marginals.disclosure",
+    "disclosure_risk": "marginals.config.release_toml",
+    "fit_model": "marginals.selection",
+    "generalize": "marginals.disclosure",
+    "hide": "marginals.disclosure",
+    "hilbert": "marginals.anonymizers.local_recoding",
     "frontier": "marginals.publishing.frontier",
     "mixture": "marginals.release.mixture",
-    "plot_frontier": "marginals.pages.policies_plot",
+    "plot_frontier": "marginals.publishing.frontier",
     "open_release": "marginals.publishing.opening",
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",
-    "read_hierarchy": "marginals.config.hierarchy_file",
-    "read_population": "marginals.tables.ladders.population",
+    "read_hierarchy": "marginals.config.release_toml",
+    "read_population": "marginals.tables.levels",
     "read_rows": "marginals.tables.source",
     "read_table": "marginals.tables.source",
     "register_diversity": "checks.diversity.registry",
-    "select": "marginals.selection.selecting",
-    "sweep": "marginals.anonymizers.sweeping",
+    "select": "marginals.selection",
+    "sweep": "marginals.anonymizers.local_recoding",
     "unregister_diversity": "checks.diversity.registry",
     "verify": "marginals.bundle.verification",
     "verify_recoded": "marginals.anonymizers.recoded_file",

@@ -1,6 +1,6 @@
 """What the front door refuses; each message is one sentence for the person at it, without any value from the data."""
 
-from marginals.printable import printable
+from marginals.messages import printable
 from models.errors import MarginalsError
 
 

@@ -1,10 +1,12 @@
-"""Array types that the whole project shares."""
+"""Arrays of codes and counts: their types, what they must be, and the entropy terms of counts."""
 
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
+
+from models.errors import DomainMismatchError
 
 CodeArray: TypeAlias = NDArray[np.integer[Any]]
 """Codes of values, 0-based, any integer dtype."""
@@ -32,3 +34,97 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+_MOST_ROWS = 2**53
+"""Sums of fewer rows are exact, also where they are added up as floats."""
+
+
+def whole_counts(values: npt.ArrayLike) -> CountArray:
+    """Counts of rows, one for each cell, as int64; not copied where they are that already.
+
+    Raises DomainMismatchError unless they are whole numbers in one dimension, none negative, that add up to less than 2^53.
+
+    >>> whole_counts([3, 0, 2.0]).tolist()
+    [3, 0, 2]
+    """
+    counts = whole_numbers(values, "counts").astype(np.int64, copy=False)
+    if counts.ndim != 1:
+        raise DomainMismatchError(f"counts need one dimension, got the shape {counts.shape}")
+    if len(counts) and counts.min() < 0:
+        raise DomainMismatchError(f"counts must not be negative, got {counts.min()}")
+    if counts.sum(dtype=np.float64) >= _MOST_ROWS:
+        raise DomainMismatchError("counts must add up to less than 2^53, beyond which sums are not exact")
+    return counts
+
+
+def value_codes(values: npt.ArrayLike, attribute: str, size: int) -> CodeArray:
+    """Codes of an attribute with `size` values, one for each cell; not copied where they have an integer dtype.
+
+    Raises DomainMismatchError unless they are whole numbers in 0 .. size - 1, in one dimension.
+
+    >>> value_codes([1, 0], "sex", 2)
+    array([1, 0])
+    """
+    codes = whole_numbers(values, f"the codes of {attribute!r}")
+    if codes.ndim != 1:
+        raise DomainMismatchError(f"the codes of {attribute!r} need one dimension, got the shape {codes.shape}")
+    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < size:
+        raise DomainMismatchError(f"the codes of {attribute!r} must lie in 0 .. {size - 1}")
+    return codes
+
+
+def whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Values as an array of an integer dtype, not copied where they are one already.
+
+    Raises DomainMismatchError, naming the first that is no whole number, or none that int64 holds.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "iu" and array.dtype != np.uint64:
+        return array
+    for value in [] if array.dtype.kind == "f" else array.ravel().tolist():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise DomainMismatchError(f"{what} must be whole numbers, got {type(value).__name__}")
+    numbers = array.astype(np.float64)
+    wrong = ~((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**63))
+    if wrong.any():
+        raise DomainMismatchError(f"{what} must be whole numbers, got {numbers[wrong][0]:g}")
+    return array.astype(np.int64)
+
+
+def effective_values(vectors: FloatArray) -> FloatArray:
+    """Of each row: shape (classes,)."""
+    shares = vectors / vectors.sum(axis=1, keepdims=True)
+    return np.asarray(np.exp(-x_log_x(shares).sum(axis=1)), dtype=np.float64)
+
+
+def effective_values_of_products(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Of each product of a row of `first` and one of `second`, value by value: shape (first, second).
+
+    Infinite where it is 0 throughout. From three products of matrices: with v = a b the sum of v ln v is that of
+    (a ln a) b + a (b ln b).
+    """
+    totals = first @ second.T
+    logs = x_log_x(first) @ second.T
+    logs += first @ x_log_x(second).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs /= totals
+        effective: FloatArray = np.log(totals)
+        effective -= logs
+        np.exp(effective, out=effective)
+    if not totals.all():
+        effective[totals <= 0] = np.inf
+    return effective
+
+
+def x_log_x(values: npt.ArrayLike) -> FloatArray:
+    """The product of each value and its natural logarithm, 0 where the value is 0; any shape, the same comes back.
+
+    What `scipy.special.xlogy(x, x)` gives, to the last bit or the one before it, without the import of SciPy, which takes
+    longer than most queries. Of a negative value it is NaN, and NumPy warns.
+
+    >>> x_log_x([0, 1, 4]).round(3).tolist()
+    [0.0, 0.0, 5.545]
+    """
+    x = np.asarray(values, dtype=np.float64)
+    return np.asarray(x * np.log(np.where(x == 0, 1.0, x)))

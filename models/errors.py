@@ -97,7 +97,7 @@ class TooManyCellsError(MarginalsError):
     """More cells would have to be laid out than the caller allows.
 
     >>> from marginals.example import release
-    >>> from models.programs.possible_cells import possible_cells
+    >>> from models.programs.consistent_tables import possible_cells
     >>> try:
     ...     possible_cells(release.collection, limit=2)
     ... except TooManyCellsError as error:

@@ -1,24 +1,219 @@
-"""Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
-
-Three things together decide what a count can be: bounds of all cells of a margin at once, tables that have the published
-marginals, which show what the bounds leave open to be possible, and exact bounds of single cells, which take longest.
-"""
+"""What readers of published tables know for certain, and how far a class is from everybody."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
-from math import ceil, floor
+from itertools import combinations, product
+from math import ceil, floor, prod
 from typing import Protocol
 
 import numpy as np
 
-from checks.attacks.glued_tables import GluedTable, glued_table
-from models.arrays import CountArray, FloatArray, IndexArray
-from models.errors import ContradictionError, TooManyCellsError
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only_copy
+from models.deadline import NEVER, Deadline
+from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
+from models.inference.calibrated_tree import CalibratedTree, Item
 from models.inference.frechet_bounds import FrechetBounds
+from models.inference.marginal_model import MarginalModel
+from models.intervals.linked_tables import LinkedTables
+from models.intervals.proofs import ProvenBounds
 from models.programs.cell_bounds import CountBounds, extreme_count
-from models.programs.possible_cells import PossibleCells, possible_cells
-from models.tables.domain import Domain
+from models.programs.consistent_tables import PossibleCells, possible_cells
+from models.tables.hierarchy import Domain, Margin
+
+# Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
+#
+# A fact holds in every population that the tables fit, so nobody needs to guess. Whether something is no fact is
+# certain only where the bounds are decided.
+
+
+class FactKind(Enum):
+    """What is certain. The value is its name in JSON."""
+
+    RECOVERED = "recovered"
+    """A cell that was suppressed or rounded has one possible count only."""
+    SMALL = "small"
+    """A count from 1 to the largest small one, of a cell that no table shows exactly."""
+    SENSITIVE = "sensitive"
+    """All people of a group have one sensitive value, and there are some."""
+    NARROW = "narrow"
+    """The range that is left of a suppressed or rounded count is narrower than the protection that is asked for."""
+    EXISTS = "exists"
+    """There are people with a combination of values that no table shows, or whose count was suppressed."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is certain of a cell. published, proven: its range before, and what is left of it."""
+
+    kind: FactKind
+    cell: int
+    published: tuple[int, int]
+    proven: tuple[int, int]
+    is_published: bool
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What counts as a fact. small: the largest small count. protection: the least difference that must be left between
+    the largest and the smallest possible count of a suppressed cell. sensitive: attributes.
+
+    Raises DomainMismatchError for numbers below 0.
+    """
+
+    small: int = 4
+    protection: int = 0
+    sensitive: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.small < 1 or self.protection < 0:
+            raise DomainMismatchError("the largest small count must be at least 1, and the protection at least 0")
+
+
+def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> list[Fact]:
+    """All facts, by kind, those that can be the least people first; of kinds but SENSITIVE a cell has one at most."""
+    was_open: BoolArray = linked.lower < linked.upper
+    exact, low, high = bounds.exact, bounds.lower, bounds.upper
+    shown = linked.is_published
+    recovered = shown & was_open & exact
+    small = was_open & (low >= 1) & (high <= asked.small) & ~recovered
+    implied = small & shown & (linked.lower >= 1) & (linked.upper <= asked.small)  # as published: "1 to 4"
+    small &= ~implied
+    narrowed = (low > linked.lower) | (high < linked.upper)
+    narrow = shown & narrowed & ~exact & (high - low < asked.protection) & ~small
+    exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small & ~narrow
+    found = []
+    for kind, chosen in (
+        (FactKind.RECOVERED, recovered),
+        (FactKind.SMALL, small),
+        (FactKind.SENSITIVE, _all_have_one_value(linked, bounds, asked.sensitive)),
+        (FactKind.NARROW, narrow),
+        (FactKind.EXISTS, exists),
+    ):
+        cells = np.flatnonzero(chosen)
+        order = np.lexsort((cells, low[cells], high[cells]))
+        found += [_fact(linked, bounds, kind, int(cell)) for cell in cells[order]]
+    return found
+
+
+def _fact(linked: LinkedTables, bounds: ProvenBounds, kind: FactKind, cell: int) -> Fact:
+    published = int(linked.lower[cell]), int(linked.upper[cell])
+    proven = int(bounds.lower[cell]), int(bounds.upper[cell])
+    return Fact(kind, cell, published, proven, bool(linked.is_published[cell]))
+
+
+def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: Sequence[str]) -> BoolArray:
+    """Cells of a sensitive value whose group surely has no other one, and somebody: shape (cells,)."""
+    chosen: BoolArray = np.zeros(len(linked), dtype=np.bool_)
+    names = [c.name for c in linked.classifications]
+    for attribute in sensitive:
+        if attribute not in names:
+            raise DomainMismatchError(f"no table has the sensitive attribute {attribute!r}")
+        for cells in _by_group(linked, names.index(attribute)):
+            possible = bounds.upper[cells] > 0
+            alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (bounds.lower[cells] >= 1)
+            chosen[cells[alone]] = True
+    return chosen
+
+
+def _by_group(linked: LinkedTables, axis: int) -> Iterator[IndexArray]:
+    """Of each table with an attribute its finest cells: shape (groups, values of the attribute)."""
+    for finest, shape in zip(linked.finest, linked.shapes):
+        if shape[axis] > 1:
+            grid = np.moveaxis(finest.reshape(shape), axis, -1)
+            yield grid.reshape(-1, shape[axis])
+
+
+# Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
+#
+# Only the separator says which row of one clique is which row of the next, so rows may be joined in any order within
+# each separator cell. One such table shows that its counts are possible: what differs between two of them is not
+# determined.
+
+
+@dataclass(frozen=True, eq=False)
+class GluedTable:
+    """A table over the cliques of a tree, with their counts as marginals.
+
+    cells: for each clique the cell of each glued cell, shape (glued,). counts: rows of the glued cells, shape (glued,); of
+    these there are at most as many as the cliques have cells together.
+    """
+
+    tree: CalibratedTree
+    cells: tuple[IndexArray, ...]
+    counts: CountArray
+
+    def rows(self, margin: Mapping[str, int]) -> CountArray:
+        """Rows by the cells of a margin, none finer than published: shape (cells,), the last attribute fastest."""
+        domain = self.tree.domain
+        keys: IndexArray = np.zeros(len(self.counts), dtype=np.intp)
+        for attribute, level in margin.items():
+            item = (domain.index(attribute), level)
+            home = self.tree.home((item,))
+            keys = keys * domain.hierarchy(attribute).size(level)
+            if home is not None:  # of what no clique shows all rows have the one value `*`
+                keys = keys + self.tree.codes(home, item)[self.cells[home]]
+        size = prod(domain.hierarchy(attribute).size(level) for attribute, level in margin.items())
+        return np.rint(np.bincount(keys, self.counts, minlength=size)).astype(np.int64)
+
+
+def glued_table(
+    tree: CalibratedTree, rng: "np.random.Generator", avoided: Mapping[Item, int] | None = None
+) -> GluedTable:
+    """A table with the counts of a published tree as marginals, its rows joined in random order.
+
+    Each separator cell is filled along the two orders at once (the north-west corner rule), which leaves as many cells
+    empty as can be, and so shows of many cells that they may be. avoided: values by item; rows that have them on one side
+    are joined, as far as that goes, with such that do not on the other, so that few rows have all of them.
+    """
+    clique_counts = [np.rint(cells.expected).astype(np.int64) for cells in tree.cliques]
+    matches = [_matching(tree, clique, avoided or {}) for clique in range(len(tree.cliques))]
+    shares = _shares_beyond(tree, matches)
+    counts, matched = clique_counts[0], matches[0]
+    cells: list[IndexArray] = [np.arange(len(counts))]
+    for link in tree.links:
+        child, parent = link.cliques
+        inner, outer = link.positions[0], link.positions[1][cells[parent]]
+        inner_order = np.lexsort((rng.random(len(inner)), shares[child], inner))
+        outer_order = np.lexsort((rng.random(len(outer)), -matched, outer))
+        # Both count the same rows in each separator cell, so the running sums of the two orders meet after each.
+        inner_ends, outer_ends = np.cumsum(clique_counts[child][inner_order]), np.cumsum(counts[outer_order])
+        ends = np.union1d(inner_ends, outer_ends)
+        joined = outer_order[np.searchsorted(outer_ends, ends)]
+        cells = [own[joined] for own in cells]
+        cells.append(inner_order[np.searchsorted(inner_ends, ends)])
+        matched = matched[joined] * matches[child][cells[-1]]
+        counts = np.diff(ends, prepend=0)
+    return GluedTable(tree, tuple(cells), counts)
+
+
+def _matching(tree: CalibratedTree, clique: int, values: Mapping[Item, int]) -> FloatArray:
+    """1 for the cells of a clique that have the given values of the items that it holds, else 0."""
+    matching = np.ones(len(tree.cliques[clique]))
+    for item, code in values.items():
+        if tree.holders(item) >> clique & 1:
+            matching *= tree.codes(clique, item) == code
+    return matching
+
+
+def _shares_beyond(tree: CalibratedTree, matches: list[FloatArray]) -> list[FloatArray]:
+    """For each cell of a clique what share of its rows can be expected to match there and in all cliques below it."""
+    shares = list(matches)
+    for link in reversed(tree.links):
+        child, parent = link.cliques
+        rows = np.bincount(link.positions[0], shares[child] * tree.cliques[child].expected, minlength=len(link))
+        shares[parent] = shares[parent] * (rows / np.where(link.rows[0] > 0, link.rows[0], 1))[link.positions[1]]
+    return shares
+
+
+# Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
+#
+# Three things together decide what a count can be: bounds of all cells of a margin at once, tables that have the
+# published marginals, which show what the bounds leave open to be possible, and exact bounds of single cells, which
+# take longest.
+
 
 TABLES = 64
 """Glued tables that cells are compared in."""
@@ -215,3 +410,400 @@ class ProgramKnowledge:
             if attribute in cells.margin:
                 keys = keys + cells.coded_cells.column(attribute, level)
         return keys
+
+
+# Certain cells: what follows without any doubt from published marginals about few attributes at a time.
+#
+# A reader who puts marginals together can work out counts that no marginal shows. Here they are counted over all
+# margins of up to three attributes of which one is sensitive: the counts that are *determined*, since every table with
+# the published marginals has the same, and the cells of which at least one row *exists* in every such table.
+
+
+ATTRIBUTES = 3
+"""Attributes that a margin may have, the sensitive one among them."""
+
+MOST_CELLS = 1 << 22
+"""Cells of a margin, empty ones included, that are laid out."""
+
+_MOST_SECONDS = 2.0
+"""For the programs of one cell."""
+
+Levels = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class CertainCell:
+    """A cell whose count is determined. values: label by attribute. levels: of these. rows: the count."""
+
+    values: Mapping[str, str]
+    levels: Levels
+    rows: int
+
+
+@dataclass(frozen=True)
+class CertainCells:
+    """What is certain of the cells of all margins of up to `attributes` attributes at their finest published levels.
+
+    determined: cells with one possible count, which is not 0. exists: cells that have a row for certain, those included.
+    small: cells that are determined and have fewer rows than the largest k that is claimed. undecided: further cells that
+    may be among these, since the time was over. unread: margins that were not looked at, for the same reason or their size.
+    worst: of all published levels the determined cell with the fewest rows, as far as was looked; None where there is none.
+    """
+
+    determined: int
+    exists: int
+    small: int
+    undecided: int
+    unread: int
+    worst: CertainCell | None
+    attributes: int = ATTRIBUTES
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the numbers are exact; where not, there are at least so many."""
+        return not self.undecided and not self.unread
+
+
+def certain_cells(
+    knowledge: Knowledge,
+    sensitive: str,
+    views: Mapping[str, Sequence[Levels]],
+    k: int,
+    deadline: Deadline,
+) -> CertainCells:
+    """Count what is certain about a sensitive attribute.
+
+    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known
+    in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
+    decided by then stays undecided.
+    """
+    found = _Found(k)
+    finest = {attribute: own[:1] for attribute, own in views.items()}
+    left: list[tuple[Knowledge, dict[str, int], _Search]] = []
+    for margin in _margins(sensitive, finest):
+        if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
+            found.unread += 1
+            continue
+        try:
+            known = knowledge.about(margin)
+            search = _searched(known, margin, deadline)
+        except TooManyCellsError:
+            found.unread += 1
+            continue
+        if len(search.waiting) and sum(len(other.lower) for *_, other in left) < MOST_CELLS:
+            left.append((known, margin, search))
+        else:
+            found.add(known, margin, search)
+    # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
+    for place, (known, margin, search) in enumerate(left):
+        _programmed(known, margin, search, deadline.share(len(left) - place))
+        found.add(known, margin, search)
+    worst = found.worst
+    seen = list(_margins(sensitive, finest))
+    for margin in _margins(sensitive, views):
+        if deadline.is_over:
+            break
+        if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
+            worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
+    return CertainCells(found.determined, found.exists, found.small, found.undecided, found.unread, worst)
+
+
+def certainly_small(
+    knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline = NEVER
+) -> CertainCell | None:
+    """A cell of up to three of some attributes at their finest that has at least one row for certain, and fewer than k.
+
+    Found by bounds alone and before the deadline, so there may be others. rows: the most that it can have.
+    """
+    finest = {attribute: own[:1] for attribute, own in views.items()}
+    for place, attribute in enumerate(finest):
+        for margin in _margins(attribute, dict(list(finest.items())[: place + 1])):
+            if deadline.is_over:
+                return None
+            if knowledge.domain.size(margin) > MOST_CELLS:
+                continue
+            lower, upper, _ = knowledge.about(margin).bounds(margin)
+            if np.any(small := (lower > 0) & (upper < k)):
+                return _smaller(knowledge, margin, np.where(small, upper, 0), None)
+    return None
+
+
+def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[dict[str, int]]:
+    """All margins of the sensitive attribute and up to two others, few attributes first."""
+    others = [attribute for attribute in views if attribute != sensitive]
+    for number in range(ATTRIBUTES):
+        for chosen in combinations(others, number):
+            for each in product(*(views[attribute] for attribute in (*chosen, sensitive))):
+                yield {name: level for levels in each for name, level in levels.items()}
+
+
+class _Found:
+    """Numbers of cells, over the margins so far."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+        self.determined = self.exists = self.small = self.undecided = self.unread = 0
+        self.worst: CertainCell | None = None
+
+    def add(self, known: Knowledge, margin: Levels, search: "_Search") -> None:
+        """Count the cells of a margin."""
+        lower, upper = search.lower, search.upper
+        determined = (lower == upper) & (lower > 0)
+        self.determined += int(np.count_nonzero(determined))
+        self.exists += int(np.count_nonzero(lower))
+        self.small += int(np.count_nonzero(determined & (upper < self.k)))
+        undecided = search.is_open() if known.is_whole else lower < upper
+        self.undecided += 0 if search.is_sharp and known.is_whole else int(np.count_nonzero(undecided))
+        self.worst = _smaller(known, margin, np.where(determined, lower, 0), self.worst)
+
+
+def _searched(known: Knowledge, margin: Levels, deadline: Deadline) -> "_Search":
+    """What bounds, tables and flows tell of a margin."""
+    search = _Search(*known.bounds(margin))
+    for rows in known.tables() if len(search.waiting) else ():
+        search.see(rows(margin))
+        if not len(search.waiting):
+            break
+    for cell in search.waiting.tolist():
+        if deadline.is_over:
+            break
+        if cell in search.waiting:
+            search.learn(cell, *known.settled(margin, cell, 0.0), margin)
+    return search
+
+
+def _programmed(known: Knowledge, margin: Levels, search: "_Search", deadline: Deadline) -> None:
+    """Decide what is waiting by programs, as far as there is time."""
+    for cell in search.waiting.tolist():
+        if deadline.is_over:
+            break
+        if cell in search.waiting:
+            search.learn(cell, *known.settled(margin, cell, min(deadline.left, _MOST_SECONDS)), margin)
+
+
+class _Search:
+    """Cells of a margin of which it is looked for what is certain, until none is waiting.
+
+    lower, upper: proven bounds. is_sharp: whether all of them are. least, most: of the counts seen to be possible, the
+    bounds turned round where none was. waiting: cells that are open.
+    """
+
+    def __init__(self, lower: CountArray, upper: CountArray, is_sharp: bool) -> None:
+        self.lower, self.upper, self.is_sharp = lower.copy(), upper.copy(), is_sharp
+        self.least, self.most = upper.copy(), lower.copy()
+        self.waiting: IndexArray = np.flatnonzero(self.is_open() & (not is_sharp))
+
+    def is_open(self) -> BoolArray:
+        """Cells that may have a row for certain, or be determined, beyond what is proven."""
+        may_exist = (self.lower == 0) & (self.least > 0)
+        may_be_determined = (self.lower > 0) & (self.least >= self.most)
+        return np.asarray((self.lower < self.upper) & (may_exist | may_be_determined))
+
+    def see(self, rows: CountArray) -> None:
+        """Learn that these counts are possible."""
+        cells = self.waiting
+        self.least[cells] = np.minimum(self.least[cells], rows[cells])
+        self.most[cells] = np.maximum(self.most[cells], rows[cells])
+        self.waiting = cells[self.is_open()[cells]]
+
+    def learn(self, cell: int, bounds: CountBounds, tables: Sequence[Rows], margin: Levels) -> None:
+        """Learn what one cell was settled to, and the tables that were found."""
+        self.lower[cell] = max(self.lower[cell], bounds.lower)
+        self.upper[cell] = min(self.upper[cell], bounds.upper)
+        if bounds.sharp:
+            self.least[cell], self.most[cell] = bounds.lower, bounds.upper
+            self.waiting = self.waiting[self.waiting != cell]
+        for rows in tables:
+            self.see(rows(margin))
+
+
+def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: CertainCell | None) -> CertainCell | None:
+    """The first cell with the fewest rows, if these are fewer than those of the worst so far. rows: 0 for no candidate."""
+    candidates = np.flatnonzero(rows)
+    if not len(candidates):
+        return worst
+    cell = int(candidates[rows[candidates].argmin()])
+    if worst is not None and rows[cell] >= worst.rows:
+        return worst
+    shape = [knowledge.domain.hierarchy(a).size(level) for a, level in margin.items()]
+    codes = np.unravel_index(cell, shape)
+    labels = {
+        a: knowledge.domain.hierarchy(a).labels[level][int(code)] for (a, level), code in zip(margin.items(), codes)
+    }
+    return CertainCell(labels, dict(margin), int(rows[cell]))
+
+
+def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, deadline: Deadline) -> CountArray:
+    """A determined cell of a margin with fewer rows than the worst so far, and with the fewest: its rows, 0 elsewhere.
+
+    Only what is the same in every table that was seen can be determined.
+    """
+    determined: CountArray = np.zeros(knowledge.domain.size(margin), dtype=np.int64)
+    knowledge = knowledge.about(margin)
+    tables = [rows(margin) for rows in knowledge.tables()]
+    if not tables:
+        try:
+            lower, upper, _ = knowledge.bounds(margin)
+        except TooManyCellsError:
+            return determined
+        return np.where((lower == upper) & (lower > 0), lower, 0)
+    rows = tables[0]
+    is_same = np.logical_and.reduce([rows == others for others in tables])
+    candidates = np.flatnonzero(is_same & (rows > 0) & (rows < (np.inf if worst is None else worst.rows)))
+    candidates = candidates[np.argsort(rows[candidates], kind="stable")]
+    while len(candidates) and not deadline.is_over:
+        cell, candidates = int(candidates[0]), candidates[1:]
+        bounds, more = knowledge.settled(margin, cell, min(deadline.left, _MOST_SECONDS))
+        if bounds.lower == bounds.upper:
+            determined[cell] = bounds.lower
+            break
+        for others in more:
+            candidates = candidates[others(margin)[candidates] == rows[candidates]]
+    return determined
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTable:
+    """Rows of all classes, empty ones included, by sensitive value.
+
+    margin: the nonsensitive attributes with their levels, in the order of the classes' numbering, last one fastest.
+    rows: shape (classes, values), expected or counted; copied in. Raises DomainMismatchError for another shape, and for
+    negative numbers of rows.
+    """
+
+    domain: Domain
+    margin: Margin
+    sensitive: str
+    level: int
+    rows: FloatArray
+
+    def __post_init__(self) -> None:
+        shape = (prod(self.shape), self.domain.hierarchy(self.sensitive).size(self.level))
+        if self.rows.shape != shape:
+            raise DomainMismatchError(f"classes by sensitive value have the shape {shape}, not {self.rows.shape}")
+        if not np.all((self.rows >= 0) & np.isfinite(self.rows)):
+            raise DomainMismatchError("rows of classes must be numbers, none negative")
+        object.__setattr__(self, "rows", read_only_copy(self.rows))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each attribute of the margin."""
+        return tuple(self.domain.hierarchy(a).size(level) for a, level in self.margin.items())
+
+    def codes(self) -> dict[str, CodeArray]:
+        """For each attribute the code in each class: shape (classes,)."""
+        places = np.unravel_index(np.arange(len(self.rows)), self.shape) if self.margin else ()
+        return dict(zip(self.margin, places))
+
+    def labels(self, position: int) -> dict[str, str]:
+        """The published labels of a class."""
+        return {
+            attribute: self.domain.hierarchy(attribute).labels[level][int(self.codes()[attribute][position])]
+            for attribute, level in self.margin.items()
+        }
+
+    def posterior(self) -> FloatArray:
+        """The distribution of the sensitive value in each class, shape (classes, values); zeros in empty classes."""
+        sums = self.rows.sum(axis=1, keepdims=True)
+        return np.asarray(self.rows / np.where(sums > 0, sums, 1))
+
+
+def sensitive_levels(model: MarginalModel, sensitive: str) -> dict[str, int]:
+    """The finest levels of what a release shows together with a sensitive attribute, that attribute last.
+
+    Nothing else tells of it where the release is decomposable (KG06 Prop. 7.3); otherwise it is all that is published.
+    Empty where no margin shows the attribute.
+    """
+    collection, domain = model.collection, model.domain
+    first_step = 1 << domain.offsets[domain.index(sensitive)]
+    masks = [mask for mask in collection.masks if mask & first_step]
+    if masks and not collection.is_decomposable:
+        masks = list(collection.masks)
+    levels: dict[str, int] = {}
+    for mask in masks:
+        for attribute, level in domain.margin(mask).items():
+            levels[attribute] = min(level, levels.get(attribute, level))
+    return {a: levels[a] for a in [*(a for a in domain.attributes if a != sensitive), sensitive] if a in levels}
+
+
+def class_table(model: MarginalModel, levels: Mapping[str, int]) -> ClassTable:
+    """The maxent distribution over a margin whose last attribute is sensitive.
+
+    Raises TooManyCellsError for a margin too large to be laid out.
+    """
+    *shared, sensitive = levels
+    margin = Margin({a: levels[a] for a in shared})
+    expected = model.expected({**margin, sensitive: levels[sensitive]})
+    rows = expected.reshape(-1, model.domain.hierarchy(sensitive).size(levels[sensitive]))
+    return ClassTable(model.domain, margin, sensitive, levels[sensitive], rows)
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """How much of a margin that need not be published follows from those that are.
+
+    cells: that can be occupied. determined: of these, those with one possible count. rows: in the determined cells, of
+    `total`. sharp: whether the bounds are proven to be the best; where not, more may be determined than was found.
+    """
+
+    cells: int
+    determined: int
+    rows: int
+    total: int
+    sharp: bool
+
+    @property
+    def share(self) -> float:
+        """Share of the cells that are determined; 0 where there is none."""
+        return self.determined / self.cells if self.cells else 0.0
+
+
+def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstruction:
+    """What of a margin is determined. Raises TooManyCellsError for a margin too large to be laid out."""
+    margin_bounds = bounds.of_margin(margin)
+    determined = (margin_bounds.lower == margin_bounds.upper) & (margin_bounds.upper > 0)
+    return Reconstruction(
+        int(np.count_nonzero(margin_bounds.upper)),
+        int(np.count_nonzero(determined)),
+        int(margin_bounds.lower[determined].sum()),
+        bounds.collection.cube.total,
+        margin_bounds.sharp,
+    )
+
+
+def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
+    """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
+
+    The bounds of the class itself, and of its sensitive values one by one. Where a decomposable collection shows one
+    sensitive attribute, at one level, with all that is shown with it in the margin, this is what k-combinatorial
+    anonymity asks of these classes; elsewhere the true number may be smaller. Raises TooManyCellsError for a margin too
+    large to be laid out.
+    """
+    axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
+    public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}
+    most = np.minimum(bounds.of_margin(margin).upper.sum(axis=axes), bounds.of_margin(public).upper)
+    return int(most[most > 0].min())
+
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Skewness:
+    """The class whose posterior is furthest from the overall distribution, in total variation (0 to 1).
+
+    Half the sum of absolute differences: the largest change of the probability of any set of sensitive values.
+    """
+
+    distance: float
+    position: int
+
+
+def skewness(classes: ClassTable) -> Skewness:
+    """Over the classes that anybody is expected in. Raises ValueError where there is none."""
+    occupied = classes.rows.sum(axis=1) > 0
+    overall = classes.rows.sum(axis=0)
+    distances = abs(classes.posterior() - overall / max(overall.sum(), 1)).sum(axis=1) / 2 * occupied
+    # The first of those that rounding alone tells apart, so that the same release always gives the same class.
+    worst = int((distances >= distances.max() * (1 - _ROUNDING)).argmax())
+    return Skewness(float(distances[worst]), worst)

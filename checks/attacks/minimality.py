@@ -13,7 +13,7 @@ with the published marginals, in which it would not have been are excluded. This
   class, its members learn it of their own class: that a part of it has few rows, or few sensitive values.
 - Where counts that are known refuse the step in every possible world, nothing is excluded, and that it was refused tells
   nothing more. So it is where levels were fitted to the table, as the attacker knows, and the step leads back to values
-  that were merged since they are rare (`checks.attacks.fitted_levels`).
+  that were merged since they are rare (`checks.attacks.minimality`).
 - `publishable` is the probability of the excluded worlds to somebody who takes maximum entropy: by the total variation
   between what they believe before and after, no belief changes by more. It is given where the worlds are known as a
   whole: where no table shows the attribute any finer and only counts are suspect, or where all finer counts are known
@@ -24,30 +24,315 @@ collection has no junction tree, which the search asks for. A real search also l
 that gained nothing; so this is the most that knowing it tells.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from math import prod
+from functools import cache
+from math import comb, factorial, prod
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from checks.attacks.fitted_levels import level_told
-from checks.attacks.possible_worlds import TooManyWorldsError, Visits, diverse_draws, large_parts_probability
-from checks.attacks.refinement import Refinement, Shift, Suspect
-from checks.claims.claim import Claim
-from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
-from checks.classes.k_anonymity import nonsensitive_part
+from checks.claims import Claim
+from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
 from checks.diversity.criterion import Diversity, satisfies
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
-from models.graphs.collection import Collection
-from models.graphs.junction_tree import maximal_masks
+from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.frechet_bounds import MarginBounds
-from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Hierarchy
-from models.tables.margin import Margin
+from models.tables.fitted_levels import FittedLadder, thresholds
+from models.tables.hierarchy import Hierarchy, Margin
+
+_MOST_VECTORS = 20_000
+"""Ways to draw the sensitive values of a part from its class that are looked at."""
+
+_MOST_VISITS = 200_000
+"""Ways to go on from one part of a class to the next that are looked at, in one step."""
+
+
+class TooManyWorldsError(Exception):
+    """More possible worlds than are looked at."""
+
+
+def large_parts_probability(rows: int, weights: Sequence[float], least: int) -> float:
+    """P(no part has 1 .. least-1 rows) for a multinomial with these weights.
+
+    Parts with Poisson numbers of rows are independent, and multinomial given their sum: so the small numbers are left
+    out of each, and the sum is that of all parts by convolution.
+    """
+    from scipy.stats import poisson  # slow to import, and few need it
+
+    numbers = np.arange(rows + 1)
+    length = 2 * len(numbers)
+    sums = np.zeros(rows + 1)
+    sums[0] = 1.0
+    for weight in weights:
+        chances = poisson.pmf(numbers, rows * weight)
+        chances[1:least] = 0
+        sums = np.fft.irfft(np.fft.rfft(sums, length) * np.fft.rfft(chances, length), length)[: rows + 1]
+    return float(np.clip(sums[rows] / poisson.pmf(rows, rows), 0.0, 1.0))
+
+
+class Visits:
+    """Counts down what may still be looked at."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_VISITS
+
+    def spend(self, number: int) -> None:
+        """Look at so many more. Raises TooManyWorldsError where there are more than may be looked at."""
+        self._left -= number
+        if self._left < 0:
+            raise TooManyWorldsError
+
+
+@dataclass(frozen=True)
+class Draws:
+    """passing: probability that all parts are diverse. shares: for each part and value the expected share of its rows
+    where all are, and 0 where not all are: the expectation of their product.
+    """
+
+    passing: Fraction
+    shares: tuple[tuple[Fraction, ...], ...]
+
+
+def diverse_draws(vector: CountArray, sizes: CountArray, diversities: Sequence[Diversity], visits: Visits) -> Draws:
+    """Over all ways to give the values of a class to parts of known sizes, each row as likely to have each of them."""
+    whole, part_sizes = tuple(vector.tolist()), tuple(sizes.tolist())
+
+    @cache
+    def diverse(size: int) -> tuple[tuple[int, ...], ...]:
+        vectors = list(_drawn(whole, size))
+        keep = np.ones(len(vectors), dtype=bool)
+        for diversity in diversities:
+            keep &= satisfies(diversity, np.array(vectors, dtype=np.int64))
+        return tuple(v for v, kept in zip(vectors, keep) if kept)
+
+    @cache
+    def ways(parts: tuple[int, ...], left: tuple[int, ...]) -> int:
+        if not parts:
+            return 1
+        return sum(number * ways(parts[1:], rest) for _, number, rest in choices(parts[0], left))
+
+    def choices(size: int, left: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...]]]:
+        candidates = diverse(size)
+        visits.spend(len(candidates))
+        for drawn in candidates:
+            if all(d <= n for d, n in zip(drawn, left)):
+                number = prod(comb(n, d) for n, d in zip(left, drawn))
+                yield drawn, number, tuple(n - d for n, d in zip(left, drawn))
+
+    every = factorial(sum(part_sizes)) // prod(map(factorial, part_sizes))
+    shares = []
+    for position, size in enumerate(part_sizes):
+        others = tuple(sorted(part_sizes[:position] + part_sizes[position + 1 :]))
+        sums = [0] * len(whole)
+        for drawn, number, rest in choices(size, whole):
+            together = number * ways(others, rest)
+            sums = [total + together * d for total, d in zip(sums, drawn)]
+        shares.append(tuple(Fraction(total, every * size) for total in sums))
+    return Draws(sum(shares[0], start=Fraction(0)), tuple(shares))
+
+
+def _drawn(whole: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    """All vectors below a given one with a given sum. Raises TooManyWorldsError where there are very many."""
+    polynomial = [1]
+    for count in whole:
+        polynomial = [
+            sum(polynomial[i - taken] for taken in range(min(count, i) + 1) if i - taken < len(polynomial))
+            for i in range(min(len(polynomial) + count, size + 1))
+        ]
+        if max(polynomial) > _MOST_VECTORS:
+            raise TooManyWorldsError
+    return _below(whole, size)
+
+
+def _below(whole: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    if not whole:
+        if size == 0:
+            yield ()
+        return
+    for first in range(max(0, size - sum(whole[1:])), min(whole[0], size) + 1):
+        for rest in _below(whole[1:], size - first):
+            yield (first, *rest)
+
+
+# The deFinetti attack: learning from a release who is likely to have what, across its classes (Kifer, SIGMOD 2009).
+#
+# Classes are not independent of each other: that classes with many smokers have more cancer tells of each smoker in a
+# mixed class. The attacker knows everybody's nonsensitive values, guesses the sensitive ones, learns a naive Bayes
+# model from the guesses, guesses anew with the model so that every published count is kept, and so on.
+#
+# What the attributes tell that are published together with the sensitive one is in the published counts already; there
+# is something to learn only where they are published coarser than they are known, or not with it.
+
+
+ROUNDS = 10
+_SWEEPS = 1000
+_CHANGE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A published marginal with the sensitive attribute: the group of each class, and its rows by sensitive value.
+
+    group_of: shape (classes,). rows: shape (groups, values).
+    """
+
+    group_of: IndexArray
+    rows: FloatArray
+
+
+def published_groups(tables: Iterable[ContingencyTable], people: EquivalenceClasses) -> tuple[Groups, ...]:
+    """The marginals that show the sensitive attribute at the level of `people`, and otherwise what these show too."""
+    domain, code_columns = people.domain, dict(zip(people.attributes, people.codes))
+    values = people.counts.shape[1]
+    groups = []
+    for table in tables:
+        if table.margin.get(people.sensitive) != people.level:
+            continue
+        levels = {a: level for a, level in table.margin.items() if a != people.sensitive}
+        shape = [domain.hierarchy(a).size(level) for a, level in levels.items()]
+        lifted = [domain.hierarchy(a).lift(people.margin[a], level)[code_columns[a]] for a, level in levels.items()]
+        keys = np.ravel_multi_index(lifted, shape) if levels else np.zeros(len(people), dtype=np.intp)
+        known, group_of = np.unique(keys, return_inverse=True)
+        columns = [table.column(a, level) for a, level in levels.items()]
+        sought = np.ravel_multi_index(columns, shape) if levels else np.zeros(len(table), dtype=np.intp)
+        rows = np.zeros((len(known), values))
+        np.add.at(rows, (np.searchsorted(known, sought), table.column(people.sensitive, people.level)), table.counts)
+        groups.append(Groups(group_of, rows))
+    return tuple(groups)
+
+
+def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int = ROUNDS) -> FloatArray:
+    """What the attacker guesses: expected rows by class and sensitive value, shape (classes, values).
+
+    people: only how many rows each class has is used of its counts: nonsensitive values are known. groups: what is
+    published of these people. With no rounds it is maximum entropy given what is published and known.
+    """
+    rows = np.asarray(people.counts.sum(axis=1), dtype=np.float64)
+    guess = _fitted(np.ones(people.counts.shape), rows, groups)
+    for _ in range(rounds):
+        fresh = _fitted(_naive_bayes(people, guess), rows, groups)
+        change = np.abs(fresh - guess).sum() / max(rows.sum(), 1)
+        guess = fresh
+        if change < _CHANGE:
+            break
+    return guess
+
+
+def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
+    """P(s | class) where the attributes are independent given s, estimated from a guess with add-one smoothing."""
+    values = guess.sum(axis=0)
+    log_odds = np.tile(np.log(values + 1), (len(guess), 1))
+    for attribute, codes in zip(people.attributes, people.codes):
+        size = people.domain.hierarchy(attribute).size(people.margin[attribute])
+        counted = np.zeros((size, len(values)))
+        np.add.at(counted, codes, guess)
+        log_odds += np.log((counted + 1) / (values + size))[codes]
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _fitted(guess: FloatArray, rows: FloatArray, groups: Sequence[Groups]) -> FloatArray:
+    """Iterative proportional fitting to the published counts and to the people in each class."""
+    for _ in range(_SWEEPS):
+        for group in groups:
+            sums = np.zeros_like(group.rows)
+            np.add.at(sums, group.group_of, guess)
+            guess = guess * np.divide(group.rows, sums, out=np.zeros_like(sums), where=sums > 0)[group.group_of]
+        sums = guess.sum(axis=1)
+        if np.abs(sums - rows).sum() <= _CHANGE * rows.sum():
+            break
+        guess = guess * np.divide(rows, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
+    return np.asarray(guess)
+
+
+def accuracy(guess: FloatArray, people: EquivalenceClasses) -> float:
+    """Share of the rows whose sensitive value is the likeliest one of their class; ties count in part."""
+    likeliest = guess >= guess.max(axis=1, keepdims=True) * (1 - 1e-9)
+    right = (people.counts * likeliest).sum(axis=1) / likeliest.sum(axis=1)
+    return float(right.sum() / people.counts.sum())
+
+
+def base_rate(people: EquivalenceClasses) -> float:
+    """Share of the rows that have the value that most have: what somebody guesses without any release."""
+    overall = people.counts.sum(axis=0)
+    return float(overall.max() / overall.sum())
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A claim that can have refused a step, and the positions of the classes where it can have."""
+
+    claim: Claim
+    culprits: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
+
+    cell: its labels at the finer level. distance: total variation. value: the sensitive value that gains most; before,
+    after: its probability.
+    """
+
+    cell: Mapping[str, str]
+    distance: float
+    value: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A step, and what its refusal tells.
+
+    margin: the published one. finer: the level refused for `attribute`. classes: of the margin, sensitive attributes set
+    aside. suspects: None where nothing can be told, and `note` says why. culprit: labels of the one class that can be to
+    blame, None where there are none or several. publishable, shift: None where they are not known. is_certain: whether
+    counts that are known refuse the step in every possible world.
+    """
+
+    margin: Margin
+    attribute: str
+    finer: int
+    classes: int
+    suspects: tuple[Suspect, ...] | None
+    culprit: Mapping[str, str] | None = None
+    publishable: float | None = None
+    shift: Shift | None = None
+    note: str = ""
+    is_certain: bool = False
+
+    @property
+    def culprits(self) -> int | None:
+        """How many classes can be to blame."""
+        if self.suspects is None:
+            return None
+        return len({position for suspect in self.suspects for position in suspect.culprits})
+
+    def as_json(self) -> dict[str, Any]:
+        """The step as plain values."""
+        suspects = None
+        if self.suspects is not None:
+            suspects = [{**s.claim.as_json(), "culprits": len(s.culprits)} for s in self.suspects]
+        return {
+            "margin": dict(self.margin),
+            "attribute": self.attribute,
+            "finer": self.finer,
+            "classes": self.classes,
+            "suspects": suspects,
+            "culprits": self.culprits,
+            "culprit": None if self.culprit is None else dict(self.culprit),
+            "publishable": self.publishable,
+            "shift": None if self.shift is None else asdict(self.shift),
+            "note": self.note,
+            "certain": self.is_certain,
+        }
+
 
 MOST_CELLS = 1 << 20
 """Cells of a finer margin, empty ones included, that are laid out."""
@@ -333,3 +618,55 @@ def _sorted(codes: Sequence[CodeArray], length: int) -> IndexArray:
 
 def _positions(parts: _Parts, which: BoolArray) -> tuple[int, ...]:
     return tuple(np.unique(parts.class_of[which]).tolist())
+
+
+# What levels tell that are fitted to the counts of a table: each merged group holds a value with few rows.
+#
+# Values are merged for ascending sizes t_1 < t_2 < ..., and a level is noted at the first that gives it. Then each of
+# its groups has t rows or more, and each that was merged holds a value with 1 to t - 1 rows
+# (`models.tables.fitted_levels`). Who knows that levels were fitted so, but not at which size, knows that t is at most
+# the rows of the smallest group, which is published: so it is at most the largest size that does not exceed these.
+
+
+@dataclass(frozen=True)
+class LevelTold:
+    """What a published level tells: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
+
+    groups: that have rows; merged: how many of them hold several values.
+    """
+
+    attribute: str
+    level: int
+    groups: int
+    merged: int
+    fewer_than: int
+
+    def as_json(self) -> dict[str, Any]:
+        """What is told, as plain values."""
+        return asdict(self)
+
+
+def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> tuple[LevelTold, ...]:
+    """What the published levels of attributes with fitted ladders tell, the finest first, where groups were merged."""
+    told = []
+    for attribute, ladder in ladders.items():
+        levels = {margin[attribute] for margin in collection.margins if attribute in margin}
+        for level in sorted(levels):
+            if (own := level_told(collection, attribute, level, ladder)) is not None:
+                told.append(own)
+    return tuple(told)
+
+
+def level_told(collection: Collection, attribute: str, level: int, ladder: FittedLadder) -> LevelTold | None:
+    """What one level tells whose counts follow from the collection; None where nothing of it was merged."""
+    hierarchy = collection.domain.hierarchy(attribute)
+    if not ladder.start < level < hierarchy.height:
+        return None
+    table = collection.cube.table(collection.domain.mask({attribute: level}))
+    values = np.bincount(hierarchy.lift(ladder.start, level).astype(np.intp), minlength=hierarchy.size(level))
+    merged = int(np.count_nonzero(values[table.codes[0]] > 1))
+    smallest = int(table.counts.min(initial=table.total))
+    sizes = [size for size in thresholds(ladder.k, table.total) if size <= smallest]
+    if not merged or not sizes:
+        return None
+    return LevelTold(attribute, level, len(table), merged, sizes[-1])

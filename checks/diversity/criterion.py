@@ -5,17 +5,446 @@ A criterion looks at vectors, one row a class, one column a sensitive value: cou
 with integers and fractions.
 """
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple, Self
+from math import fsum, gcd, lcm, log
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.relative.sensitive_values import SensitiveValues
-from checks.diversity.violations.cases import Cases, RatioBounds
-from models.arrays import BoolArray, FloatArray
+from checks.errors import CriterionError
+from models.arrays import BoolArray, FloatArray, IndexArray
+from models.tables.hierarchy import Hierarchy
+
+# Cuts: linear inequalities on log-ratios that every class combination violating a criterion must satisfy.
+#
+# Write x_s(t) = ln v_s(t) for the class vector of a combination t. A *case* is one way of violating a criterion,
+# always with a *head* h whose share is positive. A cut of a case is a weight vector w >= 0 on the values, summing to 1
+# and 0 at the head, with a bound M such that
+#
+#     t violates the criterion by this case  =>  sum_s w_s (x_s(t) - x_h(t)) <= M.
+#
+# The left side is a sum over the cliques, so its minimum over all t is one min-sum pass along the junction tree,
+# however many combinations there are. When that minimum exceeds M the case is impossible. The bounds are weighted
+# arithmetic-geometric means: sum_A u_s <= theta implies sum_A w_s ln u_s <= ln theta + sum_A w_s ln w_s. For each case
+# the best weights solve a concave problem, by mirror ascent towards the shares at the minimizing t (geometric
+# programming).
+
+
+MAX_CASES = 40_000
+"""Cases that tell the sets of values of a tail or a group apart; where there are more, the sets are left open."""
+
+ROUNDING = 1e-7
+"""Cuts are loosened by this much (in logarithms), far above what floating point can lose."""
+
+ZERO_LOG = -1e5
+"""Stands for ln 0: below any sum of logarithms of count ratios, so that heads must be positive and tails may be empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class RatioBounds:
+    """Bounds of the log-ratios x_s - x_h, `[s, h]`, over the class combinations with a positive head h.
+
+    floor, ceiling: shape (values, values). The diagonal of the ceiling is 0 for a head that can be positive, -inf for one
+    that cannot.
+    """
+
+    floor: FloatArray
+    ceiling: FloatArray
+
+    @property
+    def value_count(self) -> int:
+        """Number of sensitive values."""
+        return len(self.floor)
+
+    @property
+    def most_cases(self) -> int:
+        """Cases up to which sets of values are told apart."""
+        return MAX_CASES
+
+    def possible(self) -> BoolArray:
+        """Which values can have a positive share, shape (values,)."""
+        return np.asarray(self.ceiling.diagonal() == 0)
+
+    def leading(self) -> IndexArray:
+        """The values that can be a most frequent one: no other value always exceeds them."""
+        return np.flatnonzero(self.possible() & ~(self.floor > ROUNDING).any(axis=0))
+
+    def others(self, heads: IndexArray) -> BoolArray:
+        """All values but the head, shape (values, heads)."""
+        return np.asarray(np.arange(self.value_count)[:, None] != heads)
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Linear inequalities coefficients . x <= bound. coefficients: shape (values, cuts). bounds: shape (cuts,)."""
+
+    coefficients: FloatArray
+    bounds: FloatArray
+
+    def kept(self, which: BoolArray) -> "Cuts":
+        """Some of the cuts."""
+        return Cuts(self.coefficients[:, which], self.bounds[which])
+
+
+class EntropyBound(Protocol):
+    """Cases whose violations are those of a bound on the entropy: they can be taken apart into boxes of log-ratios."""
+
+    @property
+    def heads(self) -> IndexArray:
+        """A most frequent value of each case."""
+
+    @property
+    def effective(self) -> float:
+        """The entropy of a violation is at most ln(effective)."""
+
+    @property
+    def floor(self) -> FloatArray:
+        """Lower bounds of the log-ratios to the head, shape (values, cases)."""
+
+    @property
+    def ceiling(self) -> FloatArray:
+        """Upper bounds, at most 0, of the log-ratios to the head, shape (values, cases)."""
+
+
+class Cases(ABC):
+    """Ways of violating one criterion.
+
+    heads: the head of each case, shape (cases,). support: the values that a cut may put weight on, shape (values, cases).
+    """
+
+    heads: IndexArray
+    support: BoolArray
+
+    @abstractmethod
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """M of each case with these weights, shape (cases,). weights: shape (values, cases)."""
+
+    @abstractmethod
+    def kept(self, which: BoolArray) -> Self:
+        """Some of the cases."""
+
+    @abstractmethod
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:
+        """Where to move the weights, having met a class for each case: nonnegative, in any scale, shape (values, cases).
+
+        x: the log-vectors of these classes, shape (values, cases). attempt: how often it was done before.
+        """
+
+    def form(self, weights: FloatArray) -> FloatArray:
+        """The coefficients of x in the cut of each case, shape (values, cases)."""
+        coefficients = weights.copy()
+        coefficients[self.heads, np.arange(len(self.heads))] -= 1
+        return coefficients
+
+    @property
+    def entropy_bound(self) -> EntropyBound | None:
+        """These cases, if their violations are those of a bound on the entropy; None for all others."""
+        return None
+
+
+def cuts(cases: Cases, weights: FloatArray) -> Cuts:
+    """The cuts of all cases with these weights, loosened for rounding."""
+    return Cuts(cases.form(weights), cases.bound(weights) + ROUNDING)
+
+
+def shares(x: FloatArray, support: BoolArray) -> FloatArray:
+    """e^x on the support, 0 elsewhere, each column scaled by its largest entry."""
+    masked = np.where(support, x, -np.inf)
+    top = masked.max(axis=0)
+    return np.asarray(np.exp(masked - np.where(np.isfinite(top), top, 0)), dtype=np.float64)
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12}|/[0-9]{1,12})?")
+"""Numbers as a criterion may spell them; an exponent could ask for more digits than there is memory."""
+
+
+def numbers(text: str) -> list[Fraction]:
+    """The numbers between commas, exactly: whole, decimal or fractions; none where a part is no number.
+
+    >>> numbers("2.8, 4"), numbers("1e9"), numbers("")
+    ([Fraction(14, 5), Fraction(4, 1)], [], [])
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(map(_NUMBER.fullmatch, parts)):
+        return []
+    try:
+        return [Fraction(part) for part in parts]
+    except ZeroDivisionError:
+        return []
+
+
+OR_EQUAL, MAY_DISCLOSE, MUST_PROTECT, OF = "or equal", "may disclose", "must protect", "of"
+"""What a criterion may say after its numbers; all but the first are followed by labels of sensitive values."""
+
+AT_ODDS = "at odds"
+"""What stands at the end of any criterion, before odds."""
+
+_CLAUSE = re.compile(rf"(?<!\S)({OR_EQUAL}|{MAY_DISCLOSE}|{MUST_PROTECT}|{OF}|{AT_ODDS})(?!\S)")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BARE = re.compile(r"[\w-]+( [\w-]+)*")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """The parameters of a criterion with the clauses after them: `3,4 or equal may disclose healthy, "not known"`.
+
+    clauses: what stands behind each; nothing behind `or equal`.
+    """
+
+    numbers: list[Fraction]
+    clauses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, text: str, known: Iterable[str]) -> "Phrase | None":
+        """From text; None where it has another clause than the known ones, one twice, or labels that are none.
+
+        >>> Phrase.read('2,3 may disclose healthy, "of age"', [MAY_DISCLOSE]).clauses
+        {'may disclose': ('healthy', 'of age')}
+        """
+        # Within quotes nothing is a clause, nor a comma between labels.
+        masked = _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), text)
+        marks = list(_CLAUSE.finditer(masked))
+        ends = [mark.start() for mark in marks[1:]] + [len(text)]
+        clauses: dict[str, tuple[str, ...]] = {}
+        for mark, end in zip(marks, ends):
+            behind = text[mark.end() : end]
+            named = _labels(behind, masked[mark.end() : end])
+            is_whole = not behind.strip() if mark[1] == OR_EQUAL else bool(named)
+            if mark[1] not in known or mark[1] in clauses or not is_whole:
+                return None
+            clauses[mark[1]] = named
+        return cls(numbers(text[: marks[0].start()] if marks else text), clauses)
+
+
+def split_odds(text: str) -> tuple[str, Fraction | None]:
+    """A criterion's text without `at odds G` at its end, and G; None where it does not end so.
+
+    >>> split_odds("entropy:6 at odds 1.2"), split_odds("entropy:6")
+    (('entropy:6', Fraction(6, 5)), ('entropy:6', None))
+    """
+    plain, mark, odds = text.rpartition(f" {AT_ODDS} ")
+    match numbers(odds) if mark else []:
+        case [number]:
+            return plain, number
+    return text, None
+
+
+def _labels(text: str, masked: str) -> tuple[str, ...]:
+    """The labels between commas, each once, in the order of texts; none where a part is no label."""
+    labels, start = set(), 0
+    for part in masked.split(","):
+        spelling = text[start : start + len(part)].strip()
+        start += len(part) + 1
+        quoted = _QUOTED.fullmatch(spelling)
+        label = spelling[1:-1].replace('""', '"') if quoted else spelling
+        if not label or (not quoted and '"' in label) or _SURROGATE.search(label):
+            return ()
+        labels.add(label)
+    return tuple(sorted(labels))
+
+
+def spelled_labels(labels: Sequence[str]) -> str:
+    """Labels with commas between them, those in quotes that could be read otherwise; a quote in one of these is doubled.
+
+    >>> print(spelled_labels(["healthy", "of age", "flu, cold"]))
+    healthy, "of age", "flu, cold"
+    """
+    plain = (_BARE.fullmatch(label) and not _CLAUSE.search(label) for label in labels)
+    return ", ".join(
+        label if is_plain else '"{}"'.format(label.replace('"', '""')) for label, is_plain in zip(labels, plain)
+    )
+
+
+def check_l(spelling: str, l: Fraction | int, least: int = 1) -> None:
+    """Raise CriterionError for an l that is too small. spelling: of the criterion."""
+    if l < least:
+        raise CriterionError(f"{spelling} needs l of at least {least}, got {spelled(l)}")
+
+
+def check_odds(odds: Fraction) -> None:
+    """Raise CriterionError for odds below 1."""
+    if odds < 1:
+        raise CriterionError(f"odds are at least 1, got {spelled(odds)}")
+
+
+def spelled(value: Fraction | int) -> str:
+    """A whole number or a decimal where one says it exactly, else a fraction.
+
+    >>> spelled(Fraction(4)), spelled(Fraction(14, 5)), spelled(Fraction(10, 3))
+    ('4', '2.8', '10/3')
+    """
+    value = Fraction(value)
+    digits, rest = 0, value.denominator
+    for prime in (2, 5):
+        power = 0
+        while rest % prime == 0:
+            rest, power = rest // prime, power + 1
+        digits = max(digits, power)
+    if rest > 1:
+        return str(value)
+    if not digits:
+        return str(value.numerator)
+    shifted = str(abs(int(value * 10**digits))).zfill(digits + 1)
+    return f"{'-' if value < 0 else ''}{shifted[:-digits]}.{shifted[-digits:]}"
+
+
+# Entropy against a logarithm, decided exactly where floating point cannot tell.
+#
+# A class with weights w_1 .. w_m, W their sum, is entropy l-diverse iff W^W >= l^W * prod w_i^w_i. With large weights
+# the powers are beyond reach. Where floating point tells the two sides apart by far more than its own error, that
+# decides. Otherwise equality is decided on the exponents of a coprime base (Bernstein 2005), and an inequality, known
+# to be strict after that, by decimal logarithms of growing precision.
+
+
+_CLEARLY = 1e-12
+"""Part of the sum of all terms' sizes that a difference must exceed to be believed. The error is below 1e-14 of that sum:
+each term is a product of a rounded number and one to three logarithms, all within a few units of 2^-53."""
+
+_MOST_BITS = 1000
+"""Of whole numbers that floats hold without overflow, their products with logarithms included."""
+
+
+def _coprime_base(numbers: Sequence[int]) -> list[int]:
+    """Pairwise coprime integers above 1 of which every given positive integer is a product of powers."""
+    base: list[int] = []
+    pending = [n for n in set(numbers) if n > 1]
+    while pending:
+        number = pending.pop()
+        for position, known in enumerate(base):
+            common = gcd(number, known)
+            if common > 1:
+                del base[position]
+                pending += [part for part in (common, known // common, number // common) if part > 1]
+                break
+        else:
+            base.append(number)
+    return base
+
+
+def _exponent(number: int, factor: int) -> int:
+    exponent = 0
+    while number % factor == 0:
+        number //= factor
+        exponent += 1
+    return exponent
+
+
+def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) -> bool:
+    """Whether the entropy of a distribution is at least ln(effective), exactly.
+
+    weights: nonnegative, not all zero, in any scale. effective: positive.
+
+    >>> entropy_is_at_least([1, 1, 1, 1, 4], Fraction(4))
+    True
+    """
+    positive = [Fraction(w) for w in weights if w > 0]
+    scale = lcm(*(w.denominator for w in positive))
+    whole = [int(w * scale) for w in positive]
+    divisor = gcd(*whole)
+    whole = [w // divisor for w in whole]
+    total = sum(whole)
+    upper, lower = effective.numerator, effective.denominator
+    if max(total, upper, lower).bit_length() <= _MOST_BITS:
+        terms = [-w * log(w) for w in whole] + [total * log(total), total * log(lower), -total * log(upper)]
+        difference = fsum(terms)
+        if abs(difference) > _CLEARLY * fsum(map(abs, terms)):
+            return difference > 0
+    base = _coprime_base([*whole, total, upper, lower])
+    balance = (
+        total * (_exponent(total, f) + _exponent(lower, f) - _exponent(upper, f))
+        - sum(w * _exponent(w, f) for w in whole)
+        for f in base
+    )
+    if not any(balance):
+        return True
+    for digits in (50, 200, 1000, 10_000):
+        with localcontext() as context:
+            context.prec = digits + len(str(total))
+            logs = [Decimal(w) * Decimal(w).ln() for w in whole]
+            exactly = Decimal(total) * (Decimal(total).ln() + Decimal(lower).ln() - Decimal(upper).ln()) - sum(logs)
+            if abs(exactly) > Decimal(total) * Decimal(10) ** (10 - digits):
+                return exactly > 0
+    raise ArithmeticError("two unequal entropies agree to 10,000 digits")
+
+
+@dataclass(frozen=True)
+class SensitiveValues:
+    """The values at a level of a hierarchy, in the order of their codes.
+
+    rows: of the whole table, not of one class, shape (values,).
+    """
+
+    hierarchy: Hierarchy
+    level: int
+    rows: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.rows) != self.hierarchy.size(self.level):
+            raise ValueError(f"{self.hierarchy.size(self.level)} values came with {len(self.rows)} counts")
+
+    def coarsened(self, level: int) -> "SensitiveValues":
+        """The values of a level that is not below this one. Raises CriterionError where the hierarchy has none such."""
+        if level == self.level:
+            return self
+        if not self.level < level < self.hierarchy.height:
+            raise CriterionError(
+                f"the sensitive attribute has no values of level {level}; its levels below * are 0 to "
+                f"{self.hierarchy.height - 1}"
+            )
+        rows = [0] * self.hierarchy.size(level)
+        for count, above in zip(self.rows, self.hierarchy.lift(self.level, level).tolist()):
+            rows[above] += count
+        return SensitiveValues(self.hierarchy, level, tuple(rows))
+
+    def within(self, labels: Iterable[str]) -> frozenset[int]:
+        """The codes of the values under which there is nothing but what the labels name. Raises CriterionError."""
+        named = self._base_codes(labels)
+        under = self.hierarchy.lift(0, self.level).tolist()
+        return frozenset(under) - {code for base, code in enumerate(under) if base not in named}
+
+    def touching(self, labels: Iterable[str]) -> frozenset[int]:
+        """The codes of the values under which there is something that the labels name. Raises CriterionError."""
+        named = self._base_codes(labels)
+        return frozenset(code for base, code in enumerate(self.hierarchy.lift(0, self.level).tolist()) if base in named)
+
+    def labels_of(self, codes: Iterable[int]) -> tuple[str, ...]:
+        """The labels of values, in the order of texts."""
+        return tuple(sorted(self.hierarchy.labels[self.level][code] for code in codes))
+
+    def occurring(self, codes: Iterable[int]) -> tuple[str, ...]:
+        """The labels of those that have rows; a release names no others."""
+        return self.labels_of(code for code in codes if self.rows[code])
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The share of each in the whole table. Raises CriterionError for a table without rows."""
+        if not any(self.rows):
+            raise CriterionError("a criterion that compares with the whole table needs a table with rows")
+        return tuple(Fraction(count, sum(self.rows)) for count in self.rows)
+
+    def _base_codes(self, labels: Iterable[str]) -> set[int]:
+        """The base values that labels name: by themselves, or all that are under a general one."""
+        named: set[int] = set()
+        for label in labels:
+            places = (
+                (level, code)
+                for level in range(self.hierarchy.height + 1)
+                if (code := self.hierarchy.code(label, level)) is not None
+            )
+            place = next(places, None)
+            if place is None:
+                raise CriterionError(f"the criterion names {label!r}, which is no value of the sensitive attribute")
+            level, code = place
+            named.update(i for i, above in enumerate(self.hierarchy.lift(0, level).tolist()) if above == code)
+        return named
+
 
 BOUNDARY = 1e-9
 """Relative slack below which a verdict is left to exact arithmetic."""
@@ -60,7 +489,7 @@ class Diversity(ABC):
     if slower to check than need be.
 
     >>> import numpy as np
-    >>> from checks.diversity.entropy import Entropy
+    >>> from checks.diversity.criteria import Entropy
     >>> Entropy(Fraction(3)).reached(np.array([[5, 5, 5], [8, 1, 1]])).round(2)
     array([3.  , 1.89])
     """

@@ -1,23 +1,141 @@
-"""Hull pruning: maxent diversity by vector sets that keep extreme points only (KG06 Algorithm 1, Theorem 7.1).
+"""Maxent diversity by sets of vectors that are worked up the junction tree, and by ratios of two values."""
 
-Valid for every criterion that merging passing classes cannot break: a vector that is a nonnegative combination of others
-in its block fails only where one of them fails, and stays such a combination whatever both are multiplied with. Whether
-a vector is one is asked of a linear program (HiGHS), since a convex hull in 14 dimensions does not finish; it is dropped
-only when the combination that the program names reproduces it.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from checks.budget import FULL, Budget
-from checks.diversity.criterion import BOUNDARY, Diversity
-from checks.finding import Verdict, verdict_of
-from checks.maxent.outcome import Outcome
-from checks.maxent.sensitive_tree import SensitiveTree
-from checks.maxent.vector_sets import Prune, TooManyVectorsError, distinct_positions, groups, none_doomed, work_up
-from models.arrays import FloatArray, IndexArray
-from models.deadline import Deadline
+from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio
+from checks.errors import CriterionError
+from checks.finding import FULL, Budget, Verdict, verdict_of
+from checks.maxent.sensitive_tree import Combine, FittingClasses, LogTree, Outcome, SensitiveTree
+from models.arrays import BoolArray, FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
+
+# Sets of vectors worked up a junction tree: what the join would enumerate, pruned on the way (KG06 Algorithm 1).
+#
+# Each clique keeps, for each of its classes, the vectors that its subtree can contribute; classes that look the same
+# to the rest of the tree (one separator class) share a block, and within a block a pruning drops what cannot matter.
+
+
+Prune = Callable[[FloatArray, IndexArray], IndexArray]
+"""From vectors, shape (n, values), and the number of each one's block, ascending, to the positions to keep."""
+
+Doomed = Callable[[int, FloatArray, IndexArray], BoolArray]
+"""Which of a clique's finished vectors, given their separator classes, no rest of the tree can make matter."""
+
+
+class TooManyVectorsError(Exception):
+    """The sets have outgrown their limit; the answer is undecided."""
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSet:
+    """Vectors with the class combination behind each: chosen has shape (n, cliques), -1 outside the subtree.
+
+    examined: how many vectors were made on the way.
+    """
+
+    vectors: FloatArray
+    chosen: IndexArray
+    examined: int
+
+
+def work_up(
+    tree: FittingClasses,
+    factors: Sequence[FloatArray],
+    combine: Combine,
+    prune: Prune,
+    doomed: Doomed,
+    limit: int,
+) -> VectorSet:
+    """The vectors that are left at the root.
+
+    Raises TooManyVectorsError when a step would make more than `limit`, TimeOverError when the tree's deadline comes.
+    """
+    cliques = len(tree.classes)
+    finished: dict[int, tuple[FloatArray, IndexArray, IndexArray]] = {}
+    examined = 0
+    for clique in reversed(range(cliques)):
+        tree.deadline.check()
+        owner: IndexArray = np.arange(len(tree.classes[clique]))
+        vectors = factors[clique]
+        chosen = np.full((len(owner), cliques), -1, dtype=np.intp)
+        chosen[:, clique] = owner
+        for child in tree.tree.children[clique]:
+            below, below_chosen, block = finished.pop(child)
+            tree.deadline.check()
+            separator_rows = tree.outward[child][owner]
+            starts = np.searchsorted(block, np.arange(len(tree.separators[child]) + 1))
+            size = starts[separator_rows + 1] - starts[separator_rows]
+            if int(size.sum()) > limit:
+                raise TooManyVectorsError
+            rows = np.repeat(np.arange(len(owner)), size)
+            within = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
+            joined = np.repeat(starts[separator_rows], size) + within
+            vectors, owner = combine(vectors[rows], below[joined]), owner[rows]
+            chosen = np.maximum(chosen[rows], below_chosen[joined])
+            examined += len(rows)
+            kept = np.flatnonzero(vectors.any(axis=1))
+            kept = kept[prune(vectors[kept], owner[kept])]
+            vectors, owner, chosen = vectors[kept], owner[kept], chosen[kept]
+        block = tree.inward[clique][owner]
+        order = np.argsort(block, kind="stable")
+        order = order[vectors[order].any(axis=1)]
+        order = order[~doomed(clique, vectors[order], block[order])]
+        kept = order[prune(vectors[order], block[order])]
+        examined += len(order)
+        finished[clique] = vectors[kept], chosen[kept], block[kept]
+    vectors, chosen, _ = finished[0]
+    return VectorSet(vectors, chosen, examined)
+
+
+def none_doomed(clique: int, vectors: FloatArray, block: IndexArray) -> BoolArray:  # noqa: ARG001
+    """Drops nothing."""
+    return np.zeros(len(vectors), dtype=bool)
+
+
+def distinct_positions(vectors: FloatArray, block: IndexArray) -> IndexArray:
+    """The first of equal vectors in each block, ascending, so that blocks stay in order."""
+    if not len(vectors):
+        return np.zeros(0, dtype=np.intp)
+    _, first = np.unique(np.column_stack((block, vectors)), axis=0, return_index=True)
+    return np.sort(first)
+
+
+def groups(*keys: IndexArray) -> list[IndexArray]:
+    """Positions with equal keys, as one array for each combination of keys."""
+    if not len(keys[0]):
+        return []
+    _, number = np.unique(np.column_stack(keys), axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    order = np.argsort(number, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+
+
+def minimal_positions(vectors: FloatArray, deadline: Deadline = NEVER) -> IndexArray:
+    """The vectors that no other is at most, everywhere; of equal ones the first. O(n * minimal).
+
+    Raises TimeOverError when the deadline comes before.
+    """
+    order = np.argsort(vectors.sum(axis=1), kind="stable")
+    remaining, kept = order, []
+    while len(remaining):
+        deadline.check()
+        lowest = remaining[0]
+        kept.append(lowest)
+        remaining = remaining[1:][(vectors[remaining[1:]] < vectors[lowest]).any(axis=1)]
+    return np.sort(np.array(kept, dtype=np.intp))
+
+
+# Hull pruning: maxent diversity by vector sets that keep extreme points only (KG06 Algorithm 1, Theorem 7.1).
+#
+# Valid for every criterion that merging passing classes cannot break: a vector that is a nonnegative combination of
+# others in its block fails only where one of them fails, and stays such a combination whatever both are multiplied
+# with. Whether a vector is one is asked of a linear program (HiGHS), since a convex hull in 14 dimensions does not
+# finish; it is dropped only when the combination that the program names reproduces it.
+
 
 _RESIDUAL = 1e-13
 """How far a combination may miss a vector, relative to a sum of 1, that is dropped for it."""
@@ -128,3 +246,125 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
     lowest = int(sizes.argmin())
     combination = tuple(worked_up.chosen[lowest].tolist())
     return Outcome(verdict_of(bool(sizes[lowest] >= least)), combination, worked_up.examined, proven_worst=True)
+
+
+# Relaxed maxent diversity: l values that are nearly as frequent as the most frequent one (KG06 section 7).
+#
+# With a relaxation epsilon and p cliques, each clique says of each class which values are at least (1 - epsilon) times
+# as frequent as its most frequent one. A class combination in which l values are marked by all cliques has l values at
+# least (1 - epsilon)^p times as frequent as its most frequent one. That is what holding means here; failing is no
+# proof of the contrary. Vectors of marks that include another's are dropped, since fewer marks are worse.
+
+
+_UNMARKED = 1e-300
+"""Stands for a mark of 0: a combination without a mark is the worst there is and may not be dropped as empty."""
+
+
+def marks(tree: SensitiveTree, epsilon: Fraction) -> tuple[FloatArray, ...]:
+    """For each clique and class 1 at the values near its most frequent one, exactly; shape (classes, values)."""
+    if not 0 <= epsilon < 1:
+        raise CriterionError(f"the relaxation must be at least 0 and below 1, got {epsilon}")
+    marked = []
+    for clique, factor in enumerate(tree.conditional_factors):
+        bound = float(1 - epsilon) * factor.max(axis=1, keepdims=True)
+        near = factor >= bound
+        for position, value in np.argwhere(np.abs(factor - bound) <= BOUNDARY * bound).tolist():
+            near[position, value] = _is_near(_exact_factor(tree, clique, position), value, epsilon)
+        marked.append(np.where(near, 1.0, _UNMARKED))
+    return tuple(marked)
+
+
+def _is_near(factor: list[Fraction], value: int, epsilon: Fraction) -> bool:
+    return factor[value] >= (1 - epsilon) * max(factor)
+
+
+def _exact_factor(tree: SensitiveTree, clique: int, position: int) -> list[Fraction]:
+    own = tree.expanded(tree.classes[clique])[position].tolist()
+    if not clique:
+        return list(map(Fraction, own))
+    below = tree.expanded(tree.separators[clique])[tree.inward[clique][position]].tolist()
+    return [Fraction(n) / Fraction(total) if n else Fraction(0) for n, total in zip(own, below)]
+
+
+def _fewest_marks(vectors: FloatArray, block: IndexArray) -> IndexArray:
+    distinct = distinct_positions(vectors, block)
+    kept = [distinct[g[minimal_positions(vectors[distinct[g]])]] for g in groups(block[distinct])]
+    return np.sort(np.concatenate(kept)) if kept else distinct
+
+
+def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:
+    """Whether every combination of classes has `least` values marked by all cliques.
+
+    Undecided when a step would make more than `limit` vectors.
+    """
+    try:
+        worked_up = work_up(tree, marks(tree, epsilon), np.minimum, _fewest_marks, none_doomed, limit)
+    except TooManyVectorsError:
+        return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
+    if not len(worked_up.vectors):
+        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True)
+    number = (worked_up.vectors > _UNMARKED).sum(axis=1)
+    lowest = int(number.argmin())
+    combination = tuple(worked_up.chosen[lowest].tolist())
+    return Outcome(verdict_of(bool(number[lowest] >= least)), combination, worked_up.examined, proven_worst=True)
+
+
+# Pairwise ratios: maxent diversity where the tail is a single value (KG06 section 7).
+#
+# With l as large as the number of sensitive values, recursive (c, l)-diversity bounds the ratio of any two values. The
+# largest ratio of each ordered pair over all class combinations comes from one max-product pass along the tree; no
+# join.
+
+
+def pairwise_ratios(tree: SensitiveTree, diversity: Diversity) -> Outcome:
+    """Decide a criterion that bounds the ratio of any two values. Linear in the total size of the cliques.
+
+    Ratios near the bound are decided by the same pass with fractions. Raises ValueError for a criterion that is about
+    anything else: recursive diversity whose l is not the number of values, or with a don't-care set.
+    """
+    values = len(tree.labels)
+    largest = diversity.largest_ratio(values)
+    if largest is None:
+        raise ValueError(f"pairwise ratios decide criteria that bound the ratio of any two values, not {diversity}")
+    log_tree = LogTree(tree)
+    pairs = [(head, tail) for head in range(values) for tail in range(values) if head != tail]
+    if not pairs:
+        return Outcome(Verdict.HOLDS, None, 0, proven_worst=True)
+    coefficients = np.zeros((values, len(pairs)))
+    for column, (head, tail) in enumerate(pairs):
+        coefficients[tail, column], coefficients[head, column] = 1, -1
+    lowest = log_tree.minima(coefficients)
+    combination = tuple(log_tree.minimizers(coefficients[:, [int(lowest.argmin())]])[0].tolist())
+    slack = float(largest.c) * np.exp(np.clip(lowest, -700, 700)) - 1
+    fails = bool(np.any(slack < -BOUNDARY))
+    for pair in np.flatnonzero(np.abs(slack) <= BOUNDARY):
+        fails = fails or not _passes_exactly(tree, largest, *pairs[pair])
+    return Outcome(verdict_of(not fails), combination, len(pairs), proven_worst=True)
+
+
+def _passes_exactly(tree: SensitiveTree, bound: LargestRatio, head: int, tail: int) -> bool:
+    """Whether the largest ratio of two values stays below c, by max-product with fractions; infinite ratios break it."""
+    arriving: list[list[Fraction | None]] = [[] for _ in tree.classes]
+    for clique in reversed(range(len(tree.classes))):
+        own = tree.expanded(tree.classes[clique])
+        separator = tree.expanded(tree.separators[clique])
+        best: list[Fraction | None] = [None] * len(tree.separators[clique])
+        for position, above in enumerate(tree.inward[clique].tolist()):
+            a, b = (Fraction(int(own[position, value])) for value in (head, tail))
+            if clique:
+                a, b = (n / int(separator[above, value]) if n else n for n, value in ((a, head), (b, tail)))
+            below = [arriving[child][tree.outward[child][position]] for child in tree.tree.children[clique]]
+            if a == 0 or any(ratio is None for ratio in below):
+                continue
+            if b == 0 or any(ratio is not None and ratio < 0 for ratio in below):
+                best[above] = Fraction(-1)
+                continue
+            ratio = a / b
+            for factor in below:
+                ratio *= factor if factor is not None else 1
+            best_above = best[above]
+            if best_above is None or (best_above >= 0 and ratio > best_above):
+                best[above] = ratio
+        arriving[clique] = best
+    ratios = [ratio for ratio in arriving[0] if ratio is not None]
+    return all(ratio >= 0 and (ratio < bound.c or (not bound.strict and ratio == bound.c)) for ratio in ratios)

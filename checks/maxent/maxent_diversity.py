@@ -7,21 +7,25 @@ collection that does not show the attribute says nothing about it, and passes.
 """
 
 from dataclasses import replace
+from fractions import Fraction
+from math import floor, inf, isfinite
 
 import numpy as np
 
-from checks.budget import FULL, Budget
-from checks.diversity.criterion import BOUNDARY, Diversity
-from checks.diversity.relative.at_level import Coarsened
-from checks.finding import Algorithm, Finding, Verdict, WorstClass, verdict_of
+from checks.classes import EquivalenceClasses, grouped
+from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to
+from checks.diversity.odds import UnderOdds, odds_borne
+from checks.diversity.relative import Coarsened
+from checks.errors import CriterionError
+from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.class_combinations import by_last_clique
-from checks.maxent.hull import by_hull, by_supports
-from checks.maxent.outcome import Outcome
-from checks.maxent.pairwise_ratios import pairwise_ratios
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from checks.maxent.hull import by_hull, by_supports, pairwise_ratios
+from checks.maxent.sensitive_tree import Outcome, SensitiveTree, by_last_clique, sensitive_tree
 from models.arrays import IndexArray
-from models.graphs.collection import Collection
+from models.errors import TimeOverError, TooManyCellsError
+from models.graphs.junction_tree import Collection
+from models.inference.iterative_fitting import Fit, iterative_fit
+from models.tables.hierarchy import Mask
 
 SMALL_JOIN = 20_000
 """Up to so many class combinations the join is the fastest algorithm."""
@@ -146,3 +150,123 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
     return Finding("maxent-diversity", outcome.verdict, parameters, worst, (algorithm,), outcome.examined, note)
+
+
+# Maxent diversity of any collection, decomposable or not, on its distribution as iterative fitting gives it.
+#
+# The fit is not exact, so a verdict must survive its errors: the criterion is decided a little stricter and a little
+# laxer than asked, and with and without the cells that the fit has driven almost to nothing. What these do not agree
+# on is undecided.
+
+
+MARGIN = 1e-6
+"""Relative change of the criterion's parameter that a verdict must survive; the fit must be a thousand times better."""
+
+VANISHING = 1e-7
+"""Expected rows below which a cell may be one that the exact distribution leaves empty."""
+
+
+def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
+    """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting.
+
+    Raises TimeOverError when the budget's deadline comes before the verdict.
+    """
+    parameters = {"diversity": str(diversity), "sensitive": sensitive}
+    if not collection.shows(sensitive):
+        return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
+    fitting = (Algorithm.ITERATIVE_FITTING,)
+    try:
+        fit = iterative_fit(collection, deadline=budget.deadline)
+    except TooManyCellsError as error:
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, fitting, 0, str(error))
+    if fit.residual > MARGIN / 1000:
+        note = f"the fit still misses a published count by {fit.residual:.2g} of it"
+        return Finding("maxent-diversity", Verdict.UNDECIDED, parameters, None, fitting, 0, note)
+    verdicts, examined, worst = set(), 0, None
+    for least in (0.0, VANISHING):
+        tree = _tree(fit, sensitive, least)
+        criterion_here = diversity.among(tree.values)
+        nearby = [loosened_to(criterion_here, MARGIN), loosened_to(criterion_here, -MARGIN)]
+        for criterion in nearby if None not in nearby else [criterion_here]:
+            algorithm, outcome = decided(tree, criterion or criterion_here, budget)
+            examined += outcome.examined
+            verdicts.add(outcome.verdict if criterion is not criterion_here else _robust(tree, criterion_here, outcome))
+            if outcome.combination is not None:
+                worst = describe_worst(tree, criterion_here, outcome.combination)
+    verdict = verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED
+    note = "" if verdict is not Verdict.UNDECIDED else "the value reached is within the fit's error of the bound"
+    algorithms = (*fitting, algorithm)
+    return Finding("maxent-diversity", verdict, parameters, worst, algorithms, examined, note)
+
+
+def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:
+    """The verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
+    if outcome.combination is None or diversity.least_values() is not None:
+        return outcome.verdict
+    exact = tree.exact_vector(outcome.combination)
+    slack = float(diversity.slack(np.array([[float(v / sum(exact)) for v in exact]]))[0])
+    fails = outcome.verdict is Verdict.FAILS and slack < -MARGIN
+    holds = outcome.verdict is Verdict.HOLDS and outcome.proven_worst and slack > MARGIN
+    return outcome.verdict if fails or holds else Verdict.UNDECIDED
+
+
+def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
+    """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
+    domain = fit.tree.domain
+    classes_by_mask: dict[Mask, EquivalenceClasses] = {}
+
+    def classes_of(mask: Mask) -> EquivalenceClasses:
+        """The classes of a margin, by the rows that are expected in them."""
+        if mask not in classes_by_mask:
+            cells = fit.marginal(mask)
+            kept = cells[cells.expected > least]
+            classes_by_mask[mask] = grouped(domain, domain.margin(mask), kept.codes, kept.expected, sensitive)
+        return classes_by_mask[mask]
+
+    return SensitiveTree.of(fit.tree, sensitive, classes_of)
+
+
+# The largest odds that a collection bears: what an attacker's other evidence may say before a class breaks a
+# criterion.
+#
+# The worst class found gives odds that the collection does not exceed. Whether it bears them is decided like any
+# criterion; where it does not, the class that fails gives smaller odds, and so on, until odds are proven.
+
+
+_DECIMALS = 3
+_ATTEMPTS = 40
+
+
+def largest_odds(tree: SensitiveTree, diversity: Diversity, budget: Budget) -> float | None:
+    """Odds at which a criterion is proven to hold, while at 0.001 more it does not; infinite where it holds at any.
+
+    diversity: among the values of the tree, without odds; it holds. None where the budget does not prove any above 1, or
+    the criterion has too many values for that.
+    """
+    try:
+        outcome = decided(tree, diversity, budget)[1]
+        odds = inf
+        for _ in range(_ATTEMPTS):
+            if outcome.combination is not None:
+                exact = tree.exact_vector(outcome.combination)
+                shares = np.array([[float(v / sum(exact)) for v in exact]])
+                borne = _rounded_down(float(odds_borne(diversity, shares)[0]))
+                # A class that fails at some odds bears less, whatever rounding says.
+                odds = borne if borne < odds else odds - 10**-_DECIMALS
+            if not isfinite(odds):
+                return odds if diversity.at_odds(Fraction(2)) == diversity else None
+            if odds < 1:
+                return None
+            outcome = decided(tree, UnderOdds(diversity, Fraction(str(odds))), budget)[1]
+            if outcome.verdict is Verdict.HOLDS:
+                return odds
+            if outcome.verdict is Verdict.UNDECIDED or outcome.combination is None:
+                return None
+    except (TimeOverError, CriterionError):
+        return None
+    return None
+
+
+def _rounded_down(odds: float) -> float:
+    """To three decimals, a little below, so that rounding does not decide."""
+    return floor(odds * (1 - 1e-9) * 10**_DECIMALS) / 10**_DECIMALS if isfinite(odds) else odds

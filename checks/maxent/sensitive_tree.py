@@ -5,25 +5,179 @@ Prop. 7.3). They form a subtree; each separator in it holds C too. A *class comb
 so that neighbours agree on what they share: it is a cell t of the nonsensitive attributes, as far as C is concerned.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.relative.sensitive_values import SensitiveValues
-from checks.finding import WorstClass
-from checks.maxent.class_combinations import BLOCK, Combine, Members, Screen, depth_first, fitting_positions, members_of
+from checks.classes import EquivalenceClasses, equivalence_classes
+from checks.diversity.criterion import ZERO_LOG, RatioBounds, SensitiveValues
+from checks.finding import Verdict, WorstClass
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
-from models.graphs.collection import Collection
-from models.graphs.junction_tree import JunctionTree
-from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain, Mask
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.tables.contingency_table import CodedCells, ContingencyTable
+from models.tables.hierarchy import Domain, Mask
+
+# Class combinations: one class of each clique of a junction tree, such that neighbours agree on what they share.
+#
+# Built up clique by clique in perfect sequence, depth first and in blocks, so that whoever looks for a few of them
+# need not enumerate the rest.
+
+
+BLOCK = 1 << 14
+"""Class combinations that are looked at together."""
+
+Combine = Callable[[FloatArray, FloatArray], FloatArray]
+"""How the rows of two cliques become one: `np.multiply`, `np.minimum` or `np.add`."""
+
+Screen = Callable[[IndexArray, FloatArray], IndexArray]
+"""From partial combinations and their combined rows to the positions worth pursuing, first ones first."""
+
+Members = tuple[tuple[IndexArray, IndexArray], ...]
+"""For each clique its classes ordered by separator class, and where each separator class begins in that."""
+
+
+class FittingClasses(Protocol):
+    """Cliques with their classes, and which classes of neighbours fit.
+
+    classes, separators: for each clique its classes and those of the separator to its parent; the root's separator has
+    one. inward[i]: for each class of clique i its separator class. outward[i]: the same for each class of the parent.
+    """
+
+    @property
+    def tree(self) -> JunctionTree:
+        """The cliques in perfect sequence."""
+
+    @property
+    def classes(self) -> Sequence[Sized]:
+        """Of each clique."""
+
+    @property
+    def separators(self) -> Sequence[Sized]:
+        """Of each clique, to its parent."""
+
+    @property
+    def inward(self) -> Sequence[IndexArray]:
+        """Which separator class each class has."""
+
+    @property
+    def outward(self) -> Sequence[IndexArray]:
+        """Which separator class each class of the parent has."""
+
+    @property
+    def members(self) -> Members:
+        """As `members_of` gives them; worth keeping."""
+
+    @property
+    def deadline(self) -> Deadline:
+        """When whatever is worked out ends, by TimeOverError."""
+
+
+def fitting_positions(
+    parents: Sequence[int], classes: Sequence[CodedCells], separators: Sequence[CodedCells]
+) -> tuple[tuple[IndexArray, ...], tuple[IndexArray, ...]]:
+    """Which separator class each class of a clique has, and each class of its parent: inward and outward of a tree.
+
+    parents: of each clique, below 0 for a root, of whose parent there are none.
+    """
+    inward = tuple(own.positions_in(separator) for own, separator in zip(classes, separators))
+    outward = tuple(
+        classes[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
+        for parent, separator in zip(parents, separators)
+    )
+    return inward, outward
+
+
+def members_of(separators: Sequence[Sized], inward: Sequence[IndexArray]) -> Members:
+    """The classes of each clique, ordered by their separator class."""
+    grouped = []
+    for separator, classes in zip(separators, inward):
+        order = np.argsort(classes, kind="stable")
+        starts = np.searchsorted(classes[order], np.arange(len(separator) + 1))
+        grouped.append((order, starts))
+    return tuple(grouped)
+
+
+def depth_first(
+    tree: FittingClasses, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = BLOCK
+) -> Iterator[tuple[IndexArray, FloatArray]]:
+    """Class combinations built up clique by clique, depth first, in blocks.
+
+    contributions: for each clique, or the first few of them, a row for each class; rows of a combination are combined.
+    screen: from partial combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing,
+    first ones first. block: about how many combinations to take at a time. Yields the combinations of these cliques that
+    come through, shape (n, cliques), with their combined rows.
+    """
+
+    def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """Blocks of the combinations that go on with one clique more."""
+        own = contributions[chosen.shape[1]]
+        for rows, joined in _extensions(tree, chosen, block):
+            yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])
+
+    roots = np.arange(len(tree.classes[0]))[:, None]
+    first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
+    pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
+    while pending:
+        tree.deadline.check()
+        found = next(pending[-1], None)
+        if found is None:
+            pending.pop()
+            continue
+        chosen, combined = found
+        pursued = screen(chosen, combined)
+        if not len(pursued):
+            continue
+        chosen, combined = chosen[pursued], combined[pursued]
+        if chosen.shape[1] == len(contributions):
+            yield chosen, combined
+        else:
+            pending.append(extended(chosen, combined))
+
+
+def by_last_clique(
+    tree: FittingClasses, combinations: Iterable[tuple[IndexArray, FloatArray]], block: int = BLOCK
+) -> Iterator[tuple[IndexArray, FloatArray, IndexArray]]:
+    """Combinations of all cliques but the last with the classes of that one: in each piece any of these fits any of those.
+
+    combinations: shape (n, cliques - 1), with their combined rows. Yields some of them, with their rows, and the last
+    clique's classes that share their separator class; about `block` complete combinations at a time.
+    """
+    last = len(tree.classes) - 1
+    order, starts = tree.members[last]
+    for chosen, combined in combinations:
+        separator = tree.outward[last][chosen[:, tree.tree.parents[last]]]
+        places = np.argsort(separator, kind="stable")
+        ends = np.flatnonzero(np.diff(separator[places], append=-1)) + 1
+        for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist()):
+            own = separator[places[begin]]
+            fitting = order[starts[own] : starts[own + 1]]
+            step = max(block // max(len(fitting), 1), 1)
+            for piece in (places[i : min(i + step, end)] for i in range(begin, end, step)):
+                yield chosen[piece], combined[piece], fitting
+
+
+def _extensions(tree: FittingClasses, chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """The classes of the next clique that fit partial combinations: pieces of (position in chosen, class)."""
+    clique = chosen.shape[1]
+    order, starts = tree.members[clique]
+    separator = tree.outward[clique][chosen[:, tree.tree.parents[clique]]]
+    size = starts[separator + 1] - starts[separator]
+    ends = np.cumsum(size)
+    begin = 0
+    while begin < len(chosen):
+        done = int(ends[begin] - size[begin])
+        end = max(int(np.searchsorted(ends, done + block, side="right")), begin + 1)
+        piece = slice(begin, end)
+        rows = np.repeat(np.arange(begin, end), size[piece])
+        within = np.arange(len(rows)) + done - np.repeat(ends[piece] - size[piece], size[piece])
+        yield rows, order[np.repeat(starts[separator[piece]], size[piece]) + within]
+        begin = end
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,3 +329,111 @@ def sensitive_tree(collection: Collection, sensitive: str) -> SensitiveTree | No
     if not collection.shows(sensitive):
         return None
     return SensitiveTree.of(collection.junction_tree, sensitive, class_source(collection.cube.table, sensitive))
+
+
+_CHUNK = 512
+"""Linear forms that are worked on together."""
+
+
+class _Segments:
+    """The classes of one clique ordered by separator class, for minima over each separator class."""
+
+    def __init__(self, tree: SensitiveTree, clique: int) -> None:
+        self.order, self.starts = tree.members[clique]
+        self.sizes = np.diff(self.starts)
+
+    def minimum(self, values: FloatArray) -> FloatArray:
+        """Shape (classes, k) to (separator classes, k). Every separator class has a class."""
+        return np.asarray(np.minimum.reduceat(values[self.order], self.starts[:-1], axis=0), dtype=np.float64)
+
+    def argminimum(self, values: FloatArray, lowest: FloatArray) -> IndexArray:
+        """The first class at which each minimum is taken."""
+        ordered = values[self.order]
+        hit = ordered == np.repeat(lowest, self.sizes, axis=0)
+        place = np.where(hit, np.arange(len(ordered))[:, None], len(ordered))
+        return self.order[np.minimum.reduceat(place, self.starts[:-1], axis=0)]
+
+
+class LogTree:
+    """A sensitive tree in logarithms: x_s of each class of each clique, and min-sum passes over it."""
+
+    def __init__(self, tree: SensitiveTree) -> None:
+        self.tree = tree
+        with np.errstate(divide="ignore"):
+            self.x = [np.maximum(np.log(factor), ZERO_LOG) for factor in tree.conditional_factors]
+        self.segments = [_Segments(tree, clique) for clique in range(len(self.x))]
+
+    def minima(self, coefficients: FloatArray) -> FloatArray:
+        """The minimum over all combinations of each linear form in x, shape (k,). coefficients: shape (values, k)."""
+        parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
+        return np.concatenate([self.messages(part)[0].min(axis=0) for part in parts])
+
+    def messages(self, coefficients: FloatArray) -> list[FloatArray]:
+        """For each clique the minimum of each linear form over its subtree, shape (separator classes, k)."""
+        self.tree.deadline.check()
+        arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
+        for clique in reversed(range(len(self.x))):
+            arriving[clique] = self.segments[clique].minimum(self._subtree(clique, coefficients, arriving))
+        return arriving
+
+    def _subtree(self, clique: int, coefficients: FloatArray, arriving: Sequence[FloatArray]) -> FloatArray:
+        values = self.x[clique] @ coefficients
+        for child in self.tree.tree.children[clique]:
+            values += arriving[child][self.tree.outward[child]]
+        return values
+
+    def minimizers(self, coefficients: FloatArray) -> IndexArray:
+        """For each linear form a combination at which its minimum is taken, shape (k, cliques)."""
+        parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
+        return np.concatenate([self._minimizers(part) for part in parts])
+
+    def _minimizers(self, coefficients: FloatArray) -> IndexArray:
+        arriving = self.messages(coefficients)
+        forms = np.arange(coefficients.shape[1])
+        chosen = np.zeros((len(forms), len(self.x)), dtype=np.intp)
+        for clique, parent in enumerate(self.tree.tree.parents):
+            values = self._subtree(clique, coefficients, arriving)
+            if parent < 0:
+                chosen[:, clique] = values.argmin(axis=0)
+            else:
+                best = self.segments[clique].argminimum(values, arriving[clique])
+                chosen[:, clique] = best[self.tree.outward[clique][chosen[:, parent]], forms]
+        return chosen
+
+    def vectors(self, combinations: IndexArray) -> FloatArray:
+        """The log-vectors of complete combinations, shape (n, values); about ZERO_LOG where a value is absent."""
+        return np.asarray(sum(x[combinations[:, clique]] for clique, x in enumerate(self.x)), dtype=np.float64)
+
+    def ratio_bounds(self) -> RatioBounds:
+        """Bounds of x_s - x_h, `[s, h]`, over the combinations with a positive head h."""
+        values = self.x[0].shape[1]
+        coefficients = (np.eye(values)[:, :, None] - np.eye(values)[:, None, :]).reshape(values, -1)
+        floor = self.minima(coefficients).reshape(values, values)
+        ceiling = np.column_stack([self._ceilings(head) for head in range(values)])
+        return RatioBounds(np.maximum(floor, ZERO_LOG), ceiling)
+
+    def _ceilings(self, head: int) -> FloatArray:
+        """The largest x_s - x_h over the combinations in which the head is positive, shape (values,)."""
+        self.tree.deadline.check()
+        arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
+        for clique in reversed(range(len(self.x))):
+            own = self.x[clique]
+            values = np.where(own[:, [head]] > ZERO_LOG / 2, -(own - own[:, [head]]), np.inf)
+            for child in self.tree.tree.children[clique]:
+                values = values + arriving[child][self.tree.outward[child]]
+            arriving[clique] = self.segments[clique].minimum(values)
+        return np.asarray(-arriving[0].min(axis=0), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A verdict with the worst class combination found.
+
+    combination: a class of each clique, None where no class has rows. examined: combinations, vectors or pairs looked
+    at. proven_worst: whether no combination is worse than that one.
+    """
+
+    verdict: Verdict
+    combination: tuple[int, ...] | None
+    examined: int
+    proven_worst: bool

@@ -18,14 +18,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from checks.risk.dictionary import Dictionary, consistent_counts
-from checks.risk.errors import DisclosureRuleError, SensitivityError
-from checks.risk.record import Records
-from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, product
+from checks.errors import DisclosureRuleError, SensitivityError
+from checks.risk.attackers import Dictionary, Records, consistent_counts
+from checks.risk.harm import Constant, Linear, Multiplicative, Sensitivity, Weights, product
 from models.arrays import CodeArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError
-from models.graphs.collection import Collection
-from models.inference.tree_expectation import CellExpectations, Factor
+from models.graphs.junction_tree import Collection
+from models.inference.calibrated_tree import CellExpectations, Factor
 from models.programs.cell_bounds import bounds_of_cells
 
 

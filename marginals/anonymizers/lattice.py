@@ -6,30 +6,108 @@ the open node whose verdict settles most in the worse case. What few attributes 
 when its projection on any two attributes fails, and those tables are small (as Incognito prunes by subsets).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from itertools import combinations
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
-from checks.claims.requirements import Requirements
-from checks.classes.equivalence_classes import EquivalenceClasses, equivalence_classes
-from checks.classes.k_anonymity import nonsensitive_part
+from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
+from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
-from marginals.anonymizers.settled_nodes import Node, SettledNodes
-from marginals.errors import InputError
+from checks.requirements import Requirements
+from marginals.anonymizers.local_recoding import LocalRecoding
+from marginals.errors import InputError, NothingPublishableError
+from marginals.tables.table import Table
 from models.arrays import BoolArray
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.class_size_measures import average_class_size, classification_metric, discernibility
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Mask
-from models.tables.generalized_cells import GeneralizedCells, nodes_of
-from models.tables.information import information_utility
-from models.tables.margin import Margin
-from models.tables.taxonomy import Taxonomy
+from models.tables.generalized_cells import (
+    GeneralizedCells,
+    Taxonomy,
+    average_class_size,
+    classification_metric,
+    discernibility,
+    information_utility,
+    nodes_of,
+)
+from models.tables.hierarchy import Margin, Mask
+
+Node = tuple[int, ...]
+"""A level for each attribute."""
+
+_GROUP = 64
+"""Combinations of levels of neighbouring attributes that are summed over at once, at most: few products of small matrices
+are much faster than sums along many short axes."""
+
+
+@lru_cache(maxsize=256)
+def _finer(shape: Node) -> tuple[NDArray[np.float32], ...]:
+    """For each group of neighbouring axes which combinations of levels, in columns, are as fine as others, in rows."""
+    groups: list[NDArray[np.float32]] = []
+    for length in shape:
+        finer = np.tri(length, dtype=np.float32)
+        if groups and len(groups[-1]) * length <= _GROUP:
+            groups[-1] = np.kron(groups[-1], finer)
+        else:
+            groups.append(finer)
+    return tuple(groups)
+
+
+def _summed(nodes: BoolArray, related: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """How many of some nodes are related to each node in every group of axes. Exact: there are at most 2^24 nodes."""
+    sums = nodes.astype(np.float32)
+    for matrix in related:  # each product puts its group of axes behind the others, so that in the end all are in place
+        sums = sums.reshape(len(matrix), -1).T @ matrix.T
+    return sums.reshape(nodes.shape)
+
+
+class SettledNodes:
+    """Which nodes are settled, as arrays with an axis for each attribute, indexed by level."""
+
+    def __init__(self, heights: Node) -> None:
+        shape = tuple(height + 1 for height in heights)
+        self.passes: BoolArray = np.zeros(shape, dtype=bool)
+        self.fails: BoolArray = np.zeros(shape, dtype=bool)
+        self.finer = _finer(shape)
+
+    def settle(self, node: Node, passes: bool) -> None:
+        """Put down a verdict: with a node pass all that are coarser, or fail all that are finer."""
+        if passes:
+            self.passes[tuple(slice(level, None) for level in node)] = True
+        else:
+            self.fails[tuple(slice(None, level + 1) for level in node)] = True
+
+    @property
+    def open(self) -> BoolArray:
+        """The nodes that no verdict settles."""
+        return ~(self.passes | self.fails)
+
+    def most_telling(self) -> Node | None:
+        """The open node with the largest smaller side: open nodes at or above it, and at or below."""
+        still_open = self.open
+        if not still_open.any():
+            return None
+        below = _summed(still_open, self.finer)
+        above = _summed(still_open, [finer.T for finer in self.finer])
+        worth = np.where(still_open, np.minimum(below, above), 0)
+        return tuple(int(i) for i in np.unravel_index(int(worth.argmax()), worth.shape))
+
+    def minimal(self) -> list[Node]:
+        """The passing nodes below which no other node passes."""
+        below = reduce(lambda a, axis: np.logical_or.accumulate(a, axis=axis), range(self.passes.ndim), self.passes)
+        lowest = self.passes.copy()
+        for axis in range(lowest.ndim):
+            finer = np.roll(below, 1, axis=axis)
+            finer[(slice(None),) * axis + (0,)] = False
+            lowest &= ~finer
+        return [tuple(int(level) for level in node) for node in np.argwhere(lowest)]
+
 
 Progress = Callable[[int, int], None]
 """Told how many of how many nodes are settled."""
@@ -348,3 +426,52 @@ def _settle_all(lattice: SettledNodes, passes: Callable[[Node], bool], progress:
             lattice.settle(whole, verdict)
             progress(int(lattice.passes.size - lattice.open.sum()), lattice.passes.size)
     return evaluated
+
+
+def published_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> LocalRecoding:
+    """The table with each quasi-identifier at one level, the sensitive values as they are.
+
+    Rows of classes that fail the requirements are suppressed: all their quasi-identifiers are `*`.
+    """
+    mask = table.domain.mask({**levels, **dict.fromkeys(table.sensitive, 0)})
+    cells = cells_as_shown(table.cube, mask, requirements)
+    return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
+
+
+def best_full_domain(table: Table, requirement: Functional, *, k: int | None = None) -> LocalRecoding:
+    """The minimal full-domain table with the highest `um`; no coarser table can have a higher one.
+
+    What the lattice search finds, as the baseline that TZ09 compares SWEEP with, here driven to the requirement itself
+    instead of a recursive (c, l)-diversity that implies it. k: each class has at least so many rows.
+    Raises NothingPublishableError when no table satisfies the requirement, not even one with everything suppressed.
+    """
+    requirements = Requirements(table.sensitive, k_link=k, diversity=requirement)
+    found = minimal_tables(table.cube, table.quasi_identifiers, requirements).minimal
+    if not found:
+        raise NothingPublishableError(f"no full-domain table satisfies {requirement}")
+    recoded = (LocalRecoding.full_domain(table, single.levels) for single in found)
+    return max(recoded, key=lambda one: one.information_utility)
+
+
+def stepwise_table(
+    cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements, stop: Callable[[], bool]
+) -> Mask | None:
+    """The margin of a single table that satisfies the requirements; None where not even the coarsest does.
+
+    sensitive: the sensitive attributes as finely as they are shown.
+    Beginning with every quasi-identifier at `*`, each in turn is made finer by one level as long as that is allowed. What
+    is refused once is refused of every finer table too, so at most as many tables are looked at as there are levels. When it
+    is time to stop, the table reached by then is taken; otherwise none that is finer satisfies the requirements.
+    """
+    levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
+    if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):
+        return None
+    turns = [attribute for attribute in attributes if levels[attribute]]
+    while turns and not stop():
+        attribute = turns.pop(0)
+        finer = {**levels, attribute: levels[attribute] - 1}
+        if table_satisfies(cube, cube.domain.mask(finer) | sensitive, requirements):
+            levels = finer
+            if finer[attribute]:
+                turns.append(attribute)
+    return cube.domain.mask(levels) | sensitive

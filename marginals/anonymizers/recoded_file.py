@@ -9,25 +9,155 @@ that do). The file shows those that it has as base values. Of the others under a
 a verdict is given only where it is the same for all of these possibilities, and is undecided otherwise.
 """
 
+import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
 
-from checks.claims.claim import Claim
-from checks.claims.count_claim import CountClaim
-from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims import Claim, CountClaim, MaxentDiversity
+from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.functional import Functional, Induction
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
-from marginals.anonymizers.published_table import Labels, PublishedTable, read_published_table
 from marginals.errors import InputError
-from marginals.tables.attribute import Attribute, Role
+from marginals.files import bounded_content, reading
+from marginals.tables.attribute import COUNT, Attribute, Role
+from marginals.tables.table import Table
 from models.arrays import CountArray
-from models.tables.hierarchy import SUPPRESSED, Hierarchy
+from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
+
+# Somebody's published table as the one that marginals are injected into (KG06 section 7): a CSV file of generalized
+# rows.
+#
+# The file must hold the rows of the data, each column at one level of its hierarchy (full-domain generalization). Then
+# it is a margin of the data, and a release that contains it is judged with it: what readers of both can conclude is
+# what follows from the release alone.
+#
+# Suppressed rows are no part of that: KG06 keeps to generalizations, of which every fact is true of the data. A table
+# that leaves some rows out counts too few in some classes, beside marginals of all rows the difference tells of the
+# rows left out, and the claims of a release are about its marginals. So such a table is refused.
+#
+# Neither is a table that generalizes each class in its own way, as SWEEP and the Hilbert mapping do. It is diverse by
+# itself, but which rows of a class it shows in more detail is a choice, so it is no margin of the data, and beside
+# marginals the difference tells of rows again: the tests have a table of fourteen rows of which one man is left. Only
+# where SWEEP happens to show each column at one level is its table a margin, and can be the base.
+
+
+def is_file(base: str) -> bool:
+    """Whether the base of a policy names a file: one of CSV.
+
+    >>> is_file("tables/published.csv"), is_file("best")
+    (True, False)
+    """
+    return base.casefold().endswith(".csv")
+
+
+def published_base(table: Table, path: str | Path) -> Mask:
+    """The margin of a table that a CSV file holds: a row a line, or a class with the column `count`.
+
+    Raises InputError, naming the file and the column, where it is no full-domain generalization of the table's rows.
+    """
+    published = read_published_table(path, table.domain.attributes)
+    name = published.name
+    if published.rows != table.counts.total:
+        raise InputError(
+            f"{name} has {published.rows:,} rows where the table has {table.counts.total:,}; only a table of the same rows "
+            "can be the base"
+        )
+    values = {
+        column: {label: count for (label,), count in published.among([column]).items()} for column in published.columns
+    }
+    levels = {column: _level(table, column, values[column], name) for column in published.columns}
+    mask = table.domain.mask(levels)
+    margin = table.cube.table(mask)
+    if published.among(margin.attributes) != {labels: int(count) for labels, count in margin.cells()}:
+        raise InputError(f"{name} counts some class otherwise than the table does; it is of other rows")
+    return mask
+
+
+def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> int:
+    """The level of the hierarchy whose labels a column has, as often as the table. Raises InputError for none."""
+    hierarchy = table.domain.hierarchy(column)
+    for level in range(hierarchy.height + 1):
+        mask = table.domain.mask({column: level})
+        cells = ((labels[0], int(count)) for labels, count in table.cube.table(mask).cells()) if mask else ()
+        if values == (dict(cells) if mask else {SUPPRESSED: table.counts.total}):
+            return level
+    shown = [set(labels) for labels in hierarchy.labels]
+    finer = values.keys() - {SUPPRESSED}
+    if finer <= set().union(*shown) and not any(finer <= labels for labels in shown):
+        raise InputError(
+            f"{name} shows the column {column!r} at several levels, as SWEEP and the Hilbert mapping do; such a table is no "
+            "margin of the data, so that what it tells beside a release cannot be judged by the release's claims; publish "
+            "it alone, or take one of the method lattice"
+        )
+    if SUPPRESSED in values:
+        raise InputError(
+            f"{name} suppresses some rows only, in the column {column!r}; such a table is no margin of the data, so that "
+            "what it tells beside a release cannot be judged by the release's claims"
+        )
+    raise InputError(
+        f"{name} has in the column {column!r} no level of its hierarchy, or other rows; give the hierarchy that it was made "
+        'with, and no ladder = "fitted"'
+    )
+
+
+_MOST_BYTES = 1 << 30
+"""Of a file."""
+
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as its file has it. name: for messages. columns: without `count`. cells: rows by their labels."""
+
+    name: str
+    columns: tuple[str, ...]
+    cells: Mapping[Labels, int]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(self.cells.values())
+
+    def among(self, columns: Sequence[str]) -> dict[Labels, int]:
+        """Rows by their labels in some columns, in this order."""
+        places = [self.columns.index(column) for column in columns]
+        found: Counter[Labels] = Counter()
+        for labels, count in self.cells.items():
+            found[tuple(labels[place] for place in places)] += count
+        return dict(found)
+
+
+def read_published_table(path: str | Path, attributes: Collection[str]) -> PublishedTable:
+    """The table in a CSV file, whose columns must be some of these attributes. Raises InputError naming file and column."""
+    path = Path(path)
+    with reading("published table", path, "commas"):
+        header, *lines = [*csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines())] or [[]]
+    name = f"the published table {path.name}"
+    lines = [[cell.strip() for cell in line] for line in lines if line]
+    columns = [column.strip() for column in header]
+    if len(set(columns)) < len(columns) or any(len(line) != len(columns) for line in lines):
+        raise InputError(f"{name} does not have one value in each row for each of its columns, each named once")
+    shown = tuple(column for column in columns if column != COUNT)
+    if unknown := [column for column in shown if column not in attributes]:
+        raise InputError(
+            f"{name} has the column {unknown[0]!r}, which is no attribute of the table, so that what it tells cannot be "
+            "judged; give it a role in the config"
+        )
+    cells: Counter[Labels] = Counter()
+    for number, line in enumerate(lines, 2):
+        named = dict(zip(columns, line))
+        text = named.get(COUNT, "1")
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise InputError(f"{name}: the count in row {number} is no whole number from 0 on")
+        cells[tuple(named[column] for column in shown)] += int(text)
+    return PublishedTable(name, shown, dict(+cells))
+
 
 _MOST_UNSEEN = 10
 """So many base values may occur unseen before their possibilities are too many to go through."""

@@ -5,17 +5,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from checks.budget import FULL
-from checks.claims.claim import Claim
-from checks.finding import Finding
-from marginals.named_rules.applied import AppliedRule, JudgedRule
-from marginals.tables.attribute import Role
-from marginals.tables.codebook import Codebook
-from marginals.tables.unit import RowsPerPerson
+from checks.claims import Claim
+from checks.finding import FULL, Finding
+from marginals.named_rules import AppliedRule, JudgedRule
+from marginals.tables.attribute import Codebook, Role
+from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.domain import Domain
+from models.tables.hierarchy import Domain
 
 TITLE = "Anonymized marginals"
 """What a release is called that nobody has named."""
@@ -140,3 +138,24 @@ class BundleContent:
             for number, claim in enumerate(claims)
         )
         return Verification(tuple(findings))
+
+
+DESCRIPTOR = "datapackage.json"
+REPORT = "report.html"
+FORMAT = 1
+"""Version of the format."""
+KNOWN = "known"
+"""What a release says of turnover whose readers are taken to know that people come and go."""
+
+MAX_DESCRIPTOR_BYTES = 16 << 20
+MAX_SIGNATURE_BYTES = 1 << 14
+"""Of a seal, a signature or a key."""
+MAX_FILE_BYTES = 128 << 20
+MAX_BYTES = 256 << 20
+"""Of all resources."""
+MAX_RESOURCES = 1000
+MAX_ATTRIBUTES = 200
+MAX_LEVELS = 100
+MAX_CLAIMS = 100
+MAX_RULES = 20
+MAX_ROWS = 10**15

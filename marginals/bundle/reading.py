@@ -3,37 +3,45 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from checks.claims.claim import Claim
-from checks.claims.registry import parse_claim
-from marginals.bundle.agreement import check_agreement
-from marginals.bundle.content import TITLE, BundleContent
-from marginals.bundle.descriptor import has_hash, is_number, is_table
-from marginals.bundle.format import DESCRIPTOR, KNOWN, MAX_ATTRIBUTES, MAX_CLAIMS, MAX_LEVELS, MAX_ROWS, MAX_RULES
-from marginals.bundle.obeyed_keys import check_obeyed, check_schema
-from marginals.bundle.snapshot import Snapshot
-from marginals.errors import BundleError, InputError
-from marginals.named_rules.applied import AppliedRule
-from marginals.named_rules.rule import named_rule, rule_names
-from marginals.printable import LONGEST_WORDS, is_words, printable
-from marginals.tables.attribute import COUNT, Role
-from marginals.tables.codebook import Codebook
+from checks.claims import Claim, parse_claim
+from marginals.bundle.content import (
+    DESCRIPTOR,
+    KNOWN,
+    MAX_ATTRIBUTES,
+    MAX_CLAIMS,
+    MAX_LEVELS,
+    MAX_ROWS,
+    MAX_RULES,
+    TITLE,
+    BundleContent,
+)
+from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
+from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.messages import LONGEST_WORDS, is_words, printable
+from marginals.named_rules import AppliedRule, named_rule, rule_names
+from marginals.published_values import CountedHierarchy, Part
+from marginals.tables.attribute import COUNT, Codebook, Role
+from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
 from marginals.tables.plain_csv import Labels, NotPlainError, plain_rows
-from marginals.tables.unit import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
-from models.errors import DomainMismatchError, HierarchyError, MarginalsError
-from models.graphs.collection import Collection
-from models.tables.contingency_table import ContingencyTable
+from models.errors import DomainMismatchError, HierarchyError, MarginalsError, NotDecomposableError
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import MAX_LABELS, Hierarchy
+from models.tables.hierarchy import MAX_LABELS, Domain, Hierarchy, Mask
+
+if TYPE_CHECKING:
+    from marginals.tables.table import Table
+
 
 _BATCH = 1 << 16
 """Rows of a CSV file that are held as text at a time."""
@@ -318,8 +326,6 @@ def _where(release: Mapping[str, Any], collection: Collection) -> str:
     if "where" not in release:
         return ""
     try:
-        from marginals.conditions.part import Part  # slow to import, and few need it
-
         part = Part(release["where"])
         excluding = next(filter(None, map(part.excluding, collection.tables)), None)
     except InputError as error:
@@ -333,3 +339,459 @@ def _title(package: Mapping[str, Any]) -> str:
     """What the package is called, on one line, as far as it is text; the title of packages without one."""
     stated = package.get("title")
     return printable(" ".join(stated.split())) if isinstance(stated, str) and stated.strip() else TITLE
+
+
+# What a descriptor says beyond what is read here: keys that other programs read the tables by, and free text.
+#
+# A bundle is judged by what its files say when they are read as its format has it. A key by which another program
+# would read them otherwise (`dialect`, `compression`, `missingValues`, ...) must say no more than that. Places whose
+# keys are obeyed take known keys only; elsewhere any key may stand, and is named as something that nobody judged. The
+# keys are those of Data Package 1 and 2, Table Schema, CSV Dialect (datapackage.org) and frictionless-py 5.
+
+
+Test = Callable[[Any], bool]
+
+
+def _one_of(*values: object) -> Test:
+    return lambda value: any(type(value) is type(allowed) and value == allowed for allowed in values)
+
+
+def _spelled(pattern: str) -> Test:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.IGNORECASE) is not None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _anything(_: object) -> bool:
+    return True
+
+
+_PROFILE = _spelled(r"https?://[\w.~-]{1,100}(/[\w.~-]{1,100}){0,9}/?|[a-z]{1,30}(-[a-z]{1,30}){0,3}")
+
+_is_name = _spelled(r"[\w./ -]{0,200}")
+
+DESCRIPTION = "Small generalized tables of counts over one table about people, private together."
+"""What each release says of itself."""
+
+_OWN: Mapping[str, Test] = {
+    "$schema": _PROFILE,
+    "profile": _PROFILE,
+    "name": _is_name,
+    "title": _anything,  # what the report calls the release
+    "description": _one_of(DESCRIPTION),
+    "resources": _anything,
+    "release": _anything,
+}
+"""Keys of a package that are judged, or say nothing."""
+
+_RESOURCE: Mapping[str, Test] = {
+    "name": _is_text,
+    "path": _is_text,
+    "type": _one_of("table"),
+    "profile": _PROFILE,
+    "$schema": _PROFILE,
+    "scheme": _one_of("file"),
+    "format": _spelled("csv"),
+    "mediatype": _spelled(r"text/csv(; ?charset=utf-?8)?"),
+    "encoding": _spelled("utf-?8"),
+    "compression": _one_of(None, "", "no"),
+    "bytes": _anything,  # what these say is compared with the files
+    "hash": _anything,
+    "rows": _is_count,
+    "fields": _is_count,
+    "dialect": _is_object,
+    "schema": _is_object,
+    "marginal": _anything,
+    "hierarchy": _anything,
+}
+_DIALECT: Mapping[str, Test] = {
+    "type": _one_of("delimited", "csv"),
+    "$schema": _PROFILE,
+    "profile": _PROFILE,
+    "csv": _is_object,
+    "delimiter": _one_of(","),
+    "lineTerminator": _one_of("\n", "\r\n"),
+    "quoteChar": _one_of('"'),
+    "doubleQuote": _one_of(True),
+    "escapeChar": _one_of(None),
+    "nullSequence": _one_of(None),
+    "skipInitialSpace": _one_of(False),
+    "header": _one_of(True),
+    "headerRows": _one_of([1]),
+    "headerJoin": _one_of(" "),
+    "headerCase": _is_flag,
+    "commentRows": _one_of([]),
+    "commentChar": _one_of(None),
+    "caseSensitiveHeader": _is_flag,
+    "csvddfVersion": _one_of(1, 1.0, 1.2, "1.0", "1.2"),
+}
+_SCHEMA: Mapping[str, Test] = {
+    "$schema": _PROFILE,
+    "profile": _PROFILE,
+    "fields": lambda fields: isinstance(fields, list) and all(map(_is_object, fields)),
+    "fieldsMatch": _one_of("exact", "equal", "subset", "superset", "partial", ["exact"], ["equal"]),
+    "primaryKey": lambda key: _is_text(key) or _are_texts(key),
+    "uniqueKeys": lambda keys: isinstance(keys, list),
+    "missingValues": _are_texts,
+}
+_FIELD: Mapping[str, Test] = {
+    "name": _is_text,
+    "type": _is_text,
+    "format": _one_of("default"),
+    "missingValues": _are_texts,
+    "decimalChar": _one_of("."),
+    "bareNumber": _one_of(True),
+    "categories": _are_texts,
+    "categoriesOrdered": _is_flag,
+    "constraints": _is_object,
+}
+_DESCRIPTIVE = frozenset(
+    ["title", "description", "homepage", "licenses", "sources", "contributors", "keywords", "version", "created", "example",
+     "examples", "rdfType", "foreignKeys", "categories", "uniqueKeys", "name"]
+)  # fmt: skip
+"""Keys by which no program reads a table otherwise; they may say anything."""
+
+_PACKAGE_OBEYED = frozenset(
+    ["basepath", "compression", "control", "data", "dialect", "dialects", "encoding", "format", "layout", "mediatype",
+     "missingValues", "path", "schema", "schemas", "scheme", "url"]
+)  # fmt: skip
+"""Keys that have a meaning for a resource, or had one for a package."""
+
+_SPELLINGS: Mapping[str, str] = {
+    "string": r"(?s:.*)",
+    "any": r"(?s:.*)",
+    "integer": r"0|-?[1-9][0-9]*",
+    "number": r"0|-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?",
+    "boolean": r"true|false",
+    "year": r"[1-9][0-9]{3}",
+    "date": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+}
+"""Types of fields, and the texts that are each a value of its own in them."""
+
+
+def check_obeyed(package: Mapping[str, Any]) -> None:
+    """Raise BundleError naming a key of a descriptor by which another program would read a table otherwise."""
+    for key in package:
+        if key in _PACKAGE_OBEYED:
+            raise _otherwise(key)
+    for place, resource in _tables(package):
+        _check(place, resource, _RESOURCE)
+        dialect = resource.get("dialect", {})
+        _check(f"{place}.dialect", dialect, _DIALECT)
+        _check(f"{place}.dialect.csv", dialect.get("csv", {}), _DIALECT)
+        schema = resource.get("schema", {})
+        _check(f"{place}.schema", schema, _SCHEMA)
+        for number, field in enumerate(schema.get("fields", [])):
+            _check(f"{place}.schema.fields[{number}]", field, _FIELD)
+            if field.get("type", "string") not in _SPELLINGS:
+                raise _otherwise(f"{place}.schema.fields[{number}].type")
+
+
+def check_schema(resource: Mapping[str, Any], columns: Mapping[str, Iterable[str]]) -> None:
+    """Raise BundleError unless the schema of a table reads its texts as they are.
+
+    columns: the texts of each column, in the order of the header.
+    """
+    schema = resource.get("schema", {})
+    fields = schema.get("fields", [])
+    path = resource["path"]
+    if fields and [field.get("name") for field in fields] != list(columns):
+        raise BundleError(path, "schema.fields must be the columns of its header, in their order")
+    for field, (column, texts) in zip(fields or [{} for _ in columns], columns.items()):
+        spelling = re.compile(_SPELLINGS[field.get("type", "string")])
+        missing = {*schema.get("missingValues", []), *field.get("missingValues", [])} - {""}
+        if not missing.isdisjoint(texts := list(texts)):
+            raise BundleError(path, f"missingValues of its schema would take a value of {column!r} for none")
+        if not all(map(spelling.fullmatch, texts)):
+            raise BundleError(path, f"a value of {column!r} is not what the type in its schema spells; say string")
+
+
+def unjudged(package: Mapping[str, Any]) -> list[str]:
+    """The keys of a descriptor, and the files that it declares, that may say anything and are judged by nobody.
+
+    What every release says of itself in the same words is not among them.
+    """
+    return list(_unjudged(package))
+
+
+def _unjudged(package: Mapping[str, Any]) -> Iterator[str]:
+    release = package["release"]
+    yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
+    stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover", "where"}
+    known = {*stated, "utility", "information", "report"}
+    yield from (f"release.{key}" for key in release if key not in known)
+    yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
+    for name, described in release["attributes"].items():
+        yield from _others(f"release.attributes.{name}", described, ("role", "description", "values"))
+    claimed = ("criterion", "k", "diversity", "sensitive", "level")
+    for number, claim in enumerate(release.get("privacy", [])):
+        yield from _others(f"release.privacy[{number}]", claim, claimed)
+    for number, rule in enumerate(release.get("rules", [])):
+        place = f"release.rules[{number}]"
+        yield from _others(place, rule, ("name", "title", "source", "demands", "unchecked"))
+        for inner, demand in enumerate(rule["demands"]):
+            yield from _others(f"{place}.demands[{inner}]", demand, ("says", "claims"))
+            for last, claim in enumerate(demand["claims"]):
+                yield from _others(f"{place}.demands[{inner}].claims[{last}]", claim, claimed)
+    yield from (f"the file {resource['path']}" for resource in package["resources"] if not is_table(resource))
+    for place, resource in _tables(package):
+        yield from _others(place, resource, _RESOURCE)
+        if not _is_name(resource.get("name", "")):
+            yield f"{place}.name"
+        yield from _others(f"{place}.marginal", resource.get("marginal"), ("levels", "total"))
+        yield from _others(f"{place}.hierarchy", resource.get("hierarchy"), ("attribute",))
+        yield from _others(f"{place}.dialect", resource.get("dialect"), _DIALECT)
+        schema = resource.get("schema", {})
+        yield from _others(f"{place}.schema", schema, _SCHEMA.keys() - _DESCRIPTIVE)
+        for number, field in enumerate(schema.get("fields", [])):
+            yield from _others(f"{place}.schema.fields[{number}]", field, {"name", *(_FIELD.keys() - _DESCRIPTIVE)})
+            limits = field.get("constraints", {})
+            plain = (key for key, value in limits.items() if isinstance(value, bool | int))
+            yield from _others(f"{place}.schema.fields[{number}].constraints", limits, plain)
+
+
+def _others(place: str, described: object, known: Iterable[str]) -> Iterator[str]:
+    """The keys of an object that are not known."""
+    if isinstance(described, dict):
+        among = set(known)
+        yield from (f"{place}.{key}" for key in described if key not in among)
+
+
+def _tables(package: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, resource in enumerate(package["resources"]):
+        if is_table(resource):
+            yield f"resources[{number}]", resource
+
+
+def _check(place: str, described: Mapping[str, Any], tests: Mapping[str, Test]) -> None:
+    for key, value in described.items():
+        if key in tests:
+            if not tests[key](value):
+                raise _otherwise(f"{place}.{key}")
+        elif key not in _DESCRIPTIVE:
+            raise BundleError(
+                DESCRIPTOR, f"{place}.{key} is unknown, and another program may read the file by it; remove the key"
+            )
+
+
+def _otherwise(key: str) -> BundleError:
+    return BundleError(
+        DESCRIPTOR,
+        f"by {key} another program would read a file otherwise than it is judged: as CSV in UTF-8, each text as it is",
+    )
+
+
+def listed(keys: Sequence[str], most: int = 5) -> str:
+    """Some keys in words, the others by their number."""
+    more = f" and {len(keys) - most} others" if len(keys) > most else ""
+    return ", ".join(keys[:most]) + more
+
+
+def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
+    """Raise BundleError naming two tables that differ on their common margin. tables: by what to call them."""
+    showing = [table for table in tables.values() if table.mask]
+    if not showing or _agree_along_tree(showing):
+        return
+    first: dict[Mask, tuple[str, ContingencyTable]] = {}
+    compared: set[tuple[str, Mask]] = set()
+    for (path, table), (other_path, other) in combinations(tables.items(), 2):
+        common = table.mask & other.mask
+        for place, each in ((path, table), (other_path, other)):
+            if not common or (place, common) in compared:
+                continue
+            compared.add((place, common))
+            margin = table.domain.margin(common)
+            rolled = each.rolled_up(margin)
+            first_place, first_margin = first.setdefault(common, (place, rolled))
+            if not equal_cells([first_margin, rolled]):
+                problem = f"it contradicts {first_place}: they differ on their common margin ({margin})"
+                raise BundleError(place, problem)
+
+
+def _agree_along_tree(tables: Sequence[ContingencyTable]) -> bool:
+    """Whether tables that show something have a junction tree, and those beside each other in it agree on what they share.
+
+    Then one distribution has all of them as margins (Dawid and Lauritzen 1993, section 2), so every two of them agree.
+    """
+    by_mask = {table.mask: table for table in tables}
+    try:
+        tree = JunctionTree.of(tables[0].domain, by_mask)
+    except NotDecomposableError:
+        return False
+    beside = zip(tree.cliques, tree.parents)
+    pairs = [(by_mask[tree.cliques[parent]], by_mask[clique]) for clique, parent in beside if parent >= 0]
+    for table in tables:
+        holder = next(clique for clique in tree.cliques if not table.mask & ~clique)
+        if by_mask[holder] is not table:
+            pairs.append((by_mask[holder], table))
+    return all(_pair_agrees(*pair) for pair in pairs)
+
+
+def _pair_agrees(one: ContingencyTable, other: ContingencyTable) -> bool:
+    """Whether two tables have the same margin of what they share."""
+    common = one.mask & other.mask
+    return equal_cells([one.rolled_up_to(common), other.rolled_up_to(common)])
+
+
+def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
+    """All marginals of several bundles as one collection, with all their claims.
+
+    Raises IncompatibleReleasesError naming both bundles when they generalize an attribute differently, as far as labels and
+    counts tell, or give it different roles, or differ in how many rows a person has, BundleError when they count different
+    numbers of rows, or contradict each other.
+    """
+    if not any(published.collection.tables for _, published in bundles):
+        return _of_nothing(bundles)
+    tables: dict[str, ContingencyTable] = {}
+    for (name, _), collection in zip(bundles, over_one_domain(bundles)):
+        for table in collection.tables:
+            tables[f"{name}: the marginal ({table.margin})"] = table
+    rows = next(iter(tables.values())).total
+    for place, table in tables.items():
+        if table.total != rows:
+            raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
+    check_agreement(tables)
+    claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
+    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
+    deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
+    roles = {attribute: role for _, published in bundles for attribute, role in published.roles.items()}
+    return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=bundles[0][1].rows_per_person)
+
+
+def over_one_domain(bundles: Sequence[tuple[str, BundleContent]]) -> list[Collection]:
+    """The marginals of each bundle over hierarchies that hold those of all.
+
+    Raises IncompatibleReleasesError as `union` does.
+    """
+    _check_units(bundles)
+    hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
+    roles: dict[str, Role] = {}
+    for name, published in bundles:
+        for attribute in published.domain.attributes:
+            counted = counted_hierarchy(published.collection, attribute)
+            first, common = hierarchies.setdefault(attribute, (name, counted))
+            merged = common.merged(counted) or common.published_levels.merged(counted.published_levels)
+            if merged is None:
+                raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
+            hierarchies[attribute] = (first, merged)
+            if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
+                # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
+                raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
+    common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
+    return [in_common(published.collection, common_hierarchies) for _, published in bundles]
+
+
+def _check_units(bundles: Sequence[tuple[str, BundleContent]]) -> None:
+    """Raise IncompatibleReleasesError where two bundles say otherwise how many rows a person has."""
+    (first, published), *others = bundles
+    for name, other in others:
+        if other.rows_per_person != published.rows_per_person:
+            differ = "differ in rows_per_person, how many rows a person has"
+            raise IncompatibleReleasesError(first, name, differ, "the rows_per_person")
+
+
+def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
+    """The hierarchy of an attribute in a collection, and how many rows its finest published values have."""
+    hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
+    counts = np.zeros(hierarchy.size(finest), dtype=np.int64)
+    if finest < hierarchy.height:
+        table = collection.cube.table(collection.domain.mask({attribute: finest}))
+        counts[table.codes[0]] = table.counts
+    else:
+        counts[:] = collection.cube.total
+    return CountedHierarchy(hierarchy, finest, counts)
+
+
+def _of_nothing(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
+    """The first of several bundles that tell a number of rows alone, with the claims of all."""
+    (first, published), *others = bundles
+    rows = published.collection.cube.total
+    for name, other in others:
+        if other.collection.cube.total != rows:
+            problem = f"it counts {other.collection.cube.total} rows where {first} counts {rows}"
+            raise BundleError(name, problem)
+    return replace(published, claims=tuple(dict.fromkeys(claim for _, each in bundles for claim in each.claims)))
+
+
+def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
+    """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
+    domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
+    shown = filter(collection.shows, collection.domain.attributes)
+    levels = {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in shown}
+    tables = [recoded(table, domain, levels) for table in collection.tables]
+    return Collection.of(DataCube(tables), [table.mask for table in tables])
+
+
+def over_table(published: Collection, truth: "Table") -> Collection:
+    """The published marginals over the hierarchies of the table that they were counted from.
+
+    Raises InputError for another table.
+    """
+    other = InputError("the truth is another table than the one that was published; give the config it was made from")
+    if any(a not in truth.domain.attributes for table in published.tables for a in table.attributes):
+        raise other
+    hierarchies = {}
+    for name, hierarchy in truth.domain.items():
+        base = truth.cube.table(truth.domain.mask({name: 0}))
+        counts = np.zeros(hierarchy.size(0), dtype=np.int64)
+        counts[base.codes[0]] = base.counts
+        hierarchies[name] = CountedHierarchy(hierarchy, 0, counts)
+    try:
+        collection = in_common(published, hierarchies)
+    except MarginalsError:
+        raise other from None
+    if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
+        raise other
+    return collection
+
+
+def _levels_in(collection: Collection, attribute: str, common: CountedHierarchy) -> tuple[int, ...]:
+    """The levels of a common hierarchy that are those of an attribute that is shown. Raises HierarchyError for none."""
+    counted = counted_hierarchy(collection, attribute)
+    levels = counted.levels_in(common) or _published_in(counted, common)
+    if levels is None:
+        raise HierarchyError(f"the hierarchy of {attribute!r} does not hold the published one")
+    return levels
+
+
+def _in_common_levels(claim: Claim, collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Claim:
+    """A claim of a collection by the levels of common hierarchies; level 0 stays that of the finest published values."""
+    if claim.about is None or not claim.level or not collection.shows(claim.about):
+        return claim
+    levels = _levels_in(collection, claim.about, hierarchies[claim.about])
+    return claim.at_level(levels[claim.level] if claim.level < len(levels) else claim.level)
+
+
+def _published_in(counted: CountedHierarchy, common: CountedHierarchy) -> tuple[int, ...] | None:
+    """The levels that are those from the finest published one on, which stands for those below it, that nothing shows."""
+    levels = counted.published_levels.levels_in(common)
+    return None if levels is None else (levels[0],) * counted.finest + levels
+
+
+def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
+    """The same table in another domain. levels: for each attribute those of the domain that are its own ones."""
+    margin, codes = {}, {}
+    for attribute, column in zip(table.attributes, table.codes):
+        own, margin[attribute] = table.margin[attribute], levels[attribute][table.margin[attribute]]
+        places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[margin[attribute]])}
+        labels = table.domain.hierarchy(attribute).labels[own]
+        codes[attribute] = np.array([places.get(label, -1) for label in labels], dtype=np.int64)[column]
+    return ContingencyTable.from_cells(domain, margin, codes, table.counts)

@@ -6,6 +6,7 @@ comments are always the same words, so the same bundle and key give the same sig
 """
 
 import binascii
+import hashlib
 import os
 import re
 import shutil
@@ -16,12 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from marginals.bundle.format import DESCRIPTOR, MAX_SIGNATURE_BYTES
+from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError
-from marginals.files.leftovers import prefix, remove_leftovers
-from marginals.files.links import resolved
-from marginals.printable import printable
-from marginals.regular_file import open_regular
+from marginals.files import open_regular, prefix, remove_leftovers, resolved
+from marginals.messages import printable
 
 SIGNATURE = "datapackage.json.minisig"
 
@@ -238,3 +237,24 @@ def _kept_terminal() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+# The seal of a bundle: the digest of its descriptor, which holds the digests of all other files.
+#
+# It is written as `sha256sum` writes it, so `sha256sum --check` reads it. It tells damage and carelessness, not
+# malice: who changes a bundle on purpose can seal it anew, unless the descriptor is signed.
+
+
+SEAL = "datapackage.json.sha256"
+
+
+def seal_of(descriptor: bytes) -> bytes:
+    """The content of the seal of a descriptor."""
+    return f"{hashlib.sha256(descriptor).hexdigest()}  {DESCRIPTOR}\n".encode()
+
+
+def check_seal(seal: bytes, descriptor: bytes) -> None:
+    """Raise BundleError unless a seal is that of the descriptor."""
+    if seal != seal_of(descriptor):
+        problem = f"{DESCRIPTOR} is not what was sealed; it or its seal was changed"
+        raise BundleError(SEAL, f"{problem} (sha256sum {DESCRIPTOR} > {SEAL} seals what you changed on purpose)")

@@ -3,14 +3,17 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from marginals.bundle.format import DESCRIPTOR, MAX_DESCRIPTOR_BYTES, REPORT
+from marginals.bundle.content import (
+    DESCRIPTOR,
+    MAX_DESCRIPTOR_BYTES,
+    REPORT,
+)
 from marginals.bundle.snapshot import Snapshot, own_leftovers
 from marginals.errors import BundleError, InputError
-from marginals.files.links import resolved
-from marginals.files.output import OutputFile, keep_apart, refusals, require_place
-from marginals.printable import printable
-from marginals.regular_file import open_regular
-from marginals.tables.sources.files import files_at
+from marginals.files import open_regular, resolved
+from marginals.messages import printable
+from marginals.output import OutputFile, keep_apart, refusals, require_place
+from marginals.tables.files import files_at
 
 
 def holds_bundle(folder: Path) -> bool:

@@ -1,28 +1,25 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from checks.changes.difference import CRITERION as DIFFERENCE
-from checks.claims.claim import Claim
+from checks.changes import CRITERION
+from checks.changes import CRITERION as DIFFERENCE
+from checks.claims import Claim, claims_from_text, diversities_by_attribute, number_of_rows, odds_from_text
+from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
-from marginals.bundle.asked_claims import asked_claims, asked_difference
-from marginals.bundle.content import INFORMATION_DECIMALS, BundleContent, Verification
-from marginals.bundle.descriptor import Descriptor
-from marginals.bundle.format import DESCRIPTOR
-from marginals.bundle.obeyed_keys import listed, unjudged
-from marginals.bundle.reading import content_of
+from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
+from marginals.bundle.reading import content_of, listed, unjudged
 from marginals.bundle.signature import PublicKey, public_key
-from marginals.bundle.snapshot import Snapshot
-from marginals.bundle.together.changed_table import Bundles, OneTable, by_table, differences, pairs_of_tables
+from marginals.bundle.snapshot import Descriptor, Snapshot
+from marginals.bundle.together import Bundles, OneTable, by_table, common_refinement, differences, pairs_of_tables
+from marginals.deadline import Seconds, within
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
-from marginals.named_rules.applied import JudgedRule
-from marginals.named_rules.rule import NamedRule, rules_of
-from marginals.printable import printable
-from marginals.tables.unit import ANY
-from marginals.timing import Seconds, within
+from marginals.messages import printable
+from marginals.named_rules import JudgedRule, NamedRule, rules_of
+from marginals.tables.people import ANY
 from models.deadline import Deadline
 from models.errors import ContradictionError
 
@@ -246,8 +243,6 @@ def _judged_together(table: OneTable, asked: _Asked) -> Verification:
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
     """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
-    from marginals.bundle.together.refinement import common_refinement  # slow to import, and few need it
-
     try:
         refined = common_refinement(bundles)
         claims = asked.claims_on(refined.content, refined.content.sensitive)
@@ -262,3 +257,76 @@ def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
             published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
             for finding in published.verify(asked.claims_on(published, sensitive)).checks:
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
+
+
+# Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`, `odds=1.5`.
+#
+# A diversity of single attributes, or of levels, is written as in a config:
+# `diversity={ diagnosis = ["entropy:6", "distinct:3"] }`.
+
+
+def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: Sequence[Claim] = ()) -> list[Claim]:
+    """The claims that objects and texts stand for, in their order.
+
+    A diversity in text is claimed for each sensitive attribute, or for those it names. `odds=G` is about the diversities
+    among them, or where there are none about those of `own`, the claims of the release, which are then claimed at these
+    odds. Raises InputError for text that is no claim, and for odds without a diversity.
+    """
+    listed = [claims] if isinstance(claims, str) else claims
+    try:
+        odds = [number for each in listed if isinstance(each, str) and (number := odds_from_text(each)) is not None]
+        parsed = [claim for each in listed for claim in _parsed(each, sensitive)]
+        if not odds:
+            return parsed
+        at_odds = [claim.at_odds(max(odds)) for claim in parsed]
+        if any(at_odds):
+            return [claim or plain for plain, claim in zip(parsed, at_odds)]
+        of_release = [claim for each in own if (claim := each.at_odds(max(odds))) is not None]
+    except CriterionError as error:
+        raise InputError(str(error)) from None
+    if not of_release:
+        raise InputError("odds are about a diversity, and the release claims none; check one: diversity=CRITERION")
+    return [*parsed, *of_release]
+
+
+def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
+    """What else is asked than the least difference of releases, `difference=K`, and the largest K; None where it is not.
+
+    Raises InputError for a K that is no whole number of at least 1.
+    """
+    others: list[str | Claim] = []
+    asked: list[int] = []
+    for each in claims:
+        name, _, text = each.partition("=") if isinstance(each, str) else ("", "", "")
+        if name != CRITERION:
+            others.append(each)
+        elif k := number_of_rows(text):
+            asked.append(k)
+        else:
+            raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {each!r}")
+    return tuple(others), max(asked, default=None)
+
+
+def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
+    if not isinstance(asked, str):
+        return [asked]
+    name, _, value = asked.partition("=")
+    if name == "diversity" and value.lstrip().startswith("{"):
+        return _by_attribute(value, sensitive)
+    return [] if odds_from_text(asked) is not None else claims_from_text(asked, sensitive)
+
+
+def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
+    """The claims of a table of attributes. Raises InputError, CriterionError."""
+    import tomllib  # loaded here: most name no claims of their own
+
+    try:
+        table = tomllib.loads(f"diversity = {value}")["diversity"] if "\n" not in value else None
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        table = None
+    if not isinstance(table, Mapping) or not table:
+        raise InputError(f"a diversity of single attributes is written {_EXAMPLE}, not {value!r}")
+    return [*diversities_by_attribute(table, sensitive)]
+
+
+_EXAMPLE = 'diversity={ diagnosis = ["entropy:6", "distinct:3"] }'

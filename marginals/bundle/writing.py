@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from marginals.bundle.content import BundleContent
-from marginals.bundle.descriptor import Descriptor, descriptor_bytes, digest, listed_report
-from marginals.bundle.format import DESCRIPTOR, FORMAT, KNOWN, MAX_BYTES, MAX_FILE_BYTES, REPORT
-from marginals.bundle.obeyed_keys import DESCRIPTION
-from marginals.bundle.seal import SEAL, seal_of
-from marginals.bundle.signature import SIGNATURE, SecretKey, signature_of
-from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.content import (
+    DESCRIPTOR,
+    FORMAT,
+    KNOWN,
+    MAX_BYTES,
+    MAX_FILE_BYTES,
+    REPORT,
+    BundleContent,
+)
+from marginals.bundle.reading import DESCRIPTION
+from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, seal_of, signature_of
+from marginals.bundle.snapshot import Descriptor, Snapshot, descriptor_bytes, digest, listed_report
 from marginals.errors import InputError
-from marginals.files.atomic_file import replace_file
-from marginals.files.atomic_folder import replace_folder
-from marginals.files.leftovers import remove_leftovers
-from marginals.files.links import resolved
+from marginals.files import remove_leftovers, replace_file, replace_folder, resolved
 from marginals.tables.attribute import COUNT
 
 Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]

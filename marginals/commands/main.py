@@ -17,11 +17,10 @@ from typing import Any
 import click
 
 import marginals
-from marginals.commands.printing import print_json
-from marginals.commands.signals import heeded
-from marginals.commands.verifying import FAILED
+from marginals.commands.options import heeded, print_json
+from marginals.commands.releases import FAILED
 from marginals.errors import NothingPublishableError
-from marginals.printable import printable
+from marginals.messages import printable
 from models.errors import MarginalsError
 
 UNUSABLE = 2
@@ -45,21 +44,21 @@ KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 _HOMES: Mapping[str, str] = MappingProxyType(
     {
-        "demo": "starting.demo",
-        "open": "starting.open_window",
-        "init": "starting.init",
-        "assess": "single_tables.assess",
-        "risk": "disclosing.risk",
-        "anonymize": "single_tables.anonymize",
-        "publish": "publishing.publish",
-        "verify": "verifying.verify",
-        "attack": "attacking.attack",
-        "report": "publishing.report",
-        "ledger": "ledgers.ledger",
-        "query": "analysing.query",
-        "sample": "analysing.sample",
-        "disclose": "disclosing.disclose",
-        "audit": "auditing.audit",
+        "demo": "tables.demo",
+        "open": "tables.open_window",
+        "init": "tables.init",
+        "assess": "tables.assess",
+        "risk": "risk.risk",
+        "anonymize": "tables.anonymize",
+        "publish": "releases.publish",
+        "verify": "releases.verify",
+        "attack": "releases.attack",
+        "report": "releases.report",
+        "ledger": "releases.ledger",
+        "query": "releases.query",
+        "sample": "releases.sample",
+        "disclose": "risk.disclose",
+        "audit": "risk.audit",
     }
 )
 """Where each command is: what nobody asks for is not imported."""

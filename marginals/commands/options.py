@@ -1,19 +1,35 @@
-"""Arguments and options that several commands share."""
+"""What commands share: options, progress, what they print, and how they end."""
 
-from collections.abc import Callable
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from math import isnan
 from pathlib import Path
+from shutil import get_terminal_size
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from marginals.deadline import PROGRESS_IN_LINES, stopped_after, within
 from marginals.errors import InputError
-from marginals.timing import stopped_after, within
+from marginals.messages import printable, wrapped
 
 if TYPE_CHECKING:
-    from marginals.files.output import OutputFile
+    import pandas as pd
+    from tqdm import tqdm
+
+    from checks.finding import Finding
+    from marginals.output import OutputFile
+    from marginals.publishing.searching import Progress
+
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 PATH = click.Path(path_type=Path)
@@ -120,7 +136,7 @@ def row_order(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_order(*arguments: Any, seed: int | None, keep_order: bool, **options: Any) -> Any:
-        from marginals.disclosure.row_order import AsRead, Shuffled
+        from marginals.disclosure import AsRead, Shuffled
 
         if keep_order and seed is not None:
             raise InputError("choose one of --keep-order and --seed")
@@ -151,3 +167,139 @@ def parse_levels(text: str | None) -> dict[str, int]:
             raise InputError(f"{name!r} is given two levels")
         levels[name] = int(level)
     return levels
+
+
+_PAUSE = 0.1
+"""Seconds between lines about the same task."""
+
+
+class ProgressBars:
+    """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
+
+    Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
+    {"task": "collections", "done": 120, "total": 0}, ten a second at most.
+    """
+
+    def __init__(self, wanted: bool) -> None:
+        self._in_lines = os.environ.get(PROGRESS_IN_LINES[0]) == PROGRESS_IN_LINES[1]
+        self._are_shown = wanted and sys.stderr.isatty()
+        self._bar: "tqdm[Any] | None" = None
+        self._said = ("", 0.0)
+
+    def __enter__(self) -> "Progress":
+        from marginals.publishing.searching import no_progress
+
+        if self._in_lines:
+            return self._say
+        return self._advance if self._are_shown else no_progress
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _say(self, task: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if self._said[0] == task and now < self._said[1] + _PAUSE:
+            return
+        self._said = (task, now)
+        print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
+
+    def _advance(self, task: str, done: int, total: int) -> None:
+        from tqdm import tqdm
+
+        if self._bar is None or self._bar.desc != task:
+            self._close()
+            self._bar = tqdm(desc=task, total=total or None, leave=False, file=sys.stderr)
+            self._bar.desc = task
+        self._bar.update(done - self._bar.n)
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+# Signals that ask the program to end: it ends in order, so that nothing half-written stays behind.
+#
+# Only the program listens to them; the library leaves signals to whoever imports it.
+
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Ctrl-C; the wish of another program, or of a machine that is shut down; a terminal that was closed."""
+
+
+class EndingError(KeyboardInterrupt):
+    """A signal asked the program to end; what takes care of Ctrl-C takes care of it."""
+
+
+@dataclass
+class Ending:
+    """Which signal asked the program to end, if one did; libraries may have made another exception of EndingError."""
+
+    number: int | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """The status that shells give a program that a signal ended; of Ctrl-C if none is known."""
+        return 128 + (signal.SIGINT if self.number is None else self.number)
+
+
+@contextmanager
+def heeded() -> Iterator[Ending]:
+    """Meanwhile signals that ask the program to end raise EndingError, SIGINT among them.
+
+    Those that are ignored stay so (nohup, a job in the background). Threads but the main one cannot listen to signals.
+    """
+    ending = Ending()
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as Python calls it
+        ending.number = number
+        raise EndingError
+
+    if threading.current_thread() is not threading.main_thread():
+        yield ending
+        return
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    heard = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
+    try:
+        for number in heard:
+            signal.signal(number, end)
+        yield ending
+    finally:
+        for number in heard:
+            signal.signal(number, before[number])
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
+    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines; on a terminal those that are longer than it is wide are wrapped."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in map(printable, lines):
+        click.echo(line if width is None else wrapped(line, width))
+
+
+def print_findings(findings: "Iterable[Finding]") -> None:
+    """Print findings, each verdict in its colour."""
+    from checks.finding import Verdict
+    from marginals.terminal import finding_lines
+
+    colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
+    for finding in findings:
+        first, *others = finding_lines(finding)
+        click.echo(click.style(f"{finding.verdict.value:>9}", fg=colours[finding.verdict]) + f"  {printable(first)}")
+        for line in others:
+            click.echo(f"           {printable(line)}")
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings below findings."""
+    for warning in warnings:
+        click.echo(click.style("  warning", fg="yellow") + f"  {printable(warning)}")
+
+
+def csv_bytes(frame: "pd.DataFrame") -> bytes:
+    """A data frame as the bytes of a CSV file."""
+    return frame.to_csv(index=False, lineterminator="\n").encode()

@@ -1,40 +1,363 @@
 """The config file of a release, `release.toml`: read strictly; every refusal names the file and the key."""
 
+import csv
 import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from math import isfinite
+from io import TextIOWrapper
+from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import Any
 
-from marginals.anonymizers.published_base import is_file
+from checks.classes import SINGLE_TABLES
+from checks.risk.harm import Linear, Multiplicative
+from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.content import TITLE
-from marginals.bundle.together.released_ladders import read_ladders
-from marginals.conditions.part import EXAMPLE, Part
-from marginals.config.hierarchy_file import read_hierarchy
-from marginals.config.population_section import POPULATION, PopulationSection
-from marginals.config.risk_section import RiskSection, risk_section
+from marginals.bundle.together import read_ladders
+from marginals.disclosure import (
+    DisclosedFile,
+    DisclosureRule,
+    RowOrder,
+    Shuffled,
+    disclose_file,
+    disclose_rows,
+    disclosing_engine,
+)
 from marginals.errors import InputError
-from marginals.named_rules.rule import COUNTS, rules_of
-from marginals.printable import LONGEST_WORDS, is_words
-from marginals.publishing.policy import Policy
-from marginals.publishing.population import Population
-from marginals.regular_file import bounded_content
+from marginals.files import bounded_content, open_regular, reading
+from marginals.messages import LONGEST_WORDS, is_words
+from marginals.named_rules import COUNTS, rules_of
+from marginals.output import OutputFile
+from marginals.published_values import EXAMPLE, Part
+from marginals.publishing.policy import Policy, Population
+from marginals.risk import (
+    THRESHOLD,
+    Attackers,
+    HarmModel,
+    Linkage,
+    PeopleTable,
+    RiskAssessment,
+    Similarity,
+    with_values_of,
+)
 from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
-from marginals.tables.ladders.population import read_population
-from marginals.tables.rows import Rows
+from marginals.tables.engines import ENGINES
+from marginals.tables.files import SEPARATORS, is_encoding, read_frame
+from marginals.tables.levels import read_population
+from marginals.tables.people import unit_refusal
 from marginals.tables.source import DOMAINS, TableSource
-from marginals.tables.sources.choice import ENGINES
-from marginals.tables.sources.csv_form import SEPARATORS, is_encoding
-from marginals.tables.table import Table
-from marginals.tables.values.dates import UNITS, check_units
-from marginals.tables.values.numbers import DECIMAL_SIGNS
+from marginals.tables.table import Rows, Table
+from marginals.tables.values import DECIMAL_SIGNS, UNITS, check_units
 from models.errors import HierarchyError, MarginalsError
-from models.tables.hierarchy import check_lengths, check_widths
+from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
+
+# The section [risk] of a config: what a steward says about attackers, harm and what is disclosed.
+#
+# [risk]
+# dictionaries = ["voters.csv"]       # what attackers hold; without it, the table's own quasi-identifiers
+# prior = [1.0]                       # the probability of each dictionary; without it, the same for each
+# sensitivity = "multiplicative"      # or "linear": how the weights of what is disclosed make up the harm
+# weights = { age = 0.1, diagnosis = 2.0 }   # of a base value; less up its hierarchy; inf: never; 0 if not named;
+#                                     # or by value, diagnosis = { HIV = 5.0, "*" = 1.0 }: "*" is all others, else 0
+# personal_weights = "weights.csv"    # own weights, one row a person, by the column whose role is identifier
+# missed = 0.0                        # harm to somebody whom the attacker does not find, or a column of personal_weights
+# row_weight = "households"           # a column of the table: how often each row counts in the risk; once without it
+# clusters = [["age", "job"]]         # for --attributes: those that depend on each other; all others are independent
+# step_utility = { age = 2.0 }        # what a step below `*` is worth to analysts, by attribute; 1 if not named
+# similar = ["name"]                  # columns whose values agree when they are similar, as misspelled ones are
+# threshold = 0.8                     # Jaro similarity from which on two values are similar
+#
+# [risk.linkage]                      # a public table that attackers join with what is disclosed before they look for people
+# table = "members.csv"               # rows that fit are equally likely; identifiers, if both have them, say which is right
+# columns = ["car"]                   # its columns that the table lacks, and that dictionaries may have: what linking adds
+#
+# [[risk.interactions]]
+# attributes = ["age", "diagnosis"]
+# weight = 0.5                        # or a column of personal_weights
+#
+# [[risk.rules]]                      # what the table is disclosed as; without a level, hidden
+# attribute = "age"
+# level = 2
+# condition = "age > 80"
+
+
+_FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
+
+_KEYS = (
+    "dictionaries", "prior", "sensitivity", "weights", "personal_weights", "similar", "threshold", "missed", "linkage",
+    "interactions", "rules", "step_utility", "row_weight", "clusters",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LinkageSection:
+    """What attackers link with what is disclosed. columns: of that table, those that enlarge the records."""
+
+    table: Path
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RiskSection:
+    """The section [risk], its tables not yet read.
+
+    harm: all of the harm but the personal weights, whose table is named by `personal_weights`. row_weight: the column of
+    how often each row counts. clusters: attributes that depend on each other, where others are taken to be independent.
+    """
+
+    dictionaries: tuple[Path, ...] = ()
+    prior: tuple[float, ...] = (1.0,)
+    harm: HarmModel = field(default_factory=HarmModel)
+    personal_weights: Path | None = None
+    similarity: Similarity = field(default_factory=Similarity)
+    linkage: LinkageSection | None = None
+    rules: tuple[DisclosureRule, ...] = ()
+    step_utility: Mapping[str, float] = field(default_factory=dict)
+    row_weight: str | None = None
+    clusters: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        """The tables that are read beside the one that is disclosed."""
+        others = (self.personal_weights, self.linkage.table if self.linkage else None)
+        return self.dictionaries + tuple(table for table in others if table is not None)
+
+
+def risk_section(folder: Path, content: object) -> RiskSection:
+    """The section as TOML has it; paths are relative to a folder. Raises InputError naming the key."""
+    section = _table(content, "risk", _KEYS)
+    paths = _list(section, "dictionaries", str)
+    dictionary_count = max(len(paths), 1)
+    prior = _list(section, "prior", float) if "prior" in section else [1 / dictionary_count] * dictionary_count
+    if len(prior) != dictionary_count or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
+        raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
+    personal = section.get("personal_weights")
+    harm = _harm(section, personal)
+    return RiskSection(
+        tuple(folder / path for path in paths),
+        tuple(prior),
+        harm,
+        None if personal is None else folder / personal,
+        rules=tuple(_rule(entry) for entry in _list(section, "rules", dict)),
+        similarity=Similarity(tuple(_list(section, "similar", str)), _threshold(section)),
+        linkage=_linkage(folder, section["linkage"]) if "linkage" in section else None,
+        step_utility=_step_utility(section.get("step_utility", {})),
+        row_weight=_row_weight(section),
+        clusters=_clusters(section),
+    )
+
+
+def _harm(section: Mapping[str, Any], personal: object) -> HarmModel:
+    """The harm without the table of personal weights, whose name is checked here."""
+    family = section.get("sensitivity", "linear")
+    if not isinstance(family, str) or family not in _FAMILIES:
+        raise InputError(f"the key risk.sensitivity is {' or '.join(map(repr, _FAMILIES))}, not {family!r}")
+    if personal is not None and not isinstance(personal, str):
+        raise InputError("the key risk.personal_weights must name a table")
+    interactions = tuple(_interaction(entry) for entry in _list(section, "interactions", dict))
+    weights = _weights(section["weights"]) if "weights" in section else None
+    missed = _weight_or_column(section.get("missed", 0.0), "risk.missed")
+    if weights is None and isinstance(missed, str):
+        raise InputError("the key risk.missed names a column of personal weights, which need risk.weights too")
+    if weights is None and (personal is not None or interactions):
+        weights = {}
+    return HarmModel(_FAMILIES[family], weights, interactions, missed)
+
+
+def _row_weight(section: Mapping[str, Any]) -> str | None:
+    column = section.get("row_weight")
+    if column is not None and not isinstance(column, str):
+        raise InputError("the key risk.row_weight must name a column of the table")
+    return column
+
+
+def _clusters(section: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    clusters = section.get("clusters", [])
+    if not isinstance(clusters, list) or not all(isinstance(c, list) and c and _are_texts(c) for c in clusters):
+        raise InputError("the key risk.clusters must be a list of lists of attributes")
+    named = [name for cluster in clusters for name in cluster]
+    if len(set(named)) < len(named):
+        raise InputError("the key risk.clusters must name each attribute once")
+    return tuple(map(tuple, clusters))
+
+
+def _threshold(section: Mapping[str, Any]) -> float:
+    if "threshold" not in section:
+        return THRESHOLD
+    if not section.get("similar"):
+        raise InputError("the key risk.threshold goes with risk.similar, which names the columns to compare by it")
+    value = section["threshold"]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise InputError("the key risk.threshold must be a number above 0 and at most 1")
+    return float(value)
+
+
+def _linkage(folder: Path, content: object) -> LinkageSection:
+    entry = _table(content, "risk.linkage", ("table", "columns"))
+    if not isinstance(entry.get("table"), str):
+        raise InputError("the key risk.linkage.table must name a table")
+    columns = entry.get("columns", [])
+    if not isinstance(columns, list) or not _are_texts(columns):
+        raise InputError("the key risk.linkage.columns must be a list of texts")
+    return LinkageSection(folder / entry["table"], tuple(dict.fromkeys(columns)))
+
+
+def _table(content: object, name: str, keys: Iterable[str]) -> Mapping[str, Any]:
+    if not isinstance(content, dict):
+        raise InputError(f"{name} must be a section [{name}]")
+    for key in content:
+        if key not in keys:
+            raise InputError(f"unknown key {name}.{key}; known are {', '.join(f'{name}.{k}' for k in keys)}")
+    return content
+
+
+def _list(section: Mapping[str, Any], key: str, kind: type) -> list[Any]:
+    values = section.get(key, [])
+    accepted = (int, float) if kind is float else kind
+    if not isinstance(values, list) or any(isinstance(v, bool) or not isinstance(v, accepted) for v in values):
+        plural = {str: "texts", float: "numbers", dict: "tables"}[kind]
+        raise InputError(f"the key risk.{key} must be a list of {plural}")
+    return values
+
+
+def _weight(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or isnan(value):
+        raise InputError(f"the key {where} must be a number of 0 or more, or inf")
+    return float(value)
+
+
+def _weight_or_column(value: object, where: str) -> float | str:
+    if isinstance(value, str):
+        return value
+    try:
+        return _weight(value, where)
+    except InputError as error:
+        raise InputError(f"{error}, or the name of a column of risk.personal_weights") from None
+
+
+def _weights(content: object) -> dict[str, float | dict[str, float]]:
+    if not isinstance(content, dict):
+        raise InputError("the key risk.weights must be a table of attributes and weights")
+    return {name: _weight_or_weights(value, f"risk.weights.{name}") for name, value in content.items()}
+
+
+def _weight_or_weights(content: object, where: str) -> float | dict[str, float]:
+    if not isinstance(content, dict):
+        return _weight(content, where)
+    if not content:
+        raise InputError(f"the key {where} must be a weight, or a table of values and weights")
+    return {value: _weight(weight, f"{where}.{value}") for value, weight in content.items()}
+
+
+def _step_utility(content: object) -> dict[str, float]:
+    if not isinstance(content, dict):
+        raise InputError("the key risk.step_utility must be a table of attributes and numbers")
+    steps = {name: _weight(value, f"risk.step_utility.{name}") for name, value in content.items()}
+    for name, worth in steps.items():
+        if worth == inf:
+            raise InputError(f"the key risk.step_utility.{name} must be a finite number of 0 or more")
+    return steps
+
+
+def _interaction(content: Mapping[str, Any]) -> tuple[tuple[str, ...], float | str]:
+    entry = _table(content, "risk.interactions", ("attributes", "weight"))
+    attributes = entry.get("attributes")
+    if not isinstance(attributes, list) or len(set(map(str, attributes))) < 2 or not _are_texts(attributes):
+        raise InputError("the key risk.interactions.attributes must be a list of two or more attributes")
+    return tuple(dict.fromkeys(attributes)), _weight_or_column(entry.get("weight"), "risk.interactions.weight")
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _rule(content: Mapping[str, Any]) -> DisclosureRule:
+    entry = _table(content, "risk.rules", ("attribute", "level", "condition"))
+    attribute, level, condition = (entry.get(key) for key in ("attribute", "level", "condition"))
+    if not isinstance(attribute, str):
+        raise InputError("the key risk.rules.attribute must name an attribute")
+    if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
+        raise InputError("the key risk.rules.level must be a whole number")
+    if condition is not None and not isinstance(condition, str):
+        raise InputError("the key risk.rules.condition must be text")
+    return DisclosureRule(attribute, level, condition)
+
+
+# The section [population] of a config: everybody whom the rows could be about, and what is demanded of a single table.
+#
+# [population]
+# path = "everybody.csv"          # one row a person, with the columns of the quasi-identifiers
+# k_map = 5                       # people who could be meant by each row, at least
+# delta_presence = [0.0, 0.2]     # the probability of being in the table, of everybody: between these
+#
+# Instead of all this, where nobody has such a table:
+#
+# sampling_fraction = 0.05        # the share of the population that is in the table, drawn at random
+
+
+POPULATION = ("path", "k_map", "delta_presence", "sampling_fraction")
+
+
+@dataclass(frozen=True)
+class PopulationSection:
+    """The section, its table not yet read."""
+
+    path: Path | None
+    k_map: int | None = None
+    delta_presence: tuple[float, float] | None = None
+    sampling_fraction: float | None = None
+
+    @classmethod
+    def of(cls, folder: Path, section: Mapping[str, Any]) -> "PopulationSection | None":
+        """The section as TOML has it; None without keys. Raises InputError naming the key."""
+        if not section:
+            return None
+        path, k, bounds, fraction = (section.get(key) for key in POPULATION)
+        if fraction is not None:
+            if len(section) > 1:
+                raise InputError(
+                    "the key population.sampling_fraction stands alone; leave out the others of [population]"
+                )
+            if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction <= 1:
+                raise InputError(
+                    f"the key population.sampling_fraction must be a number above 0 and at most 1, got {fraction!r}"
+                )
+            return cls(None, sampling_fraction=float(fraction))
+        if not isinstance(path, str):
+            raise InputError("the key population.path must name a table")
+        if k is not None and (type(k) is not int or k < 1):
+            raise InputError(f"the key population.k_map must be a whole number of at least 1, got {k!r}")
+        if bounds is not None and not _are_bounds(bounds):
+            raise InputError("the key population.delta_presence must be two shares from 0 to 1, the lower first")
+        return cls(folder / path, k, None if bounds is None else (bounds[0], bounds[1]))
+
+    def read(self, like: TableSource) -> Population | float:
+        """The population, read as a table is that it has the quasi-identifiers of, or the sampling fraction.
+
+        Raises InputError.
+        """
+        if self.path is None:
+            assert self.sampling_fraction is not None
+            return self.sampling_fraction
+        return Population.read(self.path, like, self.k_map, self.delta_presence)
+
+    def refuse_demands(self) -> None:
+        """Raise InputError where it demands what only single tables can be checked for."""
+        if self.k_map is not None or self.delta_presence is not None:
+            raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
+
+
+def _are_bounds(given: object) -> bool:
+    if not isinstance(given, list) or len(given) != 2:
+        return False
+    if not all(isinstance(n, int | float) and not isinstance(n, bool) and isfinite(n) for n in given):
+        return False
+    return bool(0 <= given[0] <= given[1] <= 1)
+
 
 _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 
@@ -398,3 +721,110 @@ def _is_numbers(values: object) -> bool:
 
 def _is_whole_numbers(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+
+
+def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> RiskAssessment:
+    """The risk that a config describes: its table under its rules, with some attributes at levels throughout.
+
+    Raises InputError for files, columns or conditions that cannot be used, DomainMismatchError or DisclosureRuleError
+    for attributes and levels that do not exist, and InputError where a column looks like a key of people and repeats,
+    and nobody has said whose rows these are.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.publishing.policy import Policy
+    >>> from marginals.tables.source import TableSource
+    >>> with TemporaryDirectory() as folder:
+    ...     frame.to_csv(f"{folder}/people.csv", index=False)
+    ...     people = TableSource(origin=f"{folder}/people.csv", attributes=attributes)
+    ...     config = Config(Path(folder), people, Policy())
+    ...     assessment = disclosure_risk(config, {"age": 1})
+    >>> round(assessment.of_table().bayes_risk, 3)
+    0.167
+    """
+    rows, section = config.read_rows(), config.risk
+    if rows.repeating:
+        raise unit_refusal(rows.repeating)
+    attackers = _attackers(config, rows)
+    rows = with_values_of(config.source, config.k, rows, attackers.tables)
+    personal = None if section.personal_weights is None else _people_table(config, section.personal_weights)
+    harm = section.harm.with_personal(personal)
+    assessment = RiskAssessment.of(rows, attackers, harm, section.rules, levels, section.step_utility)
+    return replace(assessment, row_weight=section.row_weight, clusters=section.clusters)
+
+
+def _attackers(config: Config, rows: Rows) -> Attackers:
+    """The attackers that a config describes; without dictionaries they know the quasi-identifiers of the rows."""
+    section = config.risk
+    dictionaries = tuple(_people_table(config, path) for path in section.dictionaries)
+    linkage = None
+    if section.linkage is not None:
+        linkage = Linkage(_people_table(config, section.linkage.table), section.linkage.columns)
+    assumed = dictionaries or (PeopleTable.of_quasi_identifiers(rows),)
+    return Attackers(assumed, section.prior, linkage, section.similarity)
+
+
+def _people_table(config: Config, path: Path) -> PeopleTable:
+    """The table of people in a file. Raises InputError where it cannot be read or has no rows."""
+    frame = read_frame(path, config.source.form)
+    if not len(frame):
+        raise InputError(f"{path.name} has no rows")
+    attributes = config.source.attributes.items()
+    identifier = next((name for name, attribute in attributes if attribute.role is Role.IDENTIFIER), None)
+    own_identifier = identifier if identifier in frame.columns else None
+    return PeopleTable(path.name, frame, own_identifier, frozenset(config.source.missing))
+
+
+def disclose_table(
+    config: Config,
+    target: OutputFile,
+    order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
+) -> DisclosedFile:
+    """Write the table of a config as its rules disclose it, as CSV; shuffled, or in the order of the source.
+
+    By DuckDB, file to file, where the config asks for it or "auto" finds it; else by pandas, in memory. Raises InputError
+    for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
+    """
+    rules = config.risk.rules
+    if not rules:
+        raise InputError(f"{config.path.name} has no [[risk.rules]], which say what is hidden or generalized")
+    for rule in rules:
+        if rule.attribute not in config.source.used:
+            names = ", ".join(config.source.used)
+            raise InputError(f"risk.rules names {rule.attribute!r}, which is no attribute; these are {names}")
+    engine = disclosing_engine(config.source)
+    if engine == "pandas":
+        return DisclosedFile(disclose_rows(config.read_rows(), rules, target, order), engine)
+    return DisclosedFile(disclose_file(config.source, target.path, config.read_table().domain, rules, order), engine)
+
+
+def read_hierarchy(path: str | Path) -> Hierarchy:
+    r"""A hierarchy file as ARX writes it: semicolons, no header, one row a base value, `value;level1;...;*`.
+
+    Raises InputError naming the file and the row at fault.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "town.csv").write_text("oak;west;*\nelm;west;*\nash;east;*\n", encoding="utf-8")
+    ...     read_hierarchy(f"{folder}/town.csv").labels
+    (('oak', 'elm', 'ash'), ('west', 'east'), ('*',))
+    """
+    path = Path(path)
+    try:
+        with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
+            lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            return Hierarchy.from_rows(row for row in csv.reader(_bounded(lines), delimiter=";") if row)
+    except HierarchyError as error:
+        raise InputError(f"the hierarchy file {path.name}: {error}") from None
+
+
+def _bounded(lines: TextIOWrapper) -> Iterator[str]:
+    """The lines of a file. Raises csv.Error for one that may never end."""
+    while line := lines.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise csv.Error("a line is too long")
+        yield line
+
+
+_LONGEST_LINE = 1 << 20
+"""Characters."""

@@ -2,11 +2,17 @@
 
 from dataclasses import dataclass
 
-from marginals.auditing.audited import AuditedTables
-from marginals.auditing.auditing import Audit
-from marginals.auditing.in_words import because, cell_name, ends_in_words
-from marginals.pages.page import page
-from marginals.wording.audit_lines import KINDS, contradiction_lines, undecided_lines
+from marginals.auditing import (
+    KINDS,
+    Audit,
+    AuditedTables,
+    because,
+    cell_name,
+    contradiction_lines,
+    ends_in_words,
+    undecided_lines,
+)
+from marginals.pages.release_page import page
 
 _ROWS = 500
 """Facts of a kind that the page lists."""

@@ -9,20 +9,15 @@ from itertools import islice
 from math import isinf, isnan, log
 from statistics import fmean
 
-from marginals.names.level_names import margin_in_words, with_level_names
-from marginals.pages.page import page
+from marginals.ledger import waiting_lines
+from marginals.names import margin_in_words, with_level_names
+from marginals.pages.release_page import page
 from marginals.release.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
-from marginals.release.steward import StewardReport
-from marginals.release.steward_file import MARK
-from marginals.release.suggestion import Suggestion
-from marginals.wording.dropped_rows import dropped_warning
-from marginals.wording.ledger_lines import waiting_lines
-from marginals.wording.rules_in_words import rule_in_words
-from marginals.wording.terminal import wanted_line
-from marginals.wording.units_in_words import unit_in_words
-from models.search.constraint import RefusedMove
-from models.search.result import Step
-from models.tables.domain import Domain
+from marginals.release.steward import MARK, StewardReport, Suggestion
+from marginals.terminal import wanted_line
+from marginals.wording import dropped_warning, rule_in_words, unit_in_words
+from models.search.problem import RefusedMove, Step
+from models.tables.hierarchy import Domain
 
 _FAR = log(1.1)
 """Difference of the logarithms of two odds ratios, from which on a pair is listed."""

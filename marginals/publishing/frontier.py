@@ -4,21 +4,26 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from marginals.bundle.target import output_file
 from marginals.errors import InputError, NothingPublishableError
 from marginals.jobs import Jobs
+from marginals.pages.risk_page import plot_format, pyplot
 from marginals.publishing.policy import Policy
 from marginals.publishing.searching import no_progress, searched
 from marginals.tables.table import Table
 from models.deadline import NEVER
 
-Diversity = str | Mapping[str, str | Sequence[str]] | None
+DiversityText = str | Mapping[str, str | Sequence[str]] | None
 """As a policy has it."""
+
 
 COLUMNS = (
     "k",
@@ -39,7 +44,7 @@ def frontier(
     table: Table,
     policy: Policy,
     k: Sequence[int] | None = None,
-    diversity: Sequence[Diversity] | None = None,
+    diversity: Sequence[DiversityText] | None = None,
     strategies: Sequence[str] | None = None,
     jobs: int = 2,
 ) -> pd.DataFrame:
@@ -87,7 +92,7 @@ def _grid(
     table: Table,
     policy: Policy,
     k: Sequence[int] | None,
-    diversity: Sequence[Diversity] | None,
+    diversity: Sequence[DiversityText] | None,
     strategies: Sequence[str] | None,
 ) -> list[_Row]:
     """The policies of the grid, all of which make sense for the table."""
@@ -124,3 +129,35 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
         "seconds": time.perf_counter() - begun,
         "reason": "",
     }
+
+
+def plot_frontier(frame: pd.DataFrame, path: str | Path) -> None:
+    """Draw what `frontier` gives back: k against the KL divergence, a line for each diversity and strategy.
+
+    path: a file .svg, .png or .pdf, which is not for publication. Raises InputError for another one, or without matplotlib.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import marginals
+    >>> from marginals.example import table
+    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], jobs=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     plot_frontier(grid, f"{folder}/policies.svg")
+    ...     Path(folder, "policies.svg").read_bytes()[:5]
+    b'<?xml'
+    """
+    file = output_file(Path(path))
+    form, plt = plot_format(file.path), pyplot()
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for (diversity, strategy), line in frame.groupby(["diversity", "strategy"], sort=False):
+        axes.plot(line.k, line.kl_divergence, "o-", label=f"{diversity}, {strategy}")
+    axes.set_xscale("log")
+    axes.set_xticks(sorted(frame.k.unique()), labels=[str(k) for k in sorted(frame.k.unique())])
+    axes.minorticks_off()
+    axes.set_xlabel("k")
+    axes.set_ylabel("KL divergence to the data (nats)")
+    axes.legend()
+    content = BytesIO()
+    # Without a date, the same frame gives the same file.
+    figure.savefig(content, format=form, metadata={"Date": None} if form == "svg" else None)
+    plt.close(figure)
+    file.write(content.getvalue())

@@ -12,18 +12,18 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice, product
 from math import isfinite
 
-from checks.claims.min_cell import MinCell
-from checks.claims.requirements import Requirements
-from checks.classes.k_anonymity import nonsensitive_part
+from checks.claims import MinCell
+from checks.classes import nonsensitive_part
 from checks.finding import Finding
+from checks.requirements import Requirements
 from marginals.errors import NothingPublishableError
-from marginals.names.level_names import level_name, margin_in_words
+from marginals.names import level_name, margin_in_words
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
 from models.search import Constraint
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Mask
+from models.tables.hierarchy import Mask
 
 _TRIED = 400
 """Coarser margins that are looked at for one that would pass."""

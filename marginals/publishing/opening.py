@@ -6,8 +6,8 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import content_of
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.writing import WrittenBundle
+from marginals.deadline import Seconds, within
 from marginals.release.release import Release
-from marginals.timing import Seconds, within
 
 
 def open_release(path: str | Path, seconds: Seconds = None) -> Release:

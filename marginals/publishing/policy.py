@@ -1,23 +1,181 @@
 """The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 from typing import Any
 
-from checks.claims.by_attribute import diversities_by_attribute
-from checks.claims.maxent_diversity import MaxentDiversity
-from checks.claims.requirements import Requirements
-from checks.diversity.odds.at_odds import AtOdds
+import numpy as np
+
+from checks.claims import MaxentDiversity, diversities_by_attribute
+from checks.classes import delta_presence, k_map
+from checks.diversity.odds import AtOdds
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
-from marginals.anonymizers.published_base import is_file
-from marginals.bundle.format import KNOWN
+from checks.finding import Finding
+from checks.requirements import Requirements
+from marginals.anonymizers.recoded_file import is_file
+from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
-from marginals.named_rules.rule import COUNTS, Demand, NamedRule, rules_of
-from marginals.publishing.wanted import Wanted
-from models.search import STRATEGIES
+from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
+from marginals.names import margin_in_words
+from marginals.publishing.obstacles import as_written
+from marginals.release.steward import WantedTable
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.source import TableSource
+from marginals.tables.table import Table
+from models.arrays import CountArray
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.search import STRATEGIES, Constraint, Measure, WantedAnalyses, WantedMargin
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Mask
+
+WEIGHT = 100.0
+"""Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
+
+MEASURES = tuple(measure.value for measure in Measure)
+"""By which an analysis can be judged."""
+
+_KEYS = ("attributes", "weight", "measure")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Attributes that are wanted in one table, how much that counts besides all else, and how their table is judged.
+
+    Raises InputError for no attribute, one that is named twice, a weight that is not above 0, or an unknown measure.
+
+    >>> Wanted(("dead", "age")).weight
+    100.0
+    """
+
+    attributes: tuple[str, ...]
+    weight: float = WEIGHT
+    measure: str = Measure.DIVERGENCE.value
+
+    def __post_init__(self) -> None:
+        names = self.attributes
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise InputError("the attributes of a wanted analysis are a list of different names")
+        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 < self.weight < inf:
+            raise InputError("the weight of a wanted analysis is a number above 0")
+        if self.measure not in MEASURES:
+            raise InputError(f"the measure of a wanted analysis is {' or '.join(map(repr, MEASURES))}")
+
+    @classmethod
+    def of(cls, entry: object) -> "Wanted":
+        """From one section of a config: `attributes`, maybe `weight` and `measure`. Raises InputError for anything else."""
+        if isinstance(entry, Wanted):
+            return entry
+        named = entry.get("attributes") if isinstance(entry, Mapping) else None
+        if not isinstance(entry, Mapping) or not isinstance(named, Sequence) or isinstance(named, str):
+            raise InputError('wanted is a list of analyses such as { attributes = ["dead", "age"], weight = 100.0 }')
+        if others := [key for key in entry if key not in _KEYS]:
+            known = ", ".join(f"search.wanted.{key}" for key in _KEYS)
+            raise InputError(f"unknown key search.wanted.{others[0]}; known are {known}")
+        return cls(tuple(named), *(entry.get(key, getattr(cls, key)) for key in _KEYS[1:]))
+
+
+def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
+    """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
+    if not wanted:
+        return None
+    margins = [WantedMargin(_mask(cube.domain, own), own.weight, Measure(own.measure)) for own in wanted]
+    return WantedAnalyses(cube, margins)
+
+
+def _mask(domain: Domain, analysis: Wanted) -> Mask:
+    for name in analysis.attributes:
+        if name not in domain.attributes:
+            known = ", ".join(domain.attributes)
+            raise InputError(f"wanted names {name!r}, which is no attribute that can be published; these are {known}")
+    mask = domain.mask(dict.fromkeys(analysis.attributes, 0))
+    if not mask:
+        raise InputError(f"wanted names {' and '.join(analysis.attributes)}, whose hierarchy has no level below *")
+    return mask
+
+
+def finest_together(
+    domain: Domain, attributes: Sequence[str], margins: Iterable[Mapping[str, int]]
+) -> Mapping[str, int] | None:
+    """Of some margins that which shows all attributes together in most cells, the first of equals; None where none does."""
+    names = set(attributes)
+    together = [margin for margin in margins if names <= set(margin)]
+    return max(together, key=lambda margin: domain.size({name: margin[name] for name in attributes}), default=None)
+
+
+def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint) -> Mask | None:
+    """The margin of some attributes, each shown, to which nothing can be added that passes by itself; None if none passes.
+
+    It is refined step by step, each time by the one that tells most of these attributes.
+    """
+    domain = cube.domain
+    own = {name: domain.attribute_masks[domain.index(name)] for name in attributes}
+    margin = sum(mask & -mask for mask in own.values())
+    if allows([margin], 0) is not None:
+        return None
+    open_attributes = list(attributes)
+    while open_attributes:
+        gains: list[tuple[float, int, str]] = []
+        for place, name in enumerate(open_attributes):
+            step = own[name] & ~margin & -(own[name] & ~margin)
+            if step:
+                level = domain.levels(margin)[name]
+                leaves = cube.log_leaves(name, level) - cube.log_leaves(name, level - 1)
+                gains.append((cube.entropy(margin | step) - cube.entropy(margin) - leaves, place, name))
+        open_attributes = [name for _, _, name in sorted(gains)]
+        for name in list(open_attributes):
+            finer = margin | (own[name] & ~margin & -(own[name] & ~margin))
+            if allows([finer], 0) is None:
+                margin = finer
+                break
+            open_attributes.remove(name)
+    return margin
+
+
+def wanted_tables(
+    cube: DataCube,
+    wanted: Sequence[Wanted],
+    cliques: Sequence[Mask],
+    released: Collection,
+    allows: Constraint,
+) -> tuple[WantedTable, ...]:
+    """What became of each analysis. cliques: the published margins as masks.
+
+    released: the same as the release tells them. allows: the constraint of the search.
+    """
+    domain = cube.domain
+    judged = weighed(cube, [replace(analysis, measure=Measure.DIVERGENCE.value) for analysis in wanted])
+    divergences = judged.distances(cliques) if judged else ()
+    tables = []
+    for analysis, divergence in zip(wanted, divergences):
+        passing = finest_passing(cube, analysis.attributes, allows)
+        margin = finest_together(released.domain, analysis.attributes, released.margins)
+        obstacle = "it passes at no level by itself" if passing is None else _obstacle(cube, cliques, passing, allows)
+        levels = words = demand = None
+        if passing is not None:
+            levels = domain.margin(passing)
+            words, demand = margin_in_words(levels, domain), as_written(levels)
+        tables.append(
+            WantedTable(analysis.attributes, analysis.weight, margin, divergence, levels, words, demand, obstacle)
+        )
+    return tuple(tables)
+
+
+def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
+    """What keeps a margin that passes by itself out of a collection; None where it is in it."""
+    if any(not passing & ~mask for mask in published):
+        return None
+    together = maximal_masks([*published, passing])
+    if not Collection.of(cube, together).is_decomposable:
+        return "beside the published tables it would close a circle, so that they have no junction tree"
+    if refusal := allows(together, 0):
+        return f"beside the published tables it is refused: {refusal.reason}"
+    return "it could be published too, but the search did not get there, or its weight is too small"
+
 
 BASES = ("auto", "best", "none")
 """What a base can be called that is neither a file nor levels."""
@@ -196,3 +354,85 @@ def _are_margins(given: object) -> bool:
         and all(isinstance(margin, Mapping) and margin for margin in given)
         and all(isinstance(attribute, str) for margin in given for attribute in margin)
     )
+
+
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Everybody, one row a person, by the quasi-identifiers of a table, and what is demanded of a sample of them.
+
+    people: with the quasi-identifiers of the table as attributes. k_map: people who could be meant by each row, at least.
+    delta_presence: between which two shares the probability of being in the table must be for everybody.
+
+    >>> import marginals
+    >>> from marginals.example import table
+    >>> everybody = Population(table, k_map=4, delta_presence=(0.0, 0.5))  # all of them are in the table
+    >>> assessed = marginals.assess(table, marginals.Policy(), {"age": 2}, everybody)
+    >>> [(check.criterion, check.holds) for check in assessed.checks]
+    [('k-map', True), ('delta-presence', False)]
+    """
+
+    people: Table
+    k_map: int | None = None
+    delta_presence: tuple[float, float] | None = field(default=None)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        like: TableSource,
+        k_map: int | None = None,
+        delta_presence: tuple[float, float] | None = None,
+    ) -> "Population":
+        """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError."""
+        used = {name: a for name, a in like.attributes.items() if a.role is Role.QUASI_IDENTIFIER}
+        for name, attribute in used.items():
+            if attribute.is_fitted and attribute.population is None:
+                raise InputError(
+                    f"the levels of {name!r} are fitted to the table, so a population has others; give it a hierarchy or "
+                    "intervals"
+                )
+        columns: Mapping[str, Attribute] = used
+        source = replace(like, origin=Path(path), attributes=columns, person=None, one_row=None, rows_per_person="any")
+        return cls(source.table(1), k_map, delta_presence)
+
+    def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
+        """For each combination of values that is in a table or the population, the rows of the table and the people.
+
+        classes: of the quasi-identifiers alone; those of the table come first. Raises InputError for an attribute that the
+        population lacks, or a level that its hierarchy does not have.
+        """
+        for name, level in classes.margin.items():
+            if name not in self.people.domain.attributes:
+                raise InputError(f"the population has no column {name!r}, which is a quasi-identifier of the table")
+            if self.people.domain.hierarchy(name).height < level:
+                raise InputError(f"the hierarchy of {name!r} has no level {level} in the population")
+        everybody = self.people.base_counts.rolled_up(dict(classes.margin))
+        rows, people = _by_labels(classes), _by_labels(everybody)
+        keys = list(dict.fromkeys([*rows, *people]))
+        return (
+            np.array([rows.get(key, 0) for key in keys], dtype=np.int64),
+            np.array([people.get(key, 0) for key in keys], dtype=np.int64),
+        )
+
+    def findings(self, classes: ContingencyTable) -> tuple[Finding, ...]:
+        """On what is demanded of the classes of a table."""
+        sizes, people = self.sizes(classes)
+        own = slice(len(classes))
+        found = [] if self.k_map is None else [k_map(sizes[own], people[own], self.k_map)]
+        if self.delta_presence is not None:
+            low, high = (Fraction(str(bound)) for bound in self.delta_presence)
+            found.append(delta_presence(sizes, people, (low, high)))
+        return tuple(found)
+
+
+def _by_labels(classes: ContingencyTable) -> dict[Labels, int]:
+    """The count of each combination of labels, attributes in the order of texts."""
+    names = sorted(classes.attributes)
+    columns = []
+    for name in names:
+        labels = classes.domain.hierarchy(name).labels[classes.margin[name]]
+        columns.append([labels[code] for code in classes.column(name, classes.margin[name]).tolist()])
+    return dict(zip(zip(*columns) if columns else [()] * len(classes), classes.counts.tolist()))

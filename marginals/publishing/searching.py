@@ -1,27 +1,39 @@
 """Searching: from a table and a policy to the collection of margins that keeps the most of the data."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
+from math import inf, log
 
-from checks.claims.privacy_constraint import PrivacyConstraint
-from checks.claims.requirements import Requirements
-from marginals.anonymizers.published_base import is_file, published_base
+from checks.privacy_constraint import PrivacyConstraint
+from checks.requirements import Requirements
+from marginals.anonymizers.lattice import Progress as Settled
+from marginals.anonymizers.lattice import (
+    SingleTable,
+    lattice_nodes,
+    minimal_levels,
+    single_table,
+    stepwise_table,
+    table_satisfies,
+)
+from marginals.anonymizers.recoded_file import is_file, published_base
+from marginals.bundle.content import BundleContent
 from marginals.errors import InputError, NothingPublishableError
-from marginals.ledger.continuing import Continuation
-from marginals.ledger.few_waiting import FewWaiting
-from marginals.publishing.base_tables import BaseTables, best_base, chosen_base, require_any_base, too_many
+from marginals.ledger import Continuation, FewWaiting
+from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import Policy
-from marginals.publishing.wanted import weighed
-from marginals.release.base_choice import BaseChoice
+from marginals.publishing.policy import Policy, Wanted, wanted_tables, weighed
+from marginals.release.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared
+from marginals.release.comparing import comparison
+from marginals.release.steward import BaseChoice, StewardReport, Suggestion
 from marginals.tables.table import Table
+from models.accuracy import IndependentModel, TableModel, total_variation
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
-from models.graphs.collection import Collection
-from models.graphs.junction_tree import maximal_masks
+from models.graphs.basis import Kind
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
@@ -29,6 +41,7 @@ from models.search import (
     LargeLatticeStops,
     MarginLimits,
     Problem,
+    RefusedMove,
     SearchResult,
     Stop,
     from_independence,
@@ -37,7 +50,117 @@ from models.search import (
     rebuilt,
     with_bound,
 )
-from models.tables.domain import Domain, Mask
+from models.search.problem import is_refused_in_all
+from models.tables.hierarchy import Domain, Mask
+
+# The anonymized table that a collection must contain, and from which its search starts.
+#
+# A table that shows several sensitive attributes together can seldom be diverse: each is then judged within every
+# value of the others (MKGV07 Def. 4.6). So with several of them the base is one table for each, with the same
+# quasi-identifiers at the same levels. Next to one another the tables are as private as each by itself: what the
+# quasi-identifiers tell of one attribute the others do not change (KG06 Prop. 7.3), and a combination of values has as
+# many rows in each of them.
+
+
+@dataclass(frozen=True)
+class BaseTables:
+    """The quasi-identifiers at some levels: with the sensitive attribute, or with each of several in a table of its own.
+
+    kl_divergence: of the data from the maximum-entropy distribution of these tables, nats.
+    """
+
+    masks: tuple[Mask, ...]
+    kl_divergence: float
+
+    @classmethod
+    def of(cls, table: Table, levels: Mapping[str, int]) -> "BaseTables":
+        """Of a table, with quasi-identifiers at these levels."""
+        masks = _masks(table, levels)
+        return cls(masks, MaximumEntropy(Collection.of(table.cube, masks)).kl_divergence)
+
+
+def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requirements) -> BaseTables:
+    """The base at levels that somebody chose; quasi-identifiers that are not named are suppressed.
+
+    Raises InputError for what is no quasi-identifier, NothingPublishableError where a table fails the requirements.
+    """
+    for attribute in levels:
+        if attribute not in table.quasi_identifiers:
+            raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
+    whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
+    for mask, part in zip(_masks(table, whole), _parts(table, requirements)):
+        if not table_satisfies(table.cube, mask, part):
+            constraint = PrivacyConstraint(table.cube, part)
+            shown = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
+            name = f"the base table {as_written(whole)}{shown}"
+            raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
+    return BaseTables.of(table, whole)
+
+
+_NODES_A_SECOND = 200_000
+"""Of a lattice, at most, where it must be gone through in so many seconds: a rule that no clock decides."""
+
+_FEW_NODES = 10_000
+"""Of a lattice that is tried all the same."""
+
+
+def too_many(table: Table, seconds: float) -> str | None:
+    """Why the best base is not looked for in so many seconds; None where it is."""
+    nodes = lattice_nodes(table.cube, table.quasi_identifiers)
+    if nodes <= max(_FEW_NODES, seconds * _NODES_A_SECOND):
+        return None
+    return f"there are {nodes:,} ways to generalize the quasi-identifiers, too many to look at in a quarter of the time"
+
+
+def require_any_base(table: Table, requirements: Requirements) -> None:
+    """Raise NothingPublishableError where not even all quasi-identifiers suppressed make a table that may be published."""
+    parts, masks = _parts(table, requirements), _masks(table, _suppressing(table))
+    if not all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts)):
+        raise NothingPublishableError(
+            f'{_nothing(table, parts)}; weaken it, or look for a release without a base table (base "none")'
+        )
+
+
+def best_base(table: Table, requirements: Requirements, settled: Settled) -> BaseTables:
+    """The minimal base whose distribution is closest to the data.
+
+    Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
+    """
+    parts = _parts(table, requirements)
+
+    def passes(levels: Mapping[str, int]) -> bool:
+        return all(table_satisfies(table.cube, mask, part) for mask, part in zip(_masks(table, levels), parts))
+
+    require_any_base(table, requirements)
+    minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
+    bases = [(BaseTables.of(table, levels), tuple(levels.values())) for levels in minimal]
+    return min(bases, key=lambda base: (base[0].kl_divergence, base[1]))[0]
+
+
+def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
+    """What is required of each table."""
+    return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
+
+
+def _masks(table: Table, levels: Mapping[str, int]) -> tuple[Mask, ...]:
+    """The margin of each table."""
+    public = table.domain.mask(levels)
+    return tuple(public | table.domain.mask({attribute: 0}) for attribute in table.sensitive) or (public,)
+
+
+def _nothing(table: Table, parts: list[Requirements]) -> str:
+    """That no base satisfies the requirements, and what all rows together fail of them, by how much."""
+    unmet = [
+        unmet_demands(table.cube.table(mask), part) for mask, part in zip(_masks(table, _suppressing(table)), parts)
+    ]
+    told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
+    listed = list(dict.fromkeys(each for demands in unmet for each in demands))
+    return told + (f" ({'; '.join(listed)})" if listed else "")
+
+
+def _suppressing(table: Table) -> dict[str, int]:
+    return {attribute: table.domain.hierarchy(attribute).height for attribute in table.quasi_identifiers}
+
 
 _SHARE_FOR_BOUNDS = 1 / 6
 """Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; one for
@@ -364,3 +487,196 @@ def _until(deadline: Deadline, progress: Progress) -> Progress:
         progress(task, done, total)
 
     return told
+
+
+_FOR_COMPARING = 5.0
+"""Seconds of the processor to compare the model with the data."""
+
+_FOR_BINDING = 5.0
+"""Seconds of the processor to ask what binds where the search ended."""
+
+_FOR_SUGGESTIONS = 2.0
+"""Seconds of the processor to try what else could be wanted."""
+
+
+def steward_report(
+    obstacles: Obstacles,
+    published: BundleContent,
+    search: Search,
+    policy: Policy,
+    deadline: Deadline,
+    table: Table,
+) -> StewardReport:
+    """What only the steward may know of a release.
+
+    obstacles: what stood in the way. table: whose margins are published, a part of the one that was
+    searched perhaps. With one sensitive attribute the base that the policy had looked for is
+    the best single table. deadline: when everything ends.
+    """
+    result = search.result
+    cube = table.cube
+    found = search.base if policy.base in ("auto", "best") else None
+    best = found if found is not None and len(found.masks) == 1 else None
+    sensitive = _as_allowed_alone(table.sensitive, search.problem)
+    suppressed = Collection.of(cube, [sensitive])
+
+    def compare() -> Comparison:
+        stop = _stop_after(_FOR_COMPARING, deadline)
+        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
+        if best is not None:
+            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
+        elif cube.holds(sum(cube.domain.attribute_masks)):
+            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, obstacles.requirements, stop)
+            if refined is not None:
+                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
+        model = MarginalModel(Collection.of(cube, result.cliques))
+        return comparison(cube, model, yardsticks, [analysis.attributes for analysis in policy.analyses], stop)
+
+    def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
+        stop = _stop_after(_FOR_SUGGESTIONS, deadline)
+        return suggestions(search.problem, compared, policy.analyses, search.first, stop)
+
+    def ask_what_binds() -> tuple[RefusedMove, ...] | None:
+        return search.problem.binding(result.cliques, _stop_after(_FOR_BINDING, deadline))
+
+    report = StewardReport(
+        published,
+        MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
+        MaximumEntropy(suppressed).kl_divergence,
+        None if best is None else best.kl_divergence,
+        result,
+        table.missing,
+        table.missing_in,
+        compare,
+        steward_html,
+        cube.domain,
+        {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
+        ask_what_binds,
+        table.left_out,
+        suggest=suggest,
+        base=search.choice,
+    )
+    if not policy.analyses:
+        return report
+    allows = search.problem.constraint
+    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
+    return replace(report, wanted=wanted)
+
+
+def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
+    """Some attributes, each as finely as the policy allows it by itself: what else is compared shows no more than that."""
+    domain = problem.cube.domain
+    shown: Mask = 0
+    for attribute in attributes:
+        levels = range(domain.hierarchy(attribute).height)
+        masks = (domain.mask({attribute: level}) for level in levels)
+        shown |= next((mask for mask in masks if not is_refused_in_all(problem.constraint, mask)), 0)
+    return shown
+
+
+def _stop_after(seconds: float, deadline: Deadline) -> Stop:
+    """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
+    until = time.process_time() + seconds
+    return lambda: time.process_time() > until or deadline.is_over
+
+
+# What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
+# cost.
+#
+# Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since
+# what the checks said is kept. Its price is the KL divergence of what that finds, less that of what it finds without
+# the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other tables.
+
+
+_MOST = 3
+"""Pairs that are suggested."""
+
+_WEIGHTS = (1.0, 10.0, 100.0)
+"""Weights that are tried, one after the other."""
+
+_LOST = 0.05
+"""Cramer's V that a pair loses to be suggested."""
+
+_FAR = log(1.5)
+"""Or how far its odds ratio is off, as a difference of logarithms."""
+
+_GREEDY = "greedy"
+
+
+def suggestions(
+    problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], found: SearchResult, stop: Stop
+) -> tuple[Suggestion, ...]:
+    """The pairs to add, those first whose association is lost most. found: what the strategy found, before any rebuilding.
+
+    wanted: what is wanted already. After it is time to stop, pairs are named and not tried.
+    """
+    pairs = list(_candidates(comparison, wanted))
+    if not pairs:
+        return ()
+    alone = found if found.strategy == _GREEDY else STRATEGIES[_GREEDY](problem, stop)
+    return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
+
+
+def _candidates(comparison: Comparison, wanted: Sequence[Wanted]) -> Iterator[PairCompared]:
+    """Pairs that no published table shows as finely as the release shows each, and that lose what they have in common."""
+    lost = [pair for pair in comparison.most_lost() if pair.lost >= _LOST]
+    odds = [pair for pair in comparison.furthest_odds() if pair.log_ratio >= _FAR]
+    known = [set(analysis.attributes) for analysis in wanted]
+    open_pairs = [
+        pair
+        for pair in dict.fromkeys([*lost, *odds])
+        if pair.kind in (Kind.SUPPORTED, Kind.ASSUMED) and not any(set(pair.attributes) <= own for own in known)
+    ]
+    yield from open_pairs[:_MOST]
+
+
+def _tried(
+    problem: Problem, pair: PairCompared, wanted: Sequence[Wanted], alone: SearchResult, stop: Stop
+) -> Suggestion:
+    cube = problem.cube
+    table = cube.table(cube.domain.mask(dict.fromkeys(pair.attributes, 0)))
+    for weight in _WEIGHTS:
+        analyses = weighed(cube, [*wanted, Wanted(pair.attributes, weight)])
+        with_pair = STRATEGIES[_GREEDY](replace(problem, wanted=analyses), stop)
+        if stop():
+            return Suggestion(pair.attributes, pair.total_variation, was_tried=False)
+        error = total_variation(table, MarginalModel(Collection.of(cube, with_pair.cliques)))
+        if error <= pair.total_variation / 2:
+            price = with_pair.kl_divergence - alone.kl_divergence
+            return Suggestion(pair.attributes, pair.total_variation, weight, error, price)
+    return Suggestion(pair.attributes, pair.total_variation)
+
+
+def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
+    """The table at these levels, other quasi-identifiers as they are; it satisfies the policy.
+
+    suppression: share of the rows that may be suppressed, as of `anonymize`. Raises InputError for an attribute that is no
+    quasi-identifier, and NothingPublishableError, which says why and which coarser levels would do, where the table does
+    not satisfy the policy.
+
+    >>> from marginals.example import table
+    >>> chosen_table(table, Policy(k_link=4), {"age": 2}).levels
+    Margin({'age': 2, 'sex': 0})
+    """
+    for attribute in levels:
+        if attribute not in table.quasi_identifiers:
+            raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
+    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    shown = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
+    chosen = single_table(table.cube, shown, requirements)
+    spare = int(suppression * table.rows)
+    if table_satisfies(table.cube, chosen.mask, requirements, spare):
+        return chosen
+    name = f"the table at the levels {as_written(shown)}"
+    obstacles = Obstacles(table, requirements, PrivacyConstraint(table.cube, requirements))
+    if not spare:
+        raise obstacles.refusal(chosen.mask, name, table.sensitive)
+    if chosen.suppressed > spare:
+        raise NothingPublishableError(
+            f"{name} suppresses {chosen.suppressed:,} rows, more than the {spare:,} of suppression = {suppression:g}; "
+            f"without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
+        )
+    raise NothingPublishableError(
+        f"{name} suppresses {chosen.suppressed:,} {'row' if chosen.suppressed == 1 else 'rows'}, which must be a class that "
+        f"satisfies the policy, and are none; without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
+    )

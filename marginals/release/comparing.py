@@ -7,7 +7,7 @@ from math import comb, prod
 
 import numpy as np
 
-from marginals.bundle.agreement import over_table
+from marginals.bundle.reading import over_table
 from marginals.release.accuracy import (
     INDEPENDENT,
     UNPUBLISHED,
@@ -17,20 +17,25 @@ from marginals.release.accuracy import (
     PairCompared,
     TableErrors,
 )
-from marginals.release.kinds import pairs_in
+from marginals.release.estimates import pairs_in
 from marginals.release.release import Release
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
-from marginals.tables.values.order import in_natural_order
-from models.accuracy.contrasts import LEAST_GROUP, strongest_contrast, two_by_two
-from models.accuracy.independent_model import IndependentModel, TableModel
-from models.accuracy.random_counts import random_counts, random_tables
-from models.accuracy.total_variation import total_variation
+from marginals.tables.values import in_natural_order
+from models.accuracy import (
+    LEAST_GROUP,
+    IndependentModel,
+    TableModel,
+    random_counts,
+    random_tables,
+    strongest_contrast,
+    total_variation,
+    two_by_two,
+)
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, Basis
-from models.inference.association import cramers_v, odds_ratio, phi_squared
-from models.inference.marginal_model import MarginalModel
+from models.inference.marginal_model import MarginalModel, cramers_v, odds_ratio, phi_squared
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
 

@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from checks.claims.claim import Claim
-from marginals.bundle.agreement import over_one_domain, union
-from marginals.bundle.asked_claims import asked_claims
+from checks.claims import Claim
 from marginals.bundle.content import BundleContent, Verification
-from marginals.conditions.grammar import Where
-from marginals.conditions.labels import interval
-from marginals.conditions.published_values import values_meant
+from marginals.bundle.reading import over_one_domain, union
+from marginals.bundle.verification import asked_claims
+from marginals.conditions import Where, interval
 from marginals.errors import InputError
+from marginals.published_values import values_meant
 from marginals.release import estimates
-from marginals.release.kinds import Quantity, basis_in, distinctions, marked, told, weakest
+from marginals.release.estimates import Quantity, basis_in, distinctions, marked, told, weakest
 from marginals.release.release import Release
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
-from models.inference.mixture_weights import mixture_weights
-from models.tables.domain import Domain
+from models.inference.maximum_entropy import mixture_weights
+from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,28 +1,289 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from checks.claims.claim import Claim
+import numpy as np
+
+from checks.claims import Claim
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import secret_key
+from marginals.conditions import Where
 from marginals.errors import InputError
-from marginals.named_rules.rule import NamedRule, rules_of
-from marginals.release.analysis import ModelAnalysis
-from models.graphs.collection import Collection
+from marginals.named_rules import NamedRule, rules_of
+from marginals.names import assumed_independences
+from marginals.release import estimates
+from marginals.release.estimates import Attributes, Estimate, OddsRatio, Quantity, marked, told
+from models.graphs.basis import Basis
+from models.graphs.junction_tree import Collection
+from models.inference.log_linear import u_terms
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.domain import Domain, InducedAttribute
-from models.tables.margin import Margin
+from models.tables.hierarchy import Domain, InducedAttribute, Margin
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pandas as pd
 
     from marginals.bundle.writing import Entering, WrittenBundle
     from marginals.release.steward import StewardReport
+
+
+class ModelAnalysis(ABC):
+    """Counts, measures of association and samples from a model; the examples ask `marginals.example.release`.
+
+    Each answer says which kind it is, as `kind` and `basis`, or in `attrs` of what is pandas: "published" where it is made
+    of counts of one published table, "supported" where a published table shows the same attributes, but coarser than asked,
+    and "assumed" where none does. The last warns, with `AssumptionWarning`.
+    """
+
+    @property
+    @abstractmethod
+    def model(self) -> MarginalModel:
+        """The maximum-entropy distribution of the marginals, and what is certain beside it."""
+
+    def marginal(self, margin: Mapping[str, int]) -> "pd.Series[Any]":
+        """Counts over any attributes at any levels, indexed by label.
+
+        A series named `count`, of whole numbers, where a published marginal shows it exactly; otherwise one named
+        `expected_count` from the maxent distribution. Cells of (expected) count 0 are left out.
+
+        >>> from marginals.example import release
+        >>> release.marginal({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
+        age    sex
+        20-39  Female    16.309703
+               Male      13.690297
+        40-59  Female     6.690297
+               Male      11.309703
+        Name: expected_count, dtype: float64
+        >>> release.marginal({"sex": 0, "diagnosis": 0})["Male"].to_dict()
+        {'Asthma': 4, 'Flu': 5, 'Gout': 16}
+        """
+        return told(estimates.marginal(self.model, margin))
+
+    def supports(self, attributes: Attributes) -> Basis:
+        """How far published tables back what is said of some attributes together. It is false where that is assumed.
+
+        attributes: names, at their finest published levels, or a level for each. `kind` is that of a cross table of them,
+        `shown` are the finest margins that show them together, and `assumed` the smallest groups of them that none shows:
+        mostly pairs, between which there is independence given what the tables share, or single attributes of which
+        nothing is published.
+
+        >>> from marginals.example import release
+        >>> release.supports(["age", "diagnosis"])
+        Basis(published; age:1, diagnosis:0)
+        >>> release.supports({"age": 0, "diagnosis": 0})
+        Basis(supported; age:1, diagnosis:0)
+        >>> if not release.supports(["age", "sex", "diagnosis"]):
+        ...     print(release.supports(["age", "sex", "diagnosis"]).assumed)
+        (('age', 'sex'),)
+        """
+        return estimates.supported(self.model, attributes)
+
+    def counts(self, attributes: Attributes) -> "pd.DataFrame":
+        """A margin with how surely it is known: columns expected, lower, upper, exact; one row a cell that is possible.
+
+        attributes: names, at their finest published levels, or a level for each. Where `exact`, the published marginals
+        leave one number only; when all rows are, `expected` holds whole numbers. `attrs["sharp"]` says whether all bounds
+        are proven to be attained by tables with the published marginals.
+
+        >>> from marginals.example import release
+        >>> release.counts({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
+                       expected  lower  upper  exact
+        age   sex
+        20-39 Female  16.309703     13     22  False
+              Male    13.690297      8     17  False
+        40-59 Female   6.690297      1     10  False
+              Male    11.309703      8     17  False
+        """
+        return told(estimates.counts(self.model, attributes))
+
+    def count(self, where: Where, seconds: float = 0.0) -> Estimate:
+        """Rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
+
+        The bounds hold for certain, and `sharp` says whether they are proven to be the best. Where they are not, integer
+        programming may improve them for so many seconds; for sets of values it may then leave out the expected count,
+        which need not be a whole number. Raises InputError for an attribute or label that there is not.
+
+        >>> from marginals.example import release
+        >>> release.count({"age": "20-29", "sex": "Female"}).lower
+        5
+        >>> release.count({"age": "22", "diagnosis": "Flu"}).kind
+        'supported'
+        >>> release.count(["age in 20-39", "diagnosis=Asthma|Flu"])
+        Estimate(expected=22.0, lower=22, upper=22, sharp=True, basis=Basis(published))
+        """
+        return told(estimates.count(self.model, where, seconds))
+
+    def expected_count(self, where: Where) -> Quantity:
+        """Expected number of rows that a condition means; labels may be of any level: `{"age": "30-34"}`.
+
+        >>> from marginals.example import release
+        >>> release.expected_count({"age": "20-39", "diagnosis": "Gout"})
+        8.0
+        """
+        return told(estimates.expected_count(self.model, where))
+
+    def crosstab(self, rows: Attributes, columns: Attributes, where: Where = ()) -> "pd.DataFrame":
+        """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
+
+        >>> from marginals.example import release
+        >>> release.crosstab("sex", "diagnosis", where="age>=40").round(1)  # doctest: +NORMALIZE_WHITESPACE
+        diagnosis  Asthma  Flu  Gout
+        sex
+        Female        3.5  2.1   1.1
+        Male          1.5  0.9   8.9
+        """
+        return told(estimates.crosstab(self.model, rows, columns, where))
+
+    def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> "pd.DataFrame":
+        """Probabilities of `attributes` (columns) given others (rows); nan where nothing is given.
+
+        >>> from marginals.example import release
+        >>> release.conditional("diagnosis", given="sex").round(2)  # doctest: +NORMALIZE_WHITESPACE
+        diagnosis  Asthma   Flu  Gout
+        sex
+        Female       0.39  0.52  0.09
+        Male         0.16  0.20  0.64
+        """
+        table = estimates.crosstab(self.model, given, attributes, where)
+        shares = table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
+        shares.attrs.update(table.attrs)
+        return told(shares)
+
+    def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> Quantity:
+        """Expected value among the rows that a condition means. values: the number of each label, if labels are none.
+
+        Whole numbers of a label such as `20-29` count alike.
+
+        >>> from marginals.example import release
+        >>> round(release.mean("age", where="diagnosis=Gout"), 2)
+        43.39
+        >>> round(release.mean("sex", values={"Female": 0, "Male": 1}), 3)
+        0.521
+        """
+        numbers, shares, basis = estimates.distribution(self.model, attribute, where, values)
+        return told(Quantity(float(numbers @ shares), basis))
+
+    def quantile(
+        self,
+        attribute: str,
+        probabilities: Sequence[float] = (0.25, 0.5, 0.75),
+        where: Where = (),
+        values: Mapping[str, float] | None = None,
+    ) -> "pd.Series[float]":
+        """For each probability the least value that at least so many of the rows do not exceed.
+
+        >>> from marginals.example import release
+        >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
+        {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
+        """
+        import pandas as pd
+
+        numbers, shares, basis = estimates.distribution(self.model, attribute, where, values)
+        if isinstance(probabilities, float | int):
+            raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
+        if not all(0 <= p <= 1 for p in probabilities):
+            raise InputError("a quantile is asked for with a probability from 0 to 1")
+        places = np.searchsorted(np.cumsum(shares) * (1 + 1e-12), probabilities)
+        quantiles = numbers[np.minimum(places, len(numbers) - 1)]
+        return told(marked(pd.Series(quantiles, pd.Index(probabilities, name="probability"), name=attribute), basis))
+
+    def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
+        """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
+
+        >>> from marginals.example import release
+        >>> round(release.odds_ratio("sex=Male", "diagnosis=Flu").expected, 3)
+        0.229
+        """
+        return told(estimates.odds(self.model, first, second, where))
+
+    def mutual_information(self, first: Attributes, second: Attributes, given: Attributes = ()) -> Quantity:
+        """Mutual information in nats under the maxent distribution, at the finest published or the given levels.
+
+        >>> from marginals.example import release
+        >>> round(release.mutual_information("sex", "diagnosis"), 3)
+        0.18
+        >>> round(release.mutual_information("age", "sex", given="diagnosis"), 3)
+        0.0
+        """
+        return told(estimates.association(self.model, first, second, given))
+
+    def u_terms(self, prior_rows: float = 0.0) -> "pd.DataFrame":
+        """The u-terms of the log-linear model, in closed form: columns `term`, a label for each attribute in it, and `u`.
+
+        The sum of the terms of a cell is the logarithm of its expected count, and each term sums to 0 over the values of
+        each of its attributes, which are at their finest published levels. prior_rows: so many rows are counted in
+        addition, spread evenly over all cells. Raises NotDecomposableError without a junction tree, NotFittedError where a
+        published marginal has an empty cell, whose logarithm is infinite, and there are no prior rows.
+
+        >>> from marginals.example import release
+        >>> terms = release.u_terms(prior_rows=1)
+        >>> list(terms["term"].unique())
+        ['', 'age', 'sex', 'diagnosis', 'age, diagnosis', 'sex, diagnosis']
+        >>> terms[terms["term"] == "sex, diagnosis"].round(2).tail(3)
+                      term age   sex diagnosis     u
+        25  sex, diagnosis      Male    Asthma -0.46
+        26  sex, diagnosis      Male       Flu -0.49
+        27  sex, diagnosis      Male      Gout  0.94
+        """
+        return terms_of(self.model, prior_rows)
+
+    def independences(self) -> tuple[str, ...]:
+        """What the maxent distribution takes as independent, a sentence for each separator of the junction tree.
+
+        The published tables do not say that it is so: they say nothing to the contrary. Without a junction tree these are
+        the sentences of tables that hold the published ones and have one, which are true, but need not be all.
+
+        >>> from marginals.example import release
+        >>> release.independences()
+        ('Given diagnosis, age in 10-year bands is independent of sex.',)
+        """
+        return assumed_independences(self.model.collection)
+
+    def cells(self, attributes: Attributes | None = None) -> "pd.DataFrame":
+        """Cells that are possible, as columns of labels, and their counts as `weight`, for weighted regressions.
+
+        Of all published attributes by default. Raises TooManyCellsError where these are too many to be laid out.
+
+        >>> from marginals.example import release
+        >>> release.cells({"age": 2, "sex": 0})
+             age     sex     weight
+        0  20-39  Female  16.309703
+        1  20-39    Male  13.690297
+        2  40-59  Female   6.690297
+        3  40-59    Male  11.309703
+        """
+        return told(estimates.weighted_cells(self.model, attributes))
+
+    def sample(self, rows: int, seed: "int | np.random.Generator" = 0) -> "pd.DataFrame":
+        """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
+
+        Raises InputError for fewer than no rows, DomainMismatchError where the release counts no rows at all.
+
+        >>> from marginals.example import release
+        >>> release.sample(2, seed=0)
+             age     sex diagnosis
+        0  40-49  Female    Asthma
+        1  30-39  Female       Flu
+        """
+        return told(estimates.drawn(self.model, rows, np.random.default_rng(seed)))
+
+    def sample_base_values(self, rows: int, seed: "int | np.random.Generator" = 0) -> "pd.DataFrame":
+        """As `sample`, all attributes at base values, drawn evenly among those under the published value.
+
+        >>> from marginals.example import release
+        >>> release.sample_base_values(2, seed=0)
+          age     sex diagnosis
+        0  48  Female    Asthma
+        1  39  Female       Flu
+        """
+        return told(estimates.drawn_base_values(self.model, rows, np.random.default_rng(seed)))
+
 
 PageMaker = Callable[[BundleContent], bytes]
 """What makes the report of a release: a page of HTML."""
@@ -208,7 +469,7 @@ class Release(ModelAnalysis):
         """
         if claims is None and not rules:
             return self.published.verify()
-        from marginals.bundle.asked_claims import asked_claims  # slow to import, and few need it
+        from marginals.bundle.verification import asked_claims  # slow to import, and few need it
 
         sensitive = self.published.sensitive
         asked = asked_claims(claims or (), sensitive, self.published.claims)
@@ -264,3 +525,22 @@ class Release(ModelAnalysis):
             put_report(self.written, page, None if sign is None else secret_key(sign))
             return
         file.write(page)
+
+
+def terms_of(model: MarginalModel, prior_rows: float = 0.0) -> "pd.DataFrame":
+    """One row a value of a term: its name, the labels of its attributes, "" for all others, and `u`. Raises as `u_terms`."""
+    import pandas as pd
+
+    parts = []
+    for attributes, terms in u_terms(model.closed_form, prior_rows).items():
+        codes = np.indices(terms.shape).reshape(len(attributes), terms.size)
+        labels = {
+            attribute: np.array(model.domain.hierarchy(attribute).labels[model.finest_levels[attribute]])[column]
+            for attribute, column in zip(attributes, codes)
+        }
+        parts.append(
+            pd.DataFrame({"term": ", ".join(attributes), **labels, "u": terms.ravel()}, index=range(terms.size))
+        )
+    shown = [a for a in model.domain.attributes if model.finest_levels[a] < model.domain.hierarchy(a).height]
+    table = pd.concat(parts, ignore_index=True).reindex(columns=["term", *shown, "u"])
+    return table.fillna(dict.fromkeys(shown, ""))

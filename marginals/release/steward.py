@@ -4,26 +4,250 @@ None of it follows from the published marginals, so it is no part of a bundle. A
 all its digits can tell which of the tables that fit the marginals is the real one.
 """
 
-from collections.abc import Callable, Mapping
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from marginals.bundle.content import BundleContent
-from marginals.bundle.target import output_file
-from marginals.files.atomic_file import PRIVATE, replace_file
-from marginals.ledger.continuing import Waiting
+from marginals.bundle.target import output_file, release_at
+from marginals.errors import InputError
+from marginals.files import PRIVATE, fresh_file, replace_file, resolved
+from marginals.ledger import Waiting
+from marginals.output import keep_apart, refusals, require_place
 from marginals.release.accuracy import Comparison, TableErrors
-from marginals.release.base_choice import BaseChoice
-from marginals.release.search_trace import by_reason, search_trace
-from marginals.release.suggestion import Suggestion
-from marginals.release.wanted_table import WantedTable
-from models.search import RefusedMove, SearchResult
-from models.tables.domain import Domain
+from models.search.problem import KL, Objective, RefusedMove, SearchResult, Step
+from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MARK = '<meta name="marginals-page" content="steward">'
+"""What stands in the head of every such page, by which one is known again."""
+
+_HEAD = 4096
+"""Bytes within which it stands."""
+
+
+def beside(release: Path) -> Path:
+    """Where the page of a release stands if nobody says otherwise: OUT-steward.html beside the folder OUT."""
+    named = release if release.name not in ("", "..") else resolved(release)
+    return named.with_name(f"{named.name}-steward.html")
+
+
+@dataclass(frozen=True)
+class StewardFile:
+    """A file that the steward's page of a release may be written to.
+
+    release: its folder, with which the folders above it are made. reads: what the release is made from. An older
+    page of this kind is replaced. Raises InputError for another file that is there, for one in this release or another,
+    and where nothing can be written.
+    """
+
+    path: Path
+    release: Path
+    reads: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        path = self.path
+        with refusals(path):
+            keep_apart(path, self.reads, release_at)
+            place, release = resolved(path), resolved(self.release)
+            if place.is_relative_to(release):
+                raise InputError(
+                    f"{path} lies in the release {self.release}, all of which is published; choose another"
+                )
+            if path.is_dir():
+                raise InputError(f"{path} is a folder; name a file")
+            if path.is_file() and not _is_steward_page(path):
+                raise InputError(
+                    f"{path} is there already, and is no steward's page; name another file (--steward FILE)"
+                )
+            if path.is_file() or not path.exists():
+                is_made = place.parent == release.parent
+                require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
+
+    @contextmanager
+    def around(self, page: bytes) -> Iterator[None]:
+        """The page, on the disk before the release is written meanwhile, and in its place after that: both or neither.
+
+        page: in HTML, with the mark of such pages. It is for its owner alone to read. Raises InputError where it cannot be
+        written.
+        """
+        with fresh_file(self.path, PRIVATE) as fresh:
+            with fresh.open("wb") as stream:
+                stream.write(page)
+                stream.flush()
+                os.fsync(stream.fileno())
+            yield
+
+
+def _is_steward_page(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return MARK.encode() in stream.read(_HEAD)
+
+
+def search_trace(search: SearchResult, rows: int, objective: Objective = KL, every: int = 1) -> "pd.DataFrame":
+    """One line a step. rows: how many the table has. objective: what the search was by. every: only each so-many-th step.
+
+    Columns: `move`; KL divergence `before` and `after` it in nats; `gain` by the objective in nats, wanted analyses not
+    counted; `criterion`, the objective after the step in nats (NaN where it is a stopping rule only); the likelihood-ratio
+    test: `deviance`, by how much the step lowers it, 2 N times the divergence saved, `degrees_of_freedom`, how many free
+    parameters more, and `p_value`; `residual_deviance` after the step, as R's `anova` calls both; `refused`, why better
+    moves were passed over, and `refused_by_reason`, how many for each reason. NaN where a step is of many moves and its
+    parameters are not noted. The best step and the last one always stand there; the index counts all steps from 0.
+    Raises InputError where `every` is below 1.
+    """
+    import pandas as pd
+    from scipy.special import chdtrc
+
+    if every < 1:
+        raise InputError(f"a trace shows every step or each so-many-th: every is 1 or more, not {every}")
+    steps = search.steps
+    frame = pd.DataFrame({"move": pd.Series([step.move for step in steps], dtype=object)})
+    frame["before"] = pd.Series([step.before for step in steps], dtype=float)
+    frame["after"] = pd.Series([step.after for step in steps], dtype=float)
+    frame["gain"] = pd.Series([_gain(step, objective) for step in steps], dtype=float)
+    if objective == KL:
+        frame["criterion"] = frame["after"]
+    else:  # from the end, whose value is known
+        later = frame["gain"][::-1].cumsum(skipna=False)[::-1].shift(-1, fill_value=0.0)
+        frame["criterion"] = (float("nan") if search.value is None else search.value) + later
+    frame["deviance"] = 2 * rows * (frame["before"] - frame["after"])
+    frame["degrees_of_freedom"] = pd.Series([step.parameters for step in steps], dtype=float)
+    frame["p_value"] = chdtrc(frame["degrees_of_freedom"].abs(), frame["deviance"].abs())
+    frame["residual_deviance"] = 2 * rows * frame["after"]
+    frame["refused"] = pd.Series([tuple(map(str, step.refused)) for step in steps], dtype=object)
+    reasons = (Counter(refused.reason for refused in step.refused) for step in steps)
+    frame["refused_by_reason"] = pd.Series([dict(each.most_common()) for each in reasons], dtype=object)
+    last = frame.index == len(frame) - 1
+    best = frame["criterion"] == frame["criterion"].min()
+    kept: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
+    return kept
+
+
+def _gain(step: Step, objective: Objective) -> float:
+    saved = step.before - step.after
+    if objective == KL:
+        return saved
+    return float("nan") if step.parameters is None else objective.gain(saved, step.parameters)
+
+
+def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
+    """The moves that are refused for each reason, the commonest reason first.
+
+    >>> by_reason([RefusedMove("show a", "too many cells"), RefusedMove("show b", "too many cells")])
+    {'too many cells': ('show a', 'show b')}
+    """
+    moves: dict[str, tuple[str, ...]] = {}
+    for move, reason in refused:
+        moves[reason] = (*moves.get(reason, ()), move)
+    return dict(sorted(moves.items(), key=lambda item: -len(item[1])))
+
+
+@dataclass(frozen=True)
+class BaseChoice:
+    """How the base table came into a release, or why not.
+
+    demanded: whether only releases that contain it were looked at, so that what is proven is about these. contained: whether
+    the release was found among those. lead: by how many nats of the objective it is better than the best one found the
+    other way, with the base table or without; None where one way was tried. left_out: why only without; None otherwise.
+    """
+
+    demanded: bool = False
+    contained: bool = False
+    lead: float | None = None
+    left_out: str | None = None
+
+    def __str__(self) -> str:
+        """What there is to say of it, in a sentence; empty for nothing.
+
+        >>> str(BaseChoice(lead=0.133))
+        'Looked for with the base table and without it: without it is better, by 0.133 nats.'
+        """
+        if self.left_out is not None:
+            return f"Looked for without the base table only: {self.left_out}."
+        if self.lead is None:
+            return ""
+        better = f"with{'' if self.contained else 'out'} it is better, by {self.lead:.3f} nats"
+        return f"Looked for with the base table and without it: {better if self.lead >= 5e-4 else 'neither is better'}."
+
+    def as_json(self) -> dict[str, object]:
+        """It as plain values."""
+        return {
+            "demanded": self.demanded,
+            "contained": self.contained,
+            "lead": self.lead,
+            "left_out": self.left_out,
+        }
+
+
+@dataclass(frozen=True)
+class WantedTable:
+    """An analysis that was wanted, and how near the release comes to it.
+
+    margin: of the published table that shows its attributes together most finely, by the release's levels; None where none
+    does.
+    kl_divergence: nats from the data's table of these attributes, at base values, to what the release says of it. passing:
+    the finest levels at which the table would pass by itself, by those of the config, in words, and as a config demands
+    it; None where no level would. obstacle: what kept a table that would pass out of the release, or why none would; None
+    where one is published that is as fine.
+    """
+
+    attributes: tuple[str, ...]
+    weight: float
+    margin: Mapping[str, int] | None
+    kl_divergence: float
+    passing: Mapping[str, int] | None
+    passing_in_words: str | None
+    demand: str | None
+    obstacle: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "attributes": list(self.attributes),
+            "weight": self.weight,
+            "margin": None if self.margin is None else dict(self.margin),
+            "kl_divergence": self.kl_divergence,
+            "would_pass": None if self.passing is None else dict(self.passing),
+            "obstacle": self.obstacle,
+        }
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Two attributes whose association the release loses.
+
+    error: total variation of their table at base values in the release. weight: as an analysis that is wanted, the smallest
+    of those tried that at least halves the error; None where none does. error_then: with that weight. price: nats by which
+    the KL divergence of the whole grows for it; negative where the search came to a better release on the way. was_tried:
+    whether there was time to.
+    """
+
+    attributes: tuple[str, str]
+    error: float
+    weight: float | None = None
+    error_then: float | None = None
+    price: float | None = None
+    was_tried: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """The suggestion as plain values."""
+        return {
+            "attributes": list(self.attributes),
+            "error": self.error,
+            "weight": self.weight,
+            "error_then": self.error_then,
+            "price": self.price,
+            "tried": self.was_tried,
+        }
+
 
 StewardPageMaker = Callable[["StewardReport"], bytes]
 """What makes the page of a steward's report: HTML."""

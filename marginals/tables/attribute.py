@@ -1,6 +1,9 @@
 """What a user says about a column: its role, and how its values may be generalized."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -8,12 +11,19 @@ from enum import Enum
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.printable import LONGEST_WORDS, is_words
-from marginals.tables.values.dates import check_units, date_hierarchy, date_text
-from marginals.tables.values.numbers import number_in, number_text
-from marginals.tables.values.order import consecutive, in_order
+from marginals.messages import LONGEST_WORDS, is_words
+from marginals.tables.values import (
+    check_units,
+    consecutive,
+    date_hierarchy,
+    date_text,
+    in_order,
+    number_in,
+    number_text,
+)
+from models.arrays import CountArray
 from models.errors import HierarchyError
-from models.tables.hierarchy import SUPPRESSED, Hierarchy, check_lengths, check_widths
+from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
 
 LABELS = ("private", "public")
 """Whether a hierarchy may be published as it is, or only those of its labels that a marginal shows."""
@@ -265,3 +275,126 @@ def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[
     if not all(number.is_finite() for number in exact):
         raise InputError("intervals and start are numbers, not infinity or what is no number")
     return exact
+
+
+_SWAPPED = str.maketrans(",.", ".,")
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of a column as text, those that stand for nothing left out.
+
+    values: distinct. counts: rows of each. missing: rows without a value. decimal: the sign before the fraction of a number.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    counts: CountArray
+    missing: int
+    decimal: str = "."
+
+    @classmethod
+    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
+        """Of texts, one a row; those that are missing stand for nothing."""
+        occurring = Counter(texts)
+        gone = sum(occurring.pop(text, 0) for text in set(missing))
+        return cls(name, tuple(occurring), np.array(list(occurring.values()), dtype=np.int64), gone)
+
+    @property
+    def rows(self) -> int:
+        """Rows with a value."""
+        return int(self.counts.sum())
+
+    @property
+    def numerals(self) -> tuple[str, ...]:
+        """The values, those that are numbers with a point before their fraction.
+
+        >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numerals
+        ('21.5', '30', '1,234')
+        """
+        if self.decimal == ".":
+            return self.values
+        return tuple(value.translate(_SWAPPED) for value in self.values)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the name, without accents: of `person_id`, `personId` and `Person-ID` the same two."""
+        return words_of(self.name)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of the name of a column, without accents.
+
+    >>> sorted(words_of("personId"))
+    ['id', 'person']
+    """
+    return frozenset(words_in_order(name))
+
+
+def words_in_order(name: str) -> list[str]:
+    """The words of the name of a column as they follow each other, without accents.
+
+    >>> words_in_order("num_openAccounts")
+    ['num', 'open', 'accounts']
+    """
+    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("ß", "ss")
+    plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
+    return re.findall(r"[a-z]+", plain.lower())
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """A description of some attributes, and what some of their values mean, by label.
+
+    >>> book = Codebook({"smokes": "smoked in the last month"}, {"smokes": {"1": "yes"}})
+    >>> book.meaning("smokes", "1"), book.meaning("smokes", "2")
+    ('yes', '')
+    """
+
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Attribute]) -> "Codebook":
+        """All that is said of some attributes."""
+        return cls(
+            {name: attribute.description for name, attribute in attributes.items() if attribute.description},
+            {name: dict(attribute.values) for name, attribute in attributes.items() if attribute.values},
+        )
+
+    def of_labels(self, domain: Domain) -> "Codebook":
+        """What is said of the attributes of a domain and their labels: of a label that it lacks nothing is told."""
+        told = {
+            name: {
+                label: meaning
+                for label, meaning in self.values.get(name, {}).items()
+                if any(hierarchy.code(label, level) is not None for level in range(hierarchy.height))
+            }
+            for name, hierarchy in domain.items()
+        }
+        return Codebook(
+            {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions},
+            {name: meanings for name, meanings in told.items() if meanings},
+        )
+
+    def description(self, attribute: str) -> str:
+        """What an attribute is; empty where nobody says it."""
+        return self.descriptions.get(attribute, "")
+
+    def meaning(self, attribute: str, label: str) -> str:
+        """What a label means; empty where nobody says it."""
+        return self.values.get(attribute, {}).get(label, "")
+
+    def in_words(self, attribute: str, label: str) -> str:
+        """A label with what it means."""
+        meaning = self.meaning(attribute, label)
+        return f"{label} ({meaning})" if meaning and meaning != label else label
+
+    def as_json(self, attribute: str) -> dict[str, object]:
+        """What a bundle says of an attribute; nothing where nobody says anything."""
+        described: dict[str, object] = {}
+        if attribute in self.descriptions:
+            described["description"] = self.descriptions[attribute]
+        if attribute in self.values:
+            described["values"] = dict(self.values[attribute])
+        return described

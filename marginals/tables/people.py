@@ -1,26 +1,231 @@
-"""Which rows of people who have several are counted: at most so many of each, the same whatever reads the table."""
+"""Whose rows these are: the person of each row, keys that look like one, and how many rows of each person count."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginals.errors import InputError
-from marginals.tables.sources.distinct_rows import (
+from marginals.errors import InputError, TooLittleMemoryError
+from marginals.tables.attribute import Attribute, Role, words_of
+from marginals.tables.distinct_rows import (
     DistinctRows,
     Divisible,
+    Engine,
     InOrder,
     Source,
     Values,
     concatenated,
     merged,
 )
-from marginals.tables.unit import Unit
 from models.arrays import BoolArray, CountArray, IndexArray
-from models.tables.mixed_radix import pack
+from models.tables.contingency_table import pack
+
+# Whether a table has the columns that are described, and its first line names them.
+#
+# The first line of a CSV file without a header is a record, and its "names" are a person's values. Such a file must
+# not be read any further: names of columns are printed, written into configs and published.
+
+
+_KEYS = """
+    id ids nr idcode idno idnr idnum uid guid uuid pid ptid patid patno patnr patientid subjid usubjid subjectid personid
+    caseid userid memberid clientid customerid mrn ssn nhs nino passport
+    personennummer patientennummer versichertennummer kundennummer personnummer bsn
+"""
+"""Words in the names of columns that number somebody or something."""
+
+_PEOPLE = """
+    patient person subject subj participant respondent proband client customer member beneficiary insuree insured
+    policyholder user student pupil employee worker donor inmate defendant applicant borrower
+    patientin kunde versicherter schueler mitarbeiter paciente persona paziente
+"""
+"""Words for people, which name a key where there are many of them."""
+
+_OTHERS = """
+    hospital clinic ward site center centre doctor physician provider practice region county country state district
+    municipality city town zip postal postcode school class classroom teacher store shop product item order invoice
+    transaction visit event encounter episode claim row household hh family house building station device batch study trial
+    test question drug medication atc icd diagnosis type group category status code age sex gender race choice party
+"""
+"""Words for what is no person, though it may be numbered."""
+
+_NO_IDS = (
+    "hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said"
+)
+"""Words that end as names of keys do."""
+
+_NAMES = """
+    name names firstname lastname forename surname address street phone telephone mobile fax birthday birth dob date comment
+    comments note notes text vorname nachname adresse strasse telefon nom prenom rue nombre apellido calle
+"""
+"""Words for what names or describes people, and can be that of several."""
+
+_MANY = 10
+"""Different values of a column that is called after people."""
+
+
+@dataclass(frozen=True)
+class RepeatingKey:
+    """A column that looks like a key and repeats.
+
+    values: different ones. rows: those that have one. sign: what else says so.
+    """
+
+    column: str
+    values: int
+    rows: int
+    sign: str = ""
+
+    @property
+    def why(self) -> str:
+        """What is noticed of it."""
+        beside = f", and {self.sign}" if self.sign else ""
+        return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows{beside}"
+
+    def __str__(self) -> str:
+        return f"{self.column!r} {self.why}"
+
+
+def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
+    """The sentence for a table of which nobody has said whose rows these are. repeating: its keys, one at least."""
+    person = json.dumps(repeating[0].column, ensure_ascii=False)
+    return InputError(
+        f"{'; '.join(map(str, repeating))}. k rows may then be fewer than k people, so say in [data] whose rows these are: "
+        f'person = {person} with one_row = "first", or with rows_per_person = 5 to keep so many rows of each; '
+        'rows_per_person = 1 if each row is a person of its own; rows_per_person = "any" if claims shall count rows'
+    )
+
+
+def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
+    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described.
+
+    >>> possible_keys(["patientId", "hospital_id", "age", "name"], {"name": Attribute("identifier")})
+    ['patientId']
+    """
+    identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
+    return [
+        column
+        for column in dict.fromkeys(columns)
+        if columns.count(column) == 1
+        and not is_called_otherwise(column)
+        and (column in identifiers or _is_number_of_somebody(column) or words_of(column) & set(_PEOPLE.split()))
+    ]
+
+
+def is_called_otherwise(column: str) -> bool:
+    """Whether a column is called after something that is no person, as `hospital_id`, or after what several can share."""
+    return bool(words_of(column) & (set(_NAMES.split()) | set(_OTHERS.split())))
+
+
+def _is_number_of_somebody(column: str) -> bool:
+    """Whether a column is called like a number of people: `id`, `patient_id`, `respid`, and not `familyid` or `paid`."""
+    words = words_of(column)
+    ends = {word.removesuffix("id") for word in words if word.endswith("id") and word not in _NO_IDS.split()}
+    return bool(words & set(_KEYS.split()) or ends - set(_OTHERS.split()) - {""})
+
+
+def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
+    """Those of some columns that repeat. missing: texts that stand for no value, beside null and NaN."""
+    for key in keys:
+        try:
+            values, rows = _occurrences(source, key, missing)
+        except TooLittleMemoryError:
+            raise
+        except InputError:  # lists and the like are no keys
+            continue
+        if (2 if words_of(key) & set(_KEYS.split()) else _MANY) <= values < rows:
+            yield RepeatingKey(key, values, rows)
+
+
+def _occurrences(source: Source, column: str, missing: Collection[str]) -> tuple[int, int]:
+    """How many different values a column has, and how many rows have one."""
+    if isinstance(source, Engine):
+        return source.occurrences(column, missing)
+    rows = source.distinct_rows([column])
+    texts = rows.values[column]
+    counted = [(texts[code], n) for code, n in zip(rows.codes[column].tolist(), rows.counts.tolist())]
+    whole = [(text, n) for text, n in counted if text is not None and text not in missing]
+    return len({text for text, _ in whole}), sum(n for _, n in whole)
+
+
+ONE_ROW = ("first", "last", "random")
+"""Which row of a person can be the one that is counted."""
+
+ANY = "any"
+"""What is said of a table in which a person may have any number of rows, so that rows are what is counted."""
+
+MOST_ROWS_OF_A_PERSON = 1_000_000
+"""Rows of a person that anybody would count."""
+
+RowsPerPerson = int | Literal["any"] | None
+"""At most so many rows are of one person; "any" number; or nobody has said."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What the claims of a release count.
+
+    person: the column that says whose row it is. one_row: which row of each person counts, "first" or "last" in the order
+    of the table, or "random". rows_per_person: instead of one, so many rows of each person count at most, drawn at
+    random; without `person` it is the word of whoever says it; "any" says that claims count rows, whoever they are of.
+    With `person` alone no person may have several rows. With none of the three nobody has said what a row is.
+
+    What is drawn at random depends on the texts of a person and its rows alone, not on their order or on what reads them:
+    the same table always gives the same rows. Raises InputError for settings that do not go together.
+
+    >>> Unit("patient", one_row="first").stated, Unit(rows_per_person="any").stated, Unit().stated
+    (1, 'any', None)
+    """
+
+    person: str | None = None
+    one_row: str | None = None
+    rows_per_person: RowsPerPerson = None
+
+    def __post_init__(self) -> None:
+        most = self.rows_per_person
+        if self.person is not None and not isinstance(self.person, str):
+            raise InputError(f"person is the name of the column that says whose row it is, not {self.person!r}")
+        if self.one_row is not None and self.one_row not in ONE_ROW:
+            raise InputError(f"one_row is {', '.join(map(repr, ONE_ROW))}, not {self.one_row!r}")
+        if most is not None and most != ANY and (type(most) is not int or not 1 <= most <= MOST_ROWS_OF_A_PERSON):
+            raise InputError(
+                f'rows_per_person is a whole number from 1 to {MOST_ROWS_OF_A_PERSON}, or "{ANY}" where rows are what is '
+                f"counted, not {most!r}"
+            )
+        if self.one_row is not None and self.person is None:
+            raise InputError("one_row needs person, the column that says whose row it is")
+        if self.one_row is not None and most is not None:
+            raise InputError("one_row and rows_per_person do not go together; keep one row of each person, or several")
+        if self.person is not None and most == ANY:
+            raise InputError(f'with rows_per_person = "{ANY}" claims count rows, so leave out person')
+
+    @property
+    def stated(self) -> RowsPerPerson:
+        """How many rows are of one person at most, as a release states it."""
+        return 1 if self.person is not None and self.rows_per_person is None else self.rows_per_person
+
+    @property
+    def most(self) -> int:
+        """How many rows of each person count at most, where `person` names them."""
+        return self.rows_per_person if isinstance(self.rows_per_person, int) else 1
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether the order of the rows decides which are counted."""
+        return self.one_row in ("first", "last")
+
+    def check(self, used: Mapping[str, "Attribute"]) -> None:
+        """Raise InputError where the column of people would be published. used: the attributes that can be."""
+        if self.person is not None and self.person in used:
+            raise InputError(
+                f"person names {self.person!r}, which is a {used[self.person].role.value}; who somebody is cannot be "
+                'published, so give the column the role "identifier"'
+            )
+
 
 Complete = Callable[[DistinctRows], BoolArray]
 """Which rows lack no value, and say whose they are."""

@@ -8,23 +8,25 @@ from typing import TypeAlias
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.attribute import MISSING, Attribute, Role
-from marginals.tables.codebook import Codebook
-from marginals.tables.ladders.attribute_ladder import attribute_ladder
-from marginals.tables.ladders.likeness import CodedColumn, profiles
-from marginals.tables.ladders.population import are_counted, base_counts, population_hierarchy, population_sizes
-from marginals.tables.out_of_core import OutOfCoreCounts, finest_levels, kept_counts
-from marginals.tables.part import RowChoice
-from marginals.tables.part import Values as PartValues
-from marginals.tables.sources.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
-from marginals.tables.table import PartOf, Table
-from marginals.tables.values.numbers import number_in
+from marginals.tables.attribute import MISSING, Attribute, Codebook, Role
+from marginals.tables.distinct_rows import DistinctRows, Engine, Recoding, Source, Values
+from marginals.tables.levels import (
+    CodedColumn,
+    are_counted,
+    attribute_ladder,
+    base_counts,
+    population_hierarchy,
+    population_sizes,
+    profiles,
+)
+from marginals.tables.table import OutOfCoreCounts, PartOf, RowChoice, Table, finest_levels, kept_counts
+from marginals.tables.table import Values as PartValues
+from marginals.tables.values import number_in
 from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
 from models.errors import HierarchyError
-from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.fitted_levels import FittedLadder
+from models.tables.hierarchy import Domain, Hierarchy
 
 Ladder: TypeAlias = Callable[[Hierarchy], Hierarchy]
 """What gives the base values of a hierarchy other levels; they stay in their order."""

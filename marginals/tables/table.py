@@ -3,18 +3,199 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import log
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.attribute import Role
-from marginals.tables.codebook import Codebook
-from marginals.tables.keys import RepeatingKey, unit_refusal
-from marginals.tables.out_of_core import OutOfCoreCounts
-from marginals.tables.part import RowChoice
-from marginals.tables.unit import RowsPerPerson
-from models.ladders.thresholds import FittedLadder
+from marginals.tables.attribute import Codebook, Role
+from marginals.tables.distinct_rows import Engine, Recoding
+from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
+from models.arrays import BoolArray, CodeArray, CountArray, x_log_x
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
+from models.tables.fitted_levels import FittedLadder
+from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# Tables that do not fit into memory: counted where the rows are, only as finely as a release can use it.
+#
+# A level at which k-link fails for a quasi-identifier alone can be in no margin that is published, so it is
+# generalized away before the rows are counted. Where the distinct rows do not fit even so, each margin is counted when
+# it is first needed, together with as much as surely fits, so that the next ones need not be.
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfCoreCounts:
+    """The counts of a table whose rows an engine holds.
+
+    recodings: the base codes of the values of each column. singles: how often each base value occurs, by attribute.
+    finest: the finest level of each attribute that a release can use. limit: cells that fit into memory. complete:
+    whether no row lacks a value.
+    """
+
+    engine: Engine
+    domain: Domain
+    recodings: Mapping[str, Recoding]
+    singles: tuple[ContingencyTable, ...]
+    finest: Mapping[str, int]
+    limit: int
+    complete: bool
+
+    @property
+    def total(self) -> int:
+        """Number of rows that count."""
+        return self.singles[0].total
+
+    @property
+    def fits(self) -> bool:
+        """Whether the distinct rows fit into memory at the finest levels that a release can use."""
+        return self._cells(self.finest) <= self.limit
+
+    def table(self, margin: Mapping[str, int]) -> ContingencyTable:
+        """The counts of a margin, or of the widest finer one that surely fits.
+
+        Raises InputError where the margin itself has too many cells.
+        """
+        cells = self._cells(margin)
+        if cells > self.limit:
+            raise InputError(
+                f"{self.engine.name} has about {cells} combinations of {', '.join(margin)} at the levels asked for, "
+                f"more than the {self.limit} that fit; raise the setting data.memory, or coarsen the hierarchies"
+            )
+        wide = self._widened(margin)
+        codes, counts = self.engine.count(self._recoded(wide))
+        return ContingencyTable.from_cells(self.domain, wide, codes, counts)
+
+    def entropy(self, margin: Mapping[str, int]) -> float:
+        """Entropy in nats of the empirical marginal; no cell of it leaves the engine."""
+        sizes, cells = self.engine.counts_of_counts(self._recoded(margin))
+        order = np.argsort(sizes)
+        return log(self.total) - float((x_log_x(sizes) * cells)[order].sum()) / self.total
+
+    def _cells(self, margin: Mapping[str, int]) -> int:
+        """At most, or where that is not few enough about, how many cells that are not empty a margin has."""
+        most = min(self.domain.size(margin), self.total)
+        return most if most <= self.limit else self.engine.estimate_recoded(self._recoded(margin))
+
+    def _widened(self, margin: Mapping[str, int]) -> Margin:
+        """The margin with more attributes and finer levels, as long as all its cells fit, the empty ones too."""
+        wide = dict(self.domain.margin(self.domain.mask(margin)))
+        for attribute, level in self.finest.items():
+            hierarchy = self.domain.hierarchy(attribute)
+            finer = wide | {attribute: min(level, wide.get(attribute, hierarchy.height))}
+            if self.domain.size(finer) <= self.limit:
+                wide = finer
+        return self.domain.margin(self.domain.mask(wide))
+
+    def _recoded(self, margin: Mapping[str, int]) -> dict[str, Recoding]:
+        """Codes at the levels of a margin; columns that it lacks have one code, where they may lack a value."""
+        recoded = {}
+        for column, base in self.recodings.items():
+            if column in margin:
+                lifted = self.domain.hierarchy(column).lift(0, margin[column]).astype(np.intp)
+                recoded[column] = np.where(base >= 0, lifted[base], -1)
+            elif not self.complete:
+                recoded[column] = np.where(base >= 0, 0, -1)
+        return recoded
+
+
+def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, Role], k: int) -> dict[str, int]:
+    """For each attribute the finest level that some margin can be published at: k-link holds for it alone.
+
+    k: rows that a class has at least. Sensitive attributes are not classes; theirs is level 0.
+    """
+    levels = {}
+    for attribute, table in singles.items():
+        hierarchy = table.domain.hierarchy(attribute)
+        sizes = (table.rolled_up({attribute: level}).counts for level in range(hierarchy.height + 1))
+        usable = (level for level, counts in enumerate(sizes) if counts.min() >= k)
+        levels[attribute] = 0 if roles[attribute] is Role.SENSITIVE else next(usable, hierarchy.height)
+    return levels
+
+
+def kept_counts(engine: Engine, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
+    """How often each code of each column occurs in the rows that lack no value; columns are recoded as given."""
+    counted = {}
+    for column, own in recodings.items():
+        constant = {other: np.where(codes >= 0, 0, -1) for other, codes in recodings.items()}
+        codes, counts = engine.count({**constant, column: own})
+        sizes = np.zeros(int(own.max(initial=-1)) + 1, dtype=np.int64)
+        np.add.at(sizes, codes[column].astype(np.intp), counts)
+        counted[column] = sizes
+    return counted
+
+
+Values = Mapping[str, BoolArray]
+"""For each attribute that tells a part from the rest, which of its base values are those of the part: shape (size(0),)."""
+
+
+class RowChoice(Protocol):
+    """What says which rows are meant: a text, and the base values that it means among those of a domain."""
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+
+    def values(self, domain: Domain) -> Values:
+        """Which base values are meant. Raises InputError where that cannot be said."""
+
+
+def part_of(where: RowChoice, counts: ContingencyTable) -> ContingencyTable:
+    """The cells of a part, of counts of the whole at levels that tell it from the rest.
+
+    Raises InputError for levels that do not.
+    """
+    values = where.values(counts.domain)
+    inside = np.ones(len(counts), dtype=bool)
+    for name, level in separating_levels(counts.domain, values).items():
+        hierarchy = counts.domain.hierarchy(name)
+        finest = counts.margin.get(name, hierarchy.height)
+        if finest > level:
+            raise InputError(f"{name!r} at level {finest} does not tell the part {where.text!r} from the rest")
+        inside &= values_at(hierarchy, values[name], finest)[counts.column(name, finest)]
+    codes = {name: column[inside] for name, column in zip(counts.attributes, counts.codes)}
+    return ContingencyTable.from_cells(counts.domain, counts.margin, codes, counts.counts[inside])
+
+
+def telling_margin(where: RowChoice, domain: Domain) -> Mask:
+    """What a margin must show to tell a part from the rest: the attributes at levels that are just fine enough."""
+    return domain.mask(separating_levels(domain, where.values(domain)))
+
+
+def separating_levels(domain: Domain, values: Values) -> dict[str, int]:
+    """For each attribute the coarsest level whose values lie in a part or in the rest, none in both.
+
+    An attribute all of whose values are meant has none.
+
+    >>> from marginals.example import table
+    >>> ages = table.domain.hierarchy("age").labels[0]
+    >>> separating_levels(table.domain, {"age": np.array([int(age[:2]) >= 40 for age in ages])})
+    {'age': 2}
+    """
+    levels = {}
+    for name, inside in values.items():
+        hierarchy = domain.hierarchy(name)
+        level = max(level for level in range(hierarchy.height + 1) if is_told(hierarchy, inside, level))
+        if level < hierarchy.height:
+            levels[name] = level
+    return levels
+
+
+def values_at(hierarchy: Hierarchy, inside: BoolArray, level: int) -> BoolArray:
+    """Which values of a level have base values in a part."""
+    meant = np.zeros(hierarchy.size(level), dtype=bool)
+    meant[hierarchy.lift(0, level)[inside]] = True
+    return meant
+
+
+def is_told(hierarchy: Hierarchy, inside: BoolArray, level: int) -> bool:
+    """Whether no value of a level has base values in a part and others in the rest."""
+    return not (values_at(hierarchy, inside, level) & values_at(hierarchy, ~inside, level)).any()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,3 +326,31 @@ class Table:
     def sensitive(self) -> tuple[str, ...]:
         """Attributes that nobody may learn about a person."""
         return self.attributes(Role.SENSITIVE)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table one by one, those with a missing value left out.
+
+    codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
+    read. missing: rows left out. no_value: texts that stand for no value, beside null and NaN. repeating:
+    columns that look like keys of people and repeat, where nobody has said whose rows these are.
+
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.tables.source import read_rows
+    >>> rows = read_rows(frame, attributes)
+    >>> len(rows), rows.codes["sex"][5:9]
+    (48, array([0, 0, 1, 1]))
+    """
+
+    domain: Domain
+    roles: Mapping[str, Role]
+    codes: Mapping[str, CodeArray]
+    frame: "pd.DataFrame"
+    missing: int = 0
+    no_value: frozenset[str] = frozenset({""})
+    repeating: tuple[RepeatingKey, ...] = ()
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.frame)

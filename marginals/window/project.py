@@ -1,16 +1,27 @@
-"""The folder that a window is about: what may be read and written in it, and that it has one window at a time."""
+"""The folder that a window is about, and the edits of the config in it."""
 
+import csv
+import difflib
+import io
+import re
+import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
 from marginals.bundle.target import holds_bundle
+from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError
-from marginals.files.lock import held
-from marginals.tables.sources.files import files_at
+from marginals.files import bounded_content, held, replace_file
+from marginals.tables.files import files_at
+from models.errors import MarginalsError
 
 CONFIG = "release.toml"
 
@@ -166,3 +177,208 @@ def _is_within(folder: Path, file: Path) -> bool:
         return file.resolve().is_relative_to(folder)
     except (OSError, RuntimeError):
         return False
+
+
+Change = Callable[[tomlkit.TOMLDocument], None]
+"""What an edit does to a config."""
+
+_MOST_BYTES = 1 << 20
+
+
+class OlderVersionError(InputError):
+    """An edit was based on a version of the config that is not the one that stands there now.
+
+    now, wanted: the texts.
+    """
+
+    def __init__(self, now: str, wanted: str) -> None:
+        super().__init__("the config was changed since this page was loaded, so nothing was written")
+        self.now, self.wanted = now, wanted
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change that was written: lines of a config, as `diff -u` shows them, and other files."""
+
+    name: str
+    difference: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a config cannot be read, in a sentence, and the line where that is, from 1; None where no line is known."""
+
+    sentence: str
+    line: int | None
+
+
+class ConfigFile:
+    """The config of a project, as it stands on the disk now."""
+
+    def __init__(self, project: Project, path: Path) -> None:
+        self.project, self.path = project, path
+        self._lock = threading.RLock()
+        self._kept: tuple[str, Config] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text. Raises InputError where there is none."""
+        try:
+            return bounded_content(self.path, _MOST_BYTES).decode("utf-8").replace("\r\n", "\n")
+        except UnicodeDecodeError:
+            raise InputError(f"{self.path.name} cannot be read as UTF-8 text") from None
+        except OSError as error:
+            raise InputError(f"{self.path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+
+    def read(self, text: str | None = None) -> Config:
+        """The config; of another text than stands there, if one is given. Raises InputError."""
+        content = self.text if text is None else text
+        stamp = self._version_of(content)
+        kept = self._kept
+        if kept is not None and kept[0] == stamp and not kept[1].rules and not kept[1].ladders:
+            return kept[1]  # it follows from the text and the hierarchy files alone
+        self.project.require_inside(content)
+        config = config_of(self.path, content)
+        if config.population is None and not any(a.population for a in config.source.attributes.values()):
+            self._kept = (stamp, config)
+        return config
+
+    def problem(self, text: str | None = None) -> Problem | None:
+        """Why it cannot be read; None where it can."""
+        try:
+            self.read(text)
+        except MarginalsError as error:
+            sentence = str(error)
+            return Problem(sentence, _line_of(sentence, self.text if text is None else text))
+        return None
+
+    @property
+    def document(self) -> tomlkit.TOMLDocument:
+        """The config with its comments. Raises InputError."""
+        return _parsed(self.text)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The config's keys as they stand there. Raises InputError."""
+        try:
+            return tomllib.loads(self.text)
+        except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+            raise InputError(f"{self.path.name} is not valid TOML: {error}") from None
+
+    @property
+    def version(self) -> str:
+        """What changes when the config or a hierarchy file that it names does."""
+        return self._version_of(self.text)
+
+    def _version_of(self, text: str) -> str:
+        digest = sha256(text.encode())
+        for name in sorted(re.findall(r"""hierarchy["']?\s*=\s*["']([^"'\n]+)["']""", text)):
+            try:
+                digest.update(self.project.inside(name).read_bytes())
+            except (OSError, InputError):
+                digest.update(b"?")
+        return digest.hexdigest()[:24]
+
+    def edit(self, version: str, change: Change, files: dict[str, bytes] | None = None) -> Edit:
+        """Change it. version: what the change is based on. files: written before it, by their paths in the folder.
+
+        Raises OlderVersionError where another version stands there by now, InputError where the change would make a config
+        that cannot be read; then nothing is written.
+        """
+        with self._lock:
+            document = self.document
+            change(document)
+            return self.replace(version, tomlkit.dumps(document), files)
+
+    def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> Edit:
+        """Write another text in its place, as `edit` does. Raises as that does."""
+        with self._lock:
+            now = self.text
+            text = text.replace("\r\n", "\n")
+            if version != self._version_of(now):
+                raise OlderVersionError(now, text)
+            places = {self.project.inside(name): content for name, content in (files or {}).items()}
+            before = {place: place.read_bytes() if place.exists() else None for place in places}
+            try:
+                for place, content in places.items():
+                    place.parent.mkdir(exist_ok=True)
+                    replace_file(place, content)
+                self.read(text)
+            except (MarginalsError, OSError):
+                for place, earlier in before.items():
+                    if earlier is None:
+                        place.unlink(missing_ok=True)
+                    else:
+                        replace_file(place, earlier)
+                raise
+            if text != now:
+                replace_file(self.path, text.encode())
+            return Edit(self.path.name, difference(now, text, self.path.name), tuple(files or {}))
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """The lines that differ, as `diff -u` shows them, with one line around each."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=1)
+    return "\n".join(list(lines)[2:])
+
+
+def section(document: Any, *names: str) -> Any:
+    """The section of a config with this name; made when missing, at the end."""
+    inner = document
+    for name in names:
+        if name not in inner:
+            inner[name] = tomlkit.table(is_super_table=len(names) > 1 and name != names[-1])
+        inner = inner[name]
+    return inner
+
+
+def put(table: Any, key: str, value: object) -> None:
+    """Set a key, keeping the comment behind it; None, or an empty list, removes it."""
+    if value is None or value in ([], {}):
+        table.pop(key, None)
+    elif key not in table or table[key] != value or type(table[key]) is bool:
+        table[key] = value
+
+
+def hierarchy_file(rows: Sequence[Sequence[str]]) -> bytes:
+    """A hierarchy file, as `read_hierarchy` reads it."""
+    content = io.StringIO()
+    csv.writer(content, delimiter=";", lineterminator="\n").writerows(rows)
+    return content.getvalue().encode()
+
+
+def _parsed(text: str) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise InputError(f"the config is not valid TOML: {error}") from None
+
+
+def _line_of(sentence: str, text: str) -> int | None:
+    """The line that a sentence is about: it says so itself, or names a key."""
+    if stated := re.search(r"at line (\d+)", sentence):
+        return int(stated[1])
+    if "at end of document" in sentence:
+        return text.count("\n") + 1
+    lines = text.splitlines()
+    for dotted in re.findall(r"[A-Za-z_][\w-]*(?:\.[\w-]+)+", sentence):
+        *above, key = dotted.split(".")
+        if (line := _key_line(lines, above, key)) is not None:
+            return line
+    for word in re.findall(r"\b[a-z]+_[a-z_]+\b|\b(?:diversity|odds|rules|intervals|prefixes|wanted|base)\b", sentence):
+        if (line := _key_line(lines, None, word)) is not None:
+            return line
+    return None
+
+
+def _key_line(lines: Sequence[str], above: Sequence[str] | None, key: str) -> int | None:
+    """Where a key stands in its section; where that section begins, if it is not in it."""
+    inside, begun = above is None, None
+    for number, line in enumerate(lines, start=1):
+        if header := re.match(r"\s*\[+([^\]]+)\]+", line):
+            inside = above is None or [part.strip(" \"'") for part in header[1].split(".")] == list(above)
+            begun = number if inside and above else begun
+        elif inside and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            return number
+    return begun

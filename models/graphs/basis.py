@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import CodeArray, IndexArray
-from models.tables.hierarchy import Hierarchy
-from models.tables.margin import Margin
+from models.tables.hierarchy import Hierarchy, Margin
 
 NOT_ASKED = -1
 """The group of base values that an answer leaves out."""

@@ -1,11 +1,13 @@
-"""Interaction graphs: which induced attributes some margin shows together."""
+"""Interaction graphs: which induced attributes some margin shows together, and the moves from one graph to the next."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from heapq import heappop, heappush
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeAlias
 
-from models.tables.domain import Domain, InducedAttribute, Mask, vertices_of
+from models.tables.hierarchy import Domain, InducedAttribute, Mask, vertices_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -157,3 +159,206 @@ class InteractionGraph:
             later = self.neighbors[vertex] >> (vertex + 1) << (vertex + 1)
             graph.add_edges_from((names[vertex], names[other]) for other in vertices_of(later))
         return graph
+
+
+# The moves between valid decomposable collections, with the eight rules that keep them so (KG06 6.2).
+#
+# A collection is valid when every margin holds a prefix L_1 .. L_r of each attribute it holds. Each move is allowed
+# exactly when its result is again valid and decomposable.
+
+
+@dataclass(frozen=True, order=True)
+class AddVertex:
+    """Show an attribute one step finer, on its own: the vertex is joined to the coarser steps of its attribute."""
+
+    vertex: int
+
+    def is_allowed(self, graph: InteractionGraph) -> bool:
+        """Absent, and all coarser steps present (the first step needs none)."""
+        return not graph.vertices >> self.vertex & 1 and not graph.domain.coarser_steps(self.vertex) & ~graph.vertices
+
+    def apply(self, graph: InteractionGraph) -> InteractionGraph:
+        """The graph after the move."""
+        return graph.with_vertex(self.vertex, graph.domain.coarser_steps(self.vertex))
+
+
+@dataclass(frozen=True, order=True)
+class RemoveVertex:
+    """Suppress the finest step of an attribute everywhere."""
+
+    vertex: int
+
+    def is_allowed(self, graph: InteractionGraph) -> bool:
+        """Present, and no finer step present."""
+        return bool(graph.vertices >> self.vertex & 1) and not graph.domain.finer_steps(self.vertex) & graph.vertices
+
+    def apply(self, graph: InteractionGraph) -> InteractionGraph:
+        """The graph after the move."""
+        return graph.without_vertex(self.vertex)
+
+
+@dataclass(frozen=True, order=True)
+class AddEdge:
+    """Show two induced attributes together; the new clique is both with their common neighbours."""
+
+    first: int
+    second: int
+
+    def clique(self, graph: InteractionGraph) -> Mask:
+        """The maximal clique that the move creates."""
+        return self.separator(graph) | 1 << self.first | 1 << self.second
+
+    def separator(self, graph: InteractionGraph) -> Mask:
+        """The common neighbours, which separate the two wherever the move is allowed."""
+        return graph.neighbors[self.first] & graph.neighbors[self.second]
+
+    def respects_steps(self, graph: InteractionGraph) -> bool:
+        """Both present and not adjacent, and each adjacent to all coarser steps of the other."""
+        present = graph.vertices >> self.first & 1 and graph.vertices >> self.second & 1
+        steps = graph.domain.coarser_steps
+        return (
+            bool(present)
+            and not graph.has_edge(self.first, self.second)
+            and not steps(self.first) & ~graph.neighbors[self.second]
+            and not steps(self.second) & ~graph.neighbors[self.first]
+        )
+
+    def is_allowed(self, graph: InteractionGraph) -> bool:
+        """The steps are respected, and the common neighbours separate the two (Deshpande et al. 2001)."""
+        return self.respects_steps(graph) and graph.separates(self.separator(graph), self.first, self.second)
+
+    def apply(self, graph: InteractionGraph) -> InteractionGraph:
+        """The graph after the move."""
+        return graph.with_edge(self.first, self.second)
+
+
+@dataclass(frozen=True, order=True)
+class RemoveEdge:
+    """No longer show two induced attributes of different attributes together."""
+
+    first: int
+    second: int
+
+    def is_allowed(self, graph: InteractionGraph) -> bool:
+        """Adjacent, of two attributes, in one maximal clique only (Wermuth 1976), and not needed by a finer step."""
+        finer = graph.domain.finer_steps
+        first, second = graph.neighbors[self.first], graph.neighbors[self.second]
+        return (
+            graph.has_edge(self.first, self.second)
+            and not graph.domain.same_attribute(self.first, self.second)
+            and not finer(self.first) & second
+            and not finer(self.second) & first
+            and graph.is_complete(first & second)
+        )
+
+    def apply(self, graph: InteractionGraph) -> InteractionGraph:
+        """The graph after the move."""
+        return graph.without_edge(self.first, self.second)
+
+
+Move: TypeAlias = AddVertex | AddEdge | RemoveVertex | RemoveEdge
+
+
+def allowed_moves(graph: InteractionGraph) -> Iterator[Move]:
+    """Every allowed move, in a reproducible order."""
+    for vertex in range(graph.domain.vertex_count):
+        for move in (AddVertex(vertex), RemoveVertex(vertex)):
+            if move.is_allowed(graph):
+                yield move
+    for first, second in combinations(vertices_of(graph.vertices), 2):
+        for edge in (AddEdge(first, second), RemoveEdge(first, second)):
+            if edge.is_allowed(graph):
+                yield edge
+
+
+def describe(move: Move, graph: InteractionGraph) -> str:
+    """A move in the words of levels, for a trace: `show age at level 2 with sex at level 0`."""
+    names = graph.domain.induced_attributes
+    match move:
+        case AddVertex(vertex):
+            return "show {} at level {}".format(*names[vertex])
+        case RemoveVertex(vertex):
+            return "stop showing {} at level {}".format(*names[vertex])
+        case AddEdge(first, second):
+            return "show {} at level {} with {} at level {}".format(*names[first], *names[second])
+        case RemoveEdge(first, second):
+            return "stop showing {} at level {} with {} at level {}".format(*names[first], *names[second])
+
+
+def elimination_cliques(
+    sets: Iterable[Set[str]], allowed: Callable[[Set[str]], bool] | None = None
+) -> list[frozenset[str]] | None:
+    """Cliques of a chordal graph in which each given set is a clique, each an allowed one; None where none was found.
+
+    Of the vertices whose clique is allowed the one that adds the fewest edges is taken out, ties by name. All maximal
+    cliques of the graph are among the answer, and perhaps subsets of them. O(vertices^4). Where not all cliques are
+    allowed, None proves nothing: another order may do.
+
+    >>> [sorted(clique) for clique in elimination_cliques([{"a", "b"}, {"b", "c"}, {"c", "d"}, {"a", "d"}])]
+    [['a', 'b', 'd'], ['b', 'c', 'd']]
+    >>> elimination_cliques([{"a", "b"}, {"b", "c"}, {"a", "c"}], lambda clique: len(clique) < 3) is None
+    True
+    """
+    given = list(sets)
+    names = sorted(set().union(*given))
+    place = {name: i for i, name in enumerate(names)}
+    masks = [sum(1 << place[name] for name in each) for each in given]
+
+    def named(mask: Mask) -> frozenset[str]:
+        return frozenset([names[i] for i in vertices_of(mask)])
+
+    cliques = eliminated(masks, allowed and (lambda mask: allowed(named(mask))))
+    return None if cliques is None else list(map(named, cliques))
+
+
+def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = None) -> list[Mask] | None:
+    """The same of sets of numbers, each as a mask with a bit for each number; ties by number.
+
+    >>> [bin(clique) for clique in eliminated([0b0011, 0b0110, 0b1100, 0b1001])]
+    ['0b1011', '0b1110']
+    """
+    closed: dict[int, Mask] = {}  # each vertex and its neighbours
+    left = 0
+    for each in sets:
+        left |= each
+        for vertex in vertices_of(each):
+            closed[vertex] = closed.get(vertex, 0) | each
+    if allowed is None and set(closed.values()) == {left}:  # small collections often are such
+        return [left]
+    fill = {vertex: _fill(closed, vertex) for vertex in vertices_of(left)}
+    waiting = sorted((edges, vertex) for vertex, edges in fill.items())  # a heap, since it ascends
+    cliques = []
+    while left:
+        chosen, passed = None, []
+        while chosen is None and waiting:
+            edges, vertex = entry = heappop(waiting)
+            if not left >> vertex & 1 or edges != fill[vertex]:  # of a vertex's entries that counts which is true
+                continue
+            if allowed is None or allowed(closed[vertex]):
+                chosen = vertex
+            else:
+                passed.append(entry)
+        if chosen is None:
+            return None
+        for entry in passed:
+            heappush(waiting, entry)
+        clique = closed[chosen]
+        cliques.append(clique)
+        if clique == left:  # what would follow are its subsets
+            break
+        left ^= 1 << chosen
+        changed = 0
+        for vertex in vertices_of(clique ^ 1 << chosen):
+            # What gets new neighbours has them in common with each of its own.
+            changed |= closed[vertex] if clique & ~closed[vertex] else 1 << vertex
+            closed[vertex] = (closed[vertex] | clique) ^ 1 << chosen
+        for vertex in vertices_of(changed & left):
+            fill[vertex] = _fill(closed, vertex)
+            heappush(waiting, (fill[vertex], vertex))
+    return cliques
+
+
+def _fill(closed: Mapping[int, Mask], vertex: int) -> int:
+    """Twice the edges that neighbours of a vertex lack among each other."""
+    clique = closed[vertex]
+    return sum([(clique & ~closed[neighbour]).bit_count() for neighbour in vertices_of(clique)])

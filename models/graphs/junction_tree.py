@@ -6,15 +6,21 @@ satisfies `sum |clique| - sum |separator| = |union|` (Lauritzen, Graphical Model
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from heapq import heappop, heappush
+from operator import or_
 from typing import TYPE_CHECKING
 
-from models.errors import NotDecomposableError
-from models.tables.domain import Domain, Mask, vertices_of
-from models.tables.margin import Margin
+import numpy as np
+
+from models.arrays import FloatArray, read_only_copy
+from models.errors import DomainMismatchError, NotDecomposableError
+from models.graphs.interaction_graph import InteractionGraph, eliminated
+from models.tables.contingency_table import CodedCells, ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Margin, Mask, vertices_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -145,3 +151,358 @@ class JunctionTree:
             if parent >= 0:
                 graph.add_edge(margins[parent], margins[child], separator=self.domain.margin(separator))
         return graph
+
+
+def decomposable_part(margins: Iterable[Mask]) -> tuple[Mask, ...]:
+    """Each of the margins that has a junction tree together with those taken before it, in their order, without repeats."""
+    part = _Growing()
+    return tuple(mask for mask in dict.fromkeys(margins) if part.takes(mask))
+
+
+class _Growing:
+    """Maximal cliques that have a junction tree, which is known as its edges, and grows by one margin at a time.
+
+    Margins have a junction tree exactly when a maximum spanning tree of the maximal ones, weighted by the size of their
+    intersections, weighs `sum |clique| - |union|`. One more clique changes such a tree by its own edges only: of the others
+    none comes in that was not there, since the path of the tree between its ends is at least as heavy as before.
+    """
+
+    def __init__(self) -> None:
+        self._cliques: list[Mask] = []
+        self._edges: list[tuple[Mask, Mask]] = []
+        self._components: list[Mask] = []
+
+    def takes(self, margin: Mask) -> bool:
+        """Take a margin in, unless there would be no junction tree any more; whether it was."""
+        if not self._may_join(margin):
+            return False
+        if any(not margin & ~clique for clique in self._cliques):
+            return True
+        kept = [clique for clique in self._cliques if clique & ~margin]
+        edges = {(margin if not a & ~margin else a, margin if not b & ~margin else b) for a, b in self._edges}
+        edges |= {(margin, clique) for clique in kept if clique & margin}
+        tree, weight = _heaviest(edge for edge in edges if edge[0] != edge[1])
+        cliques = [*kept, margin]
+        if sum(map(int.bit_count, cliques)) - weight != _united(cliques).bit_count():
+            return False
+        self._cliques, self._edges = cliques, tree
+        joined = [component for component in self._components if component & margin]
+        self._components = [component for component in self._components if not component & margin]
+        self._components.append(margin | _united(joined))
+        return True
+
+    def _may_join(self, margin: Mask) -> bool:
+        """Whether it is worth looking closer: two vertices of a connected part that are not adjacent cannot be joined alone,
+        since what connects them makes a cycle with their edge, or a triangle that no margin shows.
+        """
+        for component in self._components:
+            shared = margin & component
+            if shared.bit_count() == 2 and not any(not shared & ~clique for clique in self._cliques):
+                return False
+        return True
+
+
+def _united(masks: Iterable[Mask]) -> Mask:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
+
+
+def _heaviest(edges: Iterable[tuple[Mask, Mask]]) -> tuple[list[tuple[Mask, Mask]], int]:
+    """The edges of a maximum spanning forest, weighted by the size of the intersections, and what it weighs (Kruskal)."""
+    root: dict[Mask, Mask] = {}
+
+    def root_of(clique: Mask) -> Mask:
+        while (above := root.setdefault(clique, clique)) != clique:
+            root[clique] = root[above]
+            clique = above
+        return clique
+
+    kept, weight = [], 0
+    for a, b in sorted(edges, key=lambda edge: (-(edge[0] & edge[1]).bit_count(), edge)):
+        first, second = root_of(a), root_of(b)
+        if first != second:
+            root[first] = second
+            kept.append((a, b))
+            weight += (a & b).bit_count()
+    return kept, weight
+
+
+# Collapsing: the smallest part of a decomposable collection that still has the distribution of some attributes.
+#
+# A vertex that lies in one maximal clique only is joined to nothing else, so that the sum over its values leaves the
+# other cliques of the maximum-entropy distribution as they are. Vertices that are not asked about are taken away as
+# long as there is such a one; what is left is the smallest set onto which the model is collapsible (Asmussen and
+# Edwards, Biometrika 70, 1983; Frydenberg, Biometrika 77, 1990), and so does not depend on the order.
+
+
+def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
+    """The maximal cliques of the smallest part whose maximum-entropy distribution of `onto` is that of the whole tree.
+
+    onto: induced attributes, of which those that no clique holds count for nothing.
+    """
+    left = _without_leaves(tree, onto)
+    while True:
+        once = twice = 0
+        for clique in left:
+            twice |= once & clique
+            once |= clique
+        alone = once & ~twice & ~onto
+        if not alone:
+            return frozenset(clique for clique in left if clique)
+        reduced = {clique & ~alone for clique in left}
+        left = [c for c in reduced if not any(c != other and not c & ~other for other in reduced)]
+
+
+def _without_leaves(tree: JunctionTree, onto: Mask) -> list[Mask]:
+    """The cliques without those at the ends of the tree that add nothing asked about to what they share with the rest."""
+    neighbors: list[dict[int, Mask]] = [{} for _ in tree.cliques]
+    for child, parent in enumerate(tree.parents):
+        if parent >= 0:
+            neighbors[child][parent] = neighbors[parent][child] = tree.separators[child]
+    kept = [True] * len(tree.cliques)
+    ends = [i for i, around in enumerate(neighbors) if len(around) <= 1]
+    while ends:
+        clique = ends.pop()
+        if not kept[clique] or len(neighbors[clique]) > 1:
+            continue
+        shared = next(iter(neighbors[clique].values()), 0)
+        if tree.cliques[clique] & onto & ~shared:
+            continue
+        kept[clique] = False
+        for other in neighbors[clique]:
+            del neighbors[other][clique]
+            ends.append(other)
+    return [clique for clique, stays in zip(tree.cliques, kept) if stays]
+
+
+def concerns(graph: InteractionGraph, first: int, second: int, onto: Mask) -> bool:
+    """Whether one more edge between two vertices changes the part of a decomposable graph that matters to `onto`.
+
+    The common neighbours S of the two must separate them. It does unless S and the first separate `onto` from the second,
+    or S and the second separate it from the first.
+    """
+    beyond_first, beyond_second = sides(graph, first, second)
+    return bool(onto & beyond_first) and bool(onto & beyond_second)
+
+
+def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:
+    """What is connected with each of two vertices once the other and their common neighbours are gone."""
+    shared = graph.neighbors[first] & graph.neighbors[second]
+    return graph.reached(first, shared | 1 << second), graph.reached(second, shared | 1 << first)
+
+
+# The conditional independences that a decomposable collection assumes, by its separators.
+#
+# For a separator S of the junction tree, let C_1 .. C_m be what remains connected of the interaction graph once S is
+# gone. Then C_1 .. C_m are mutually independent given S (global Markov property: Lauritzen, Graphical Models, Prop.
+# 3.19). These statements together are the whole model: along a perfect sequence, what a clique adds is independent of
+# what came before it given their separator, which follows from the statement of that separator, and these make up the
+# factorization.
+
+
+@dataclass(frozen=True)
+class Independence:
+    """Sets of induced attributes that are mutually independent given others.
+
+    parts: at least two, disjoint, ascending by their first vertex. given: 0 where they are independent outright.
+    """
+
+    parts: tuple[Mask, ...]
+    given: Mask
+
+
+def independences(tree: JunctionTree) -> tuple[Independence, ...]:
+    """One statement for each different separator, smaller separators first; none for a single clique.
+
+    They do not depend on which junction tree of the collection is given.
+
+    >>> from models.tables.hierarchy import Domain
+    >>> from models.tables.hierarchy import Hierarchy
+    >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abcd"})
+    >>> independences(JunctionTree.of(domain, [0b0011, 0b0110, 0b1000]))
+    (Independence(parts=(7, 8), given=0), Independence(parts=(1, 4, 8), given=2))
+    """
+    graph = InteractionGraph.of(tree.domain, tree.cliques)
+    separators = {s for parent, s in zip(tree.parents, tree.separators) if parent >= 0}
+    if tree.parents.count(-1) > 1:
+        separators.add(0)
+    ordered = sorted(separators, key=lambda separator: (separator.bit_count(), separator))
+    return tuple(Independence(_parts(graph, separator), separator) for separator in ordered)
+
+
+def _parts(graph: InteractionGraph, without: Mask) -> tuple[Mask, ...]:
+    """The connected parts of a graph once some vertices are gone."""
+    left, parts = graph.vertices & ~without, []
+    while left:
+        part = graph.reached((left & -left).bit_length() - 1, without)
+        parts.append(part)
+        left &= ~part
+    return tuple(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """The cells of a margin that can be occupied, distinct and ascending, others being known to be impossible.
+
+    weights: for each cell how many combinations of base values it stands for, shape (len(cells),); copied in. Raises
+    DomainMismatchError for another shape, and where a weight is not a positive number.
+    """
+
+    cells: CodedCells
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.weights.shape != (len(self.cells),):
+            raise DomainMismatchError(f"{len(self.cells)} cells came with weights of shape {self.weights.shape}")
+        if not np.all((self.weights > 0) & np.isfinite(self.weights)):
+            raise DomainMismatchError("weights of cells must be positive numbers")
+        object.__setattr__(self, "weights", read_only_copy(self.weights))
+
+    def weights_of(self, cells: CodedCells) -> FloatArray:
+        """For each of some cells, none coarser, the weight of the cell that it falls into: shape (len(cells),).
+
+        Raises ContradictionError for a cell that is impossible.
+        """
+        return np.asarray(self.weights[cells.positions_in(self.cells)])
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A generating class of margins over a cube that can count them. Empty margins are left out, repeats too.
+
+    supports: for some attributes the combinations of values that there can be; others are known to be impossible.
+    """
+
+    cube: DataCube
+    masks: tuple[Mask, ...]
+    supports: tuple[Support, ...] = ()
+
+    @classmethod
+    def of(cls, cube: DataCube, masks: Iterable[Mask], supports: Iterable[Support] = ()) -> "Collection":
+        """The given margins in a reproducible order."""
+        return cls(cube, tuple(sorted({mask for mask in masks if mask})), tuple(supports))
+
+    def __repr__(self) -> str:
+        return f"Collection({'; '.join(map(str, self.margins))})"
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the cube."""
+        return self.cube.domain
+
+    @cached_property
+    def margins(self) -> tuple[Margin, ...]:
+        """The margins, in the order of `masks`."""
+        return tuple(map(self.domain.margin, self.masks))
+
+    @property
+    def tables(self) -> tuple[ContingencyTable, ...]:
+        """The marginals, in the order of `masks`."""
+        return tuple(map(self.cube.table, self.masks))
+
+    @cached_property
+    def junction_tree(self) -> JunctionTree:
+        """The junction tree of the maximal margins. Raises NotDecomposableError when there is none, or not all are free."""
+        if self.supports:
+            raise NotDecomposableError("combinations of values are known to be impossible, whatever the margins say")
+        return JunctionTree.of(self.domain, self.masks)
+
+    @cached_property
+    def is_decomposable(self) -> bool:
+        """Whether the interaction graph is chordal, every maximal clique is a margin, and there is no support."""
+        try:
+            _ = self.junction_tree
+        except NotDecomposableError:
+            return False
+        return True
+
+    @cached_property
+    def interaction_graph(self) -> InteractionGraph:
+        """Which induced attributes the collection shows together."""
+        return InteractionGraph.of(self.domain, self.masks)
+
+    @cached_property
+    def finest_levels(self) -> Mapping[str, int]:
+        """For each attribute of the domain the finest level that some margin shows; that of `*` where none does."""
+        union = 0
+        for mask in self.masks:
+            union |= mask
+        return self.domain.levels(union)
+
+    def within(self, mask: Mask) -> "Collection":
+        """What the margins say of some induced attributes, with the supports that these hold."""
+        held = (support for support in self.supports if not self.domain.mask(support.cells.margin) & ~mask)
+        return Collection.of(self.cube, [own & mask for own in self.masks], held)
+
+    def finest_level(self, attribute: str) -> int:
+        """The finest level at which some margin shows an attribute; that of `*` when none does.
+
+        Raises DomainMismatchError when the domain has none of that name.
+        """
+        return self.finest_levels[self.domain.attributes[self.domain.index(attribute)]]
+
+    def shows(self, attribute: str) -> bool:
+        """Whether some margin shows an attribute. Raises DomainMismatchError when the domain has none of that name."""
+        return self.finest_level(attribute) < self.domain.hierarchy(attribute).height
+
+
+# Cyclic parts: what is left of a collection without the margins that hang on a single other one.
+#
+# A margin hangs on another when that holds all that it shares with the rest. Taking such margins away, one after
+# another, leaves nothing exactly where there is a junction tree (Graham 1979; Beeri, Fagin, Maier and Yannakakis, On
+# the Desirability of Acyclic Database Schemes, JACM 30(3) 1983, Theorem 3.4).
+
+
+def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
+    """The parts that share no attribute, with their supports; none where the margins form a junction tree by themselves.
+
+    Tables with the marginals of each part, and of the margins that were taken away, can be glued to one with all of them:
+    they agree on what they share, which a margin of the rest shows.
+    """
+    supports = [collection.domain.mask(support.cells.margin) for support in collection.supports]
+    margins = maximal_masks(collection.masks)
+    while hanging := next((own for own in margins if _hangs(own, margins, supports)), 0):
+        margins.remove(hanging)
+    parts = []
+    while margins:
+        held = _connected(margins[0], [*margins, *supports])
+        own = [support for support, mask in zip(collection.supports, supports) if mask & held]
+        parts.append(Collection.of(collection.cube, (mask for mask in margins if mask & held), own))
+        margins = [mask for mask in margins if not mask & held]
+    return tuple(parts)
+
+
+def _hangs(margin: Mask, margins: Sequence[Mask], supports: Sequence[Mask]) -> bool:
+    """Whether some other margin holds all that this one shares with the rest, or it shares nothing."""
+    others = [other for other in margins if other != margin]
+    shared = 0
+    for other in (*others, *supports):
+        shared |= margin & other
+    return not shared or any(not shared & ~other for other in others)
+
+
+def _connected(start: Mask, masks: Sequence[Mask]) -> Mask:
+    """All induced attributes that overlapping masks link to some."""
+    held, before = start, 0
+    while held != before:
+        before = held
+        for mask in masks:
+            held |= mask if mask & held else 0
+    return held
+
+
+def triangulated_tree(collection: Collection) -> JunctionTree:
+    """A junction tree whose cliques cover every margin and support, each attribute at its finest published level throughout.
+
+    Attributes are eliminated in the order that adds the fewest edges, ties by name. O(attributes^4).
+    """
+    domain = collection.domain
+    by_name = sorted(range(len(domain.attributes)), key=domain.attributes.__getitem__)
+    number = {place: number for number, place in enumerate(by_name)}
+    masks = [*collection.masks, *(domain.mask(support.cells.margin) for support in collection.supports)]
+    cliques = eliminated(sum([1 << number[place] for place in domain.places(mask)]) for mask in masks) or []
+    finest = reduce(or_, collection.masks, 0)
+    own = [domain.attribute_masks[place] & finest for place in by_name]
+    return JunctionTree.of(domain, [sum([own[vertex] for vertex in vertices_of(clique)]) for clique in cliques])

@@ -4,24 +4,24 @@ The published marginals of a decomposable collection are calibrated as they are;
 fitting. What follows (margins, bounds, samples) touches only the cliques between the attributes that it is about.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from models.arrays import FloatArray, IndexArray, read_only
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import JunctionTree
-from models.inference.expected_cells import ExpectedCells
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.domain import Domain, vertices_of
-from models.tables.join import shared_keys
-from models.tables.mixed_radix import group
+from models.arrays import CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
+from models.errors import DomainMismatchError, TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.inference.maximum_entropy import Coupling, ExpectedCells, Independent, MaximumEntropy, Message
+from models.tables.contingency_table import CodedCells, ContingencyTable, group, look_up, match, shared_keys
+from models.tables.hierarchy import Domain, Margin, vertices_of
 
 if TYPE_CHECKING:
-    from models.inference.fitting.iterative_fitting import Fit
+    from models.inference.iterative_fitting import Fit
+
 
 Item: TypeAlias = tuple[int, int]
 """An attribute, by its place in the domain, at a level."""
@@ -190,7 +190,7 @@ class CalibratedTree:
             if apart and not all(holder & ~below for holder in holders):
                 yield Split(number, tuple([item for item in items if item not in apart]), apart)
 
-    def chain(self, links: Collection[int]) -> list[tuple[int, tuple[IndexArray, IndexArray]]] | None:
+    def chain(self, links: Sequence[int]) -> list[tuple[int, tuple[IndexArray, IndexArray]]] | None:
         """The cliques that connected links join, from one end to the other; None where they branch, or there is no link.
 
         With each its cells' places in the separators behind and ahead; at the ends of the chain 0 for every cell.
@@ -223,3 +223,563 @@ class CalibratedTree:
             lift = self.domain.hierarchies[item[0]].lift(cells.margin[attribute], item[1])
             codes = self._codes[clique, item] = read_only(lift[cells.codes[attribute]].astype(np.intp))
         return codes
+
+
+# Sampling: independent rows of the maximum-entropy distribution, clique by clique down the junction tree.
+#
+# A row's cell in a clique is drawn among those that its separator cell leaves, by the alias method (Walker 1977; Vose
+# 1991), so that a draw costs the same however many cells there are.
+
+
+_ROWS_AT_ONCE = 1 << 15
+"""Rows drawn at a time: as many as the cache of a processor holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class AliasTable:
+    """Cells in groups, each drawn in proportion to its weight within its group.
+
+    first, sizes: shape (groups,), where the slots of a group begin and how many they are. keep: shape (slots,), the
+    probability that a slot stands for its own cell. cells: shape (2, slots), its own cell and the other one.
+    """
+
+    first: IndexArray
+    sizes: FloatArray
+    keep: FloatArray
+    cells: IndexArray
+
+    @classmethod
+    def of(cls, weights: FloatArray, groups: IndexArray, group_count: int) -> "AliasTable":
+        """From positive weights of cells in any order. O(cells)."""
+        order = np.argsort(groups, kind="stable")
+        sizes = np.bincount(groups, minlength=group_count)
+        first = np.cumsum(sizes) - sizes
+        totals = np.bincount(groups, weights, minlength=group_count)
+        shares = (weights * sizes[groups] / totals[groups])[order]
+        keep, other = shares.tolist(), list(range(len(order)))
+        for start, size in zip(first.tolist(), sizes.tolist()):
+            _pair(keep, other, range(start, start + size))
+        return cls(first, sizes.astype(np.float64), np.array(keep), np.stack([order, order[other]]))
+
+    def draw(self, groups: IndexArray, uniform: FloatArray) -> IndexArray:
+        """A cell for each group in `groups`. uniform: numbers in [0, 1), shape (n,), which are overwritten."""
+        uniform *= self.sizes[groups]
+        slots = uniform.astype(np.intp)
+        uniform -= slots
+        slots += self.first[groups]
+        return np.asarray(self.cells[(uniform >= self.keep[slots]).view(np.int8), slots])
+
+
+def _pair(keep: list[float], other: list[int], slots: range) -> None:
+    """Fill up each slot that keeps less than 1 with the cell of one that keeps more (Vose 1991)."""
+    small = [slot for slot in slots if keep[slot] < 1]
+    large = [slot for slot in slots if keep[slot] >= 1]
+    while small and large:
+        slot, giver = small.pop(), large[-1]
+        other[slot] = giver
+        keep[giver] -= 1 - keep[slot]
+        if keep[giver] < 1:
+            small.append(large.pop())
+    # What is left keeps 1 but for rounding.
+    for slot in (*small, *large):
+        keep[slot] = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Draws rows from a calibrated tree."""
+
+    tree: CalibratedTree
+
+    @cached_property
+    def _tables(self) -> tuple[AliasTable, ...]:
+        root = [AliasTable.of(c.expected, np.zeros(len(c.expected), dtype=np.intp), 1) for c in self.tree.cliques[:1]]
+        rest = (
+            AliasTable.of(self.tree.cliques[link.cliques[0]].expected, link.positions[0], len(link))
+            for link in self.tree.links
+        )
+        return (*root, *rest)
+
+    @cached_property
+    def _shown(self) -> tuple[tuple[tuple[str, CodeArray], ...], ...]:
+        """For each clique the attributes that it is the first to show at their finest levels, with their codes."""
+        levels = dict(zip(self.tree.domain.attributes, self.tree.finest_levels))
+        by_clique: list[tuple[tuple[str, CodeArray], ...]] = []
+        for cells in self.tree.cliques:
+            new = [a for a, level in cells.margin.items() if levels.get(a) == level]
+            by_clique.append(tuple((a, cells.codes[a]) for a in new))
+            levels = {a: level for a, level in levels.items() if a not in new}
+        return tuple(by_clique)
+
+    def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
+        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
+
+        Raises DomainMismatchError where there is no row to be like.
+        """
+        if rows and not self.tree.total:
+            raise DomainMismatchError("marginals of no rows at all have no distribution to draw from")
+        drawn = {
+            a: np.empty(rows, dtype=smallest_code_dtype(self.tree.domain.hierarchy(a).size(level)))
+            for a, level in zip(self.tree.domain.attributes, self.tree.finest_levels)
+            if level < self.tree.domain.hierarchy(a).height
+        }
+        for start in range(0, rows, _ROWS_AT_ONCE):
+            stop = min(start + _ROWS_AT_ONCE, rows)
+            for clique, cells in enumerate(self._cells(stop - start, rng)):
+                for attribute, codes in self._shown[clique]:
+                    drawn[attribute][start:stop] = codes[cells]
+        return drawn
+
+    def _cells(self, rows: int, rng: "np.random.Generator") -> Iterator[IndexArray]:
+        """The drawn cells of each clique, in the tree's order."""
+        drawn: list[IndexArray] = []
+        for clique, table in enumerate(self._tables):
+            if clique:
+                link = self.tree.links[clique - 1]
+                groups = link.positions[1][drawn[link.cliques[1]]]
+            else:
+                groups = np.zeros(rows, dtype=np.intp)
+            drawn.append(table.draw(groups, rng.random(rows)))
+            yield drawn[-1]
+
+
+def drawn_leaves(
+    domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray], rows: int, rng: "np.random.Generator"
+) -> dict[str, CodeArray]:
+    """Base codes of rows, each drawn evenly among the base values under the row's value.
+
+    levels: of the given codes. Attributes without codes are drawn among all their base values.
+    """
+    drawn: dict[str, CodeArray] = {}
+    for attribute, hierarchy in domain.items():
+        level = levels[attribute] if attribute in codes else hierarchy.height
+        if level == 0 and attribute in codes:
+            drawn[attribute] = codes[attribute]
+            continue
+        leaves = np.argsort(hierarchy.lift(0, level), kind="stable").astype(smallest_code_dtype(hierarchy.size(0)))
+        counts = hierarchy.leaf_counts(level)
+        first = np.cumsum(counts) - counts
+        values = codes.get(attribute, np.zeros(rows, dtype=np.intp))
+        drawn[attribute] = leaves[first[values] + (rng.random(rows) * counts[values]).astype(np.intp)]
+    return drawn
+
+
+# Margins of a calibrated tree: a separator between the attributes asked for, and what lies on either side of it.
+#
+# What lies beyond a separator is computed once and kept; most margins then are one product of two small matrices.
+
+
+CELL_LIMIT = 1 << 24
+"""Cells, empty ones included, that a margin may have."""
+
+_Beyond: TypeAlias = tuple[Side, tuple[Item, ...]]
+"""A side of a separator, and what is asked of the tree there."""
+
+_KEPT_BYTES = 1 << 27
+"""Memory of the cache; it is cleared when full."""
+
+
+@dataclass(eq=False)
+class Kept:
+    """Bounded cache of margins; cleared when full."""
+
+    arrays: dict[object, FloatArray] = field(default_factory=dict)
+    size: int = 0
+
+    def keep(self, key: object, array: FloatArray) -> FloatArray:
+        """Keep an array, now read-only, and return it."""
+        self.size += array.nbytes
+        if self.size > _KEPT_BYTES:
+            self.arrays.clear()
+            self.size = array.nbytes
+        self.arrays[key] = read_only(array)
+        return self.arrays[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Values of an attribute at a level sorted into parts: codes, shape (size(level),), -1 for none."""
+
+    codes: IndexArray
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMargins:
+    """Margins over items that some clique shows, by one coupling.
+
+    parts: for some items the parts that their values are sorted into; margins show the other items value by value.
+    """
+
+    tree: CalibratedTree
+    coupling: Coupling
+    parts: Mapping[Item, Parts] = field(default_factory=dict)
+    _kept: Kept = field(default_factory=Kept)
+    _sizes: dict[Item, int] = field(default_factory=dict)
+
+    def size(self, item: Item) -> int:
+        """Number of values, or parts, of an item."""
+        size = self._sizes.get(item)
+        if size is None:
+            own = self.parts.get(item)
+            whole = self.tree.domain.hierarchies[item[0]].size(item[1])
+            size = self._sizes[item] = whole if own is None else own.count
+        return size
+
+    def shape(self, items: tuple[Item, ...]) -> tuple[int, ...]:
+        """One length for each item. Raises TooManyCellsError when they span more than CELL_LIMIT cells."""
+        shape = tuple(map(self.size, items))
+        if prod(shape) > CELL_LIMIT:
+            raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
+        return shape
+
+    def joint(self, items: tuple[Item, ...]) -> FloatArray:
+        """Rows by the values of all items, one axis each; read-only."""
+        kept = self._kept.arrays.get(items)
+        return self._kept.keep(items, self._joint(items)) if kept is None else kept
+
+    def _joint(self, items: tuple[Item, ...]) -> FloatArray:
+        shape = self.shape(items)
+        home = self.tree.home(items) if items else None
+        if not items:
+            return np.array(self.tree.total)
+        if home is not None:
+            return self._through(home, None, items, {}).reshape(shape)
+        return self.across(next(self.tree.splits(items)), items)
+
+    def across(self, split: Split, items: tuple[Item, ...]) -> FloatArray:
+        """The joint as one of the separators between the items sees it."""
+        number, near, apart = split
+        link = self.tree.links[number]
+        left, right = self.beyond(Side(number, 0), near), self.beyond(Side(number, 1), apart)
+        return self._ordered(self.coupling.meet(left, right, link.rows[0]), (*near, *apart), items)
+
+    def beyond(self, side: Side, items: tuple[Item, ...]) -> FloatArray:
+        """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
+        return self._worked_out([(side, items)])[side, items]
+
+    def _worked_out(self, questions: Iterable[_Beyond]) -> dict[_Beyond, FloatArray]:
+        """What lies beyond some sides, those farther off first: trees may be deeper than Python can recurse."""
+        answers: dict[_Beyond, FloatArray] = {}
+        questions = list(questions)
+        waiting = list(questions)
+        while waiting:
+            question = waiting[-1]
+            if question not in answers and (kept := self._kept.arrays.get(question)) is not None:
+                answers[question] = kept
+            if question in answers:
+                waiting.pop()
+                continue
+            side, items = question
+            clique = self.tree.links[side.link].cliques[side.side]
+            needed = self._ways(clique, items)
+            if missing := [way for way in needed if way not in answers]:
+                waiting.extend(missing)
+                continue
+            messages = {way: answers[way] if way in questions else answers.pop(way) for way in needed}
+            answers[question] = self._kept.keep(question, self._through(clique, side, items, messages))
+        return answers
+
+    def _ways(self, clique: int, items: tuple[Item, ...]) -> list[_Beyond]:
+        """The sides on which lie the items that a clique does not hold, each with its items."""
+        ways: dict[Side, list[Item]] = {}
+        for item in items:
+            if not self.tree.holders(item) >> clique & 1:
+                ways.setdefault(self.tree.way(clique, item), []).append(item)
+        return [(side, tuple(beyond)) for side, beyond in ways.items()]
+
+    def _through(
+        self, clique: int, back: Side | None, items: tuple[Item, ...], beyond: Mapping[_Beyond, FloatArray]
+    ) -> FloatArray:
+        """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of items.
+
+        beyond: what lies on each of the clique's ways to items that it does not hold.
+        """
+        own = [item for item in items if self.tree.holders(item) >> clique & 1]
+        apart = [item for _, others in beyond for item in others]
+        messages = [self._message(side, counts) for (side, _), counts in beyond.items()]
+        counts = self.tree.cliques[clique].expected
+        keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
+        cells = 1
+        if back is not None:
+            link = self.tree.links[back.link]
+            keys, cells = link.positions[back.side], len(link)
+        size = cells * prod(self.shape(tuple(own)))
+        if size * prod(self.shape(tuple(apart))) > CELL_LIMIT:
+            raise TooManyCellsError(f"on the way there are more than the {CELL_LIMIT} cells that are laid out")
+        for item in own:
+            codes = self.tree.codes(clique, item)
+            if (parts := self.parts.get(item)) is not None:
+                codes = parts.codes[codes]
+                counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
+            keys = keys * self.size(item) + codes
+        counted = self.coupling.through(counts, keys, size, messages)
+        order = (*own, *apart)
+        lengths = [self.size(item) for item in order]
+        if order == items:
+            return counted.reshape(cells, prod(lengths))
+        axes = [0, *(order.index(item) + 1 for item in items)]
+        return np.ascontiguousarray(counted.reshape(cells, *lengths).transpose(axes)).reshape(cells, prod(lengths))
+
+    def _message(self, side: Side, counts: FloatArray) -> Message:
+        link = self.tree.links[side.link]
+        return Message(counts, link.rows[side.side], link.positions[1 - side.side])
+
+    def _ordered(self, counts: FloatArray, order: tuple[Item, ...], items: tuple[Item, ...]) -> FloatArray:
+        shaped = counts.reshape([self.size(item) for item in order])
+        return shaped if order == items else shaped.transpose([order.index(item) for item in items])
+
+
+def proportional(tree: CalibratedTree) -> TreeMargins:
+    """The margins of the maximum-entropy distribution."""
+    return TreeMargins(tree, Independent())
+
+
+def expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
+    """Expected counts over any margin, published or not: one axis an attribute, in the order given; read-only.
+
+    Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for
+    an unknown attribute or level, TooManyCellsError for a margin too large to be laid out.
+    """
+    key = tuple(margin.items())
+    kept = margins._kept.arrays.get(key)
+    return margins._kept.keep(key, _expected_counts(margins, margin)) if kept is None else kept
+
+
+def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
+    tree = margins.tree
+    domain = tree.domain
+    domain.mask(margin)
+    if prod(shape := [domain.hierarchy(a).size(level) for a, level in margin.items()]) > CELL_LIMIT:
+        raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
+    fine_items = sorted((domain.index(a), level) for a, level in margin.items())
+    published = [(i, max(level, tree.finest_levels[i])) for i, level in fine_items]
+    items = tuple((i, level) for i, level in published if level < domain.hierarchies[i].height)
+    counts = margins.joint(items).reshape([domain.hierarchies[i].size(level) for i, level in published])
+    for axis, ((i, fine), (_, level)) in enumerate(zip(fine_items, published)):
+        if fine < level:
+            hierarchy = domain.hierarchies[i]
+            parents = hierarchy.lift(fine, level)
+            shares = hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(level)[parents]
+            counts = np.moveaxis(np.moveaxis(counts, axis, -1)[..., parents] * shares, -1, axis)
+    order = [i for i, _ in fine_items]
+    return counts.transpose([order.index(domain.index(a)) for a in margin]) if len(margin) > 1 else counts
+
+
+# Sparse margins of a maximum-entropy distribution: only the cells that can be occupied, joined along the tree.
+#
+# For margins with too many cells to be laid out; `models.inference.calibrated_tree` lays out the others.
+
+
+def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedCells:
+    """Expected counts over any margin, published or not, without the cells of expected count 0.
+
+    Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for an
+    unknown attribute or level.
+    """
+    domain = q.domain
+    target = domain.margin(domain.mask(margin))
+    published = {a: max(level, q.collection.finest_level(a)) for a, level in target.items()}
+    upward: dict[int, ExpectedCells] = {}
+    result = ExpectedCells(CodedCells(domain, Margin({}), {}, 1), np.array([float(q.cube.total)]))
+    for clique in reversed(range(len(q.tree.cliques))):
+        separator = q.separator_tables[clique]
+        cells = ExpectedCells.of(q.clique_tables[clique])
+        for child in q.tree.children[clique]:
+            cells = _joined(cells, upward.pop(child), q.separator_tables[child])
+        cells = cells.summed(_finest(cells.margin, (published, separator.margin)))
+        if q.tree.parents[clique] < 0:
+            result = _joined(result, cells, separator)
+        else:
+            upward[clique] = cells
+    for attribute, level in target.items():
+        result = result.refined(attribute, level)
+    cells = result.summed(target)
+    return cells[cells.expected > 0]
+
+
+def _finest(margin: Mapping[str, int], needed: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The coarsest margin below a given one from which all that is needed can be summed, as far as from the given one."""
+    levels = {}
+    for attribute, level in margin.items():
+        if others := [other[attribute] for other in needed if attribute in other]:
+            levels[attribute] = max(level, min(others))
+    return levels
+
+
+def _joined(left: ExpectedCells, right: ExpectedCells, separator: ContingencyTable) -> ExpectedCells:
+    """Cells of two parts that agree on the separator; expected counts multiplied, over the separator's count."""
+    domain = left.domain
+    left_rows, right_rows = match(*left.cells.keys_with(right.cells))
+    expected = left.expected[left_rows] * right.expected[right_rows]
+    kept = left[left_rows].cells
+    expected /= separator.counts_in(kept) if separator.attributes else max(separator.total, 1)
+    codes, margin = {}, {}
+    for attribute in domain.attributes:
+        sides = [
+            (s.margin[attribute], s, rows)
+            for s, rows in ((left, left_rows), (right, right_rows))
+            if attribute in s.margin
+        ]
+        if sides:
+            level, side, rows = min(sides, key=lambda option: option[0])
+            codes[attribute], margin[attribute] = side.codes[attribute][rows], level
+    return ExpectedCells(CodedCells(domain, Margin(margin), codes, len(expected)), expected)
+
+
+# Expectations of products of one weight for each attribute, by messages from the leaves of a calibrated tree to its
+# root.
+#
+# `expectation` is over all rows; `CellExpectations` over the rows of each of many cells that fix the same attributes,
+# which pass their messages together. The joint distribution is never laid out.
+
+
+Factor = Callable[[IndexArray, CodeArray], FloatArray]
+"""Weights of an attribute's values: (numbers of cells, codes at its finest published level) to weights, shape (n,)."""
+
+_WEIGHTS_AT_ONCE = 4096
+"""Cells whose messages are passed together, which bounds the memory."""
+
+
+def expectation(tree: CalibratedTree, weights: Mapping[str, FloatArray]) -> float:
+    """Expected sum over the rows of prod_B w_B(x_B), in rows; the expected count of a box for 0/1 weights.
+
+    weights: for some attributes a weight for each base value, shape (size(0),); 1 for the other attributes. Only the
+    cliques between these attributes are looked at. Raises DomainMismatchError for weights of another shape.
+    """
+    mass: dict[int, FloatArray] = {}
+    mean = 1.0
+    for attribute, weight in weights.items():
+        index = tree.domain.index(attribute)
+        hierarchy, level = tree.domain.hierarchies[index], tree.finest_levels[index]
+        if np.shape(weight) != (hierarchy.size(0),):
+            raise DomainMismatchError(f"weights of {attribute!r} must have one entry for each base value")
+        sums = np.bincount(hierarchy.lift(0, level), weight, minlength=hierarchy.size(level))
+        means = sums / hierarchy.leaf_counts(level)
+        clique = tree.home(((index, level),))
+        if clique is None or level == hierarchy.height:
+            mean *= float(means[0])
+        else:
+            own = means[tree.codes(clique, (index, level))]
+            mass[clique] = mass.get(clique, tree.cliques[clique].expected) * own
+    if not mass:
+        return mean * tree.total
+    for link in reversed(tree.links):
+        child, parent = link.cliques
+        if child in mass and (len(mass) > 1 or parent in mass):
+            message = np.bincount(link.positions[0], mass.pop(child), minlength=len(link))
+            shares = message / np.where(link.rows[0] > 0, link.rows[0], 1)
+            mass[parent] = mass.get(parent, tree.cliques[parent].expected) * shares[link.positions[1]]
+    (last,) = mass.values()
+    return mean * float(last.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class CellExpectations:
+    """Expectations over the rows of given cells.
+
+    power: to which the expected count of each full cell (all attributes at their finest published levels) is raised.
+    """
+
+    tree: CalibratedTree
+    power: int = 1
+
+    @classmethod
+    def of(cls, collection: Collection) -> "CellExpectations":
+        """Of the maxent distribution of a collection: its marginals where it is decomposable, else fitted to them.
+
+        Raises TooManyCellsError where fitting would be too large.
+        """
+        if collection.is_decomposable:
+            return cls(CalibratedTree.of(MaximumEntropy(collection)))
+        from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
+
+        return cls(CalibratedTree.fitted(iterative_fit(collection), float(collection.cube.total)))
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the distribution."""
+        return self.tree.domain
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The finest published level of each published attribute."""
+        levels = zip(self.domain.items(), self.tree.finest_levels)
+        return {attribute: level for (attribute, hierarchy), level in levels if level < hierarchy.height}
+
+    def expected_counts(
+        self,
+        levels: Mapping[str, int],
+        codes: Mapping[str, CodeArray],
+        length: int,
+        factors: Mapping[str, Factor] | None = None,
+    ) -> FloatArray:
+        """For each cell the expected sum over its rows of the product of the factors; without any, its expected count.
+
+        With another power, the sum over the full cells under it of their powers times the factors.
+        levels: of the attributes that a cell fixes, none finer than published. codes: theirs, shape (length,) each.
+        factors: for published attributes. Shape (length,). Raises DomainMismatchError for a level finer than published.
+        """
+        finest = self.levels
+        fixed = {a: level for a, level in levels.items() if level < self.domain.hierarchy(a).height}
+        for attribute, level in fixed.items():
+            if attribute not in finest or level < finest[attribute]:
+                raise DomainMismatchError(f"{attribute!r} is not published at level {level}")
+        sums = np.zeros(length)
+        for start in range(0, length, _WEIGHTS_AT_ONCE):
+            block = np.arange(start, min(start + _WEIGHTS_AT_ONCE, length))
+            cells = CodedCells(self.domain, fixed, {a: codes[a][block] for a in fixed}, len(block))
+            sums[block] = self._block(cells, block, dict(factors or {}))
+        return sums
+
+    def _block(self, cells: CodedCells, block: IndexArray, factors: dict[str, Factor]) -> FloatArray:
+        """block: the numbers of the cells, which factors are asked by."""
+        finest, total = self.levels, max(self.tree.total, 1.0) ** self.power
+        mean = np.ones(len(cells))
+        messages: dict[int, _Message] = {}
+        for clique in reversed(range(len(self.tree.cliques))):
+            own = self.tree.cliques[clique]
+            cell, place = match(*cells.keys_with(own.cells))
+            mass = own.expected[place] ** self.power
+            for attribute, level in own.margin.items():
+                if attribute in factors and level == finest[attribute]:
+                    factor = factors.pop(attribute)
+                    mass = _times(mass, factor(block[cell], own.codes[attribute][place]))
+            for child in self.tree.tree.children[clique]:
+                mass = _times(mass, messages.pop(child).at(cell, place))
+            if self.tree.tree.parents[clique] < 0:
+                mean = _times(mean, np.bincount(cell, mass, minlength=len(cells)) / total)
+            else:
+                link = self.tree.links[clique - 1]
+                messages[clique] = _Message.of(link, cell, link.positions[0][place], mass, self.power)
+        return total * mean
+
+
+@dataclass(frozen=True, eq=False)
+class _Message:
+    """For pairs of a given cell and a separator cell, as ascending keys, the conditional expectation beyond."""
+
+    link: Link
+    keys: IndexArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, link: Link, cell: IndexArray, inner: IndexArray, mass: FloatArray, power: int) -> "_Message":
+        """From pairs of a given cell and a cell of the child's clique. inner: the separator cell of each."""
+        keys, at = np.unique(cell * len(link) + inner, return_inverse=True)
+        expected = link.rows[0][keys % max(len(link), 1)] ** power
+        sums = np.bincount(at, mass, minlength=len(keys))
+        return cls(link, keys, np.divide(sums, expected, out=np.zeros(len(keys)), where=expected > 0))
+
+    def at(self, cell: IndexArray, place: IndexArray) -> FloatArray:
+        """The message to cells of the parent; 0 where the child's clique holds nothing that agrees."""
+        places, found = look_up(cell * len(self.link) + self.link.positions[1][place], self.keys)
+        if not len(self.keys):
+            return np.zeros(len(cell))
+        return np.where(found, self.values[places], 0.0)
+
+
+def _times(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The product where 0 times infinity is 0."""
+    with np.errstate(invalid="ignore"):
+        return np.where((left == 0) | (right == 0), 0.0, left * right)

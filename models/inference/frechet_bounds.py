@@ -18,17 +18,12 @@ import numpy as np
 from models.arrays import BoolArray, CountArray, FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
-from models.graphs.collection import Collection
-from models.graphs.decomposable_part import decomposable_part
-from models.graphs.junction_tree import maximal_masks
-from models.inference.calibrated_tree import CalibratedTree, Item, Side
-from models.inference.couplings import Coupling, FrechetLower, FrechetUpper
-from models.inference.maximum_entropy import MaximumEntropy
-from models.inference.tree_margins import Parts, TreeMargins
-from models.programs.cell_bounds import CountBounds, extreme_count
-from models.programs.chain_flow import FLOW_LIMIT, ChainTable, least_inside, most_inside
-from models.programs.possible_cells import possible_cells
-from models.tables.domain import Domain, Mask
+from models.graphs.junction_tree import Collection, decomposable_part, maximal_masks
+from models.inference.calibrated_tree import CalibratedTree, Item, Parts, Side, TreeMargins
+from models.inference.maximum_entropy import Coupling, FrechetLower, FrechetUpper, MaximumEntropy
+from models.programs.cell_bounds import FLOW_LIMIT, ChainTable, CountBounds, extreme_count, least_inside, most_inside
+from models.programs.consistent_tables import possible_cells
+from models.tables.hierarchy import Domain, Mask
 
 PROGRAM_LIMIT = 20_000
 """Possible cells that a program may have."""

@@ -6,20 +6,20 @@ Only the sparse clique tables are ever laid out, never the joint distribution.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, log
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from models.arrays import CodeArray, FloatArray
-from models.graphs.collection import Collection
-from models.graphs.junction_tree import JunctionTree
-from models.tables.coded_cells import CodedCells
-from models.tables.contingency_table import ContingencyTable
+from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray, read_only
+from models.errors import DomainMismatchError, NotFittedError
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.tables.contingency_table import CodedCells, ContingencyTable, group, match, pack
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
+from models.tables.hierarchy import Domain, Margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,3 +159,262 @@ class MaximumEntropy:
             hierarchy = self.domain.hierarchy(attribute)
             result -= np.log(hierarchy.leaf_counts(level)[hierarchy.lift(0, level)[codes[attribute]]])
         return result
+
+
+# Couplings: how many rows two tables that agree on a separator put into a cell of their join.
+#
+# Only the separator says which row of one table is which row of the other. In the maximum-entropy distribution they
+# meet in proportion; the most and the least of them that can meet are Frechet's bounds, separator cell by separator
+# cell.
+
+
+_BLOCK = 1 << 20
+"""Entries of what is laid out at a time."""
+
+
+class Message(NamedTuple):
+    """What lies beyond a separator.
+
+    counts: rows by separator cell and by what is asked beyond it, shape (separator cells, asked). rows: shape
+    (separator cells,). positions: the separator cell of each cell of the clique before it.
+    """
+
+    counts: FloatArray
+    rows: FloatArray
+    positions: IndexArray
+
+
+class Coupling(Protocol):
+    """A way to join two tables that agree on a separator."""
+
+    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
+        """Sum over a separator: shape (separator cells, n) and (separator cells, m) to (n, m)."""
+        ...
+
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
+        """Rows of a clique by key and by all that is asked in messages: shape (size, asked of all messages).
+
+        counts, keys: one for each cell of the clique, keys below `size`.
+        """
+        ...
+
+
+class Independent:
+    """Rows meet in proportion: the maximum-entropy distribution."""
+
+    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
+        """Sum over a separator of left * right / rows, a matrix product."""
+        return np.asarray((left / np.where(rows > 0, rows, 1)[:, None]).T @ right)
+
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
+        """Rows by key and messages; with one message again a matrix product."""
+        if not messages:
+            return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
+        shares = [m._replace(counts=m.counts / np.where(m.rows > 0, m.rows, 1)[:, None]) for m in messages]
+        if len(messages) > 1:
+            return _by_key(_products, counts, keys, size, shares)
+        beyond, places = shares[0].counts, shares[0].positions
+        cells = len(beyond)
+        if size * cells <= _BLOCK:
+            return np.asarray(np.bincount(keys * cells + places, counts, size * cells).reshape(size, cells) @ beyond)
+        from scipy.sparse import csr_array  # slow to import, and few need it
+
+        return np.asarray(csr_array((counts, (keys, places)), shape=(size, cells)) @ beyond)
+
+
+class FrechetUpper:
+    """As many rows meet as can, in each separator cell."""
+
+    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
+        """Sum over a separator of min(left, right)."""
+        return _meet(lambda one, other, _: np.minimum(one, other), left, right, rows)
+
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
+        """Rows by key and messages; cells that no message tells apart count as one."""
+        return _by_key(_least, *_merged(counts, keys, size, messages))
+
+
+class FrechetLower:
+    """As few rows meet as must, in each separator cell."""
+
+    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
+        """Sum over a separator of max(left + right - rows, 0)."""
+        return _meet(lambda one, other, all_: np.maximum(one + other - all_, 0), left, right, rows)
+
+    def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
+        """Rows by key and messages; cells that no message tells apart count as one."""
+        return _by_key(_overlap, *_merged(counts, keys, size, messages))
+
+
+class _Elementwise(Protocol):
+    def __call__(self, left: FloatArray, right: FloatArray, rows: FloatArray, /) -> FloatArray: ...
+
+
+class _Join(Protocol):
+    def __call__(self, counts: FloatArray, messages: Sequence[Message], /) -> FloatArray: ...
+
+
+def _meet(combine: _Elementwise, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
+    met = np.zeros((left.shape[1], right.shape[1]))
+    step = max(_BLOCK // max(met.size, 1), 1)
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        met += combine(left[block, :, None], right[block, None, :], rows[block, None, None]).sum(axis=0)
+    return met
+
+
+def _merged(
+    counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
+) -> tuple[FloatArray, IndexArray, int, list[Message]]:
+    """Cells with the same key and the same separator cells counted as one."""
+    columns = [keys, *(m.positions for m in messages)]
+    packed, space = pack(columns, [size, *(len(m.rows) for m in messages)], len(counts))
+    first, numbers = group(packed, space)
+    merged = np.asarray(np.bincount(numbers, counts, minlength=len(first)), dtype=np.float64)
+    return merged, keys[first], size, [m._replace(positions=m.positions[first]) for m in messages]
+
+
+def _by_key(join: _Join, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
+    width = int(np.prod([m.counts.shape[1] for m in messages], dtype=np.int64))
+    sums_by_key = np.zeros((size, width))
+    step = max(_BLOCK // max(width, 1), 1)
+    for start in range(0, len(counts), step):
+        block = slice(start, start + step)
+        joined = join(counts[block], [m._replace(positions=m.positions[block]) for m in messages])
+        places = keys[block, None] * width + np.arange(width)
+        sums_by_key += np.bincount(places.ravel(), joined.ravel(), size * width).reshape(size, width)
+    return sums_by_key
+
+
+def _products(counts: FloatArray, messages: Sequence[Message]) -> FloatArray:
+    joined = counts[:, None]
+    for message in messages:
+        joined = (joined[:, :, None] * message.counts[message.positions][:, None, :]).reshape(len(counts), -1)
+    return joined
+
+
+def _least(counts: FloatArray, messages: Sequence[Message]) -> FloatArray:
+    joined = counts[:, None]
+    for message in messages:
+        beyond = message.counts[message.positions][:, None, :]
+        joined = np.minimum(joined[:, :, None], beyond).reshape(len(counts), -1)
+    return joined
+
+
+def _overlap(counts: FloatArray, messages: Sequence[Message]) -> FloatArray:
+    joined = counts[:, None]
+    for message in messages:
+        short = (message.counts - message.rows[:, None])[message.positions][:, None, :]
+        joined = (joined[:, :, None] + short).reshape(len(counts), -1)
+    return np.maximum(joined, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedCells:
+    """Expected counts of cells. expected: rows, shape (len(cells),); a read-only view is kept.
+
+    Raises DomainMismatchError for another shape, and where a number of rows is negative, infinite or nan.
+    """
+
+    cells: CodedCells
+    expected: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.expected.shape != (len(self.cells),):
+            raise DomainMismatchError(
+                f"{len(self.cells)} cells came with expected counts of shape {self.expected.shape}"
+            )
+        if not (self.expected.min(initial=0) >= 0 and self.expected.max(initial=0) < np.inf):  # nan is neither
+            raise DomainMismatchError("expected counts must be numbers, none negative")
+        object.__setattr__(self, "expected", read_only(self.expected))
+
+    @classmethod
+    def of(cls, table: ContingencyTable) -> "ExpectedCells":
+        """The counts of a table, which are expected as they are."""
+        return cls(table.coded_cells, table.counts.astype(np.float64))
+
+    def __len__(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the cells."""
+        return self.cells.domain
+
+    @property
+    def margin(self) -> Mapping[str, int]:
+        """The margin that the cells are of."""
+        return self.cells.margin
+
+    @property
+    def codes(self) -> Mapping[str, CodeArray]:
+        """For each attribute its codes at the margin's level: shape (len(cells),)."""
+        return self.cells.codes
+
+    def __getitem__(self, kept: BoolArray | IndexArray) -> "ExpectedCells":
+        """Some of the cells, by place or mask."""
+        expected = self.expected[kept]
+        codes = {attribute: column[kept] for attribute, column in self.codes.items()}
+        return ExpectedCells(CodedCells(self.domain, self.margin, codes, len(expected)), expected)
+
+    def summed(self, margin: Mapping[str, int]) -> "ExpectedCells":
+        """The cells of a coarser margin, in ascending order."""
+        columns, radices = self.cells.columns(margin)
+        first, numbers = group(*pack(columns, radices, len(self)))
+        sums = np.bincount(numbers, self.expected, minlength=len(first)).astype(np.float64)
+        attributes = sorted(margin, key=self.domain.index)
+        codes = {attribute: column[first] for attribute, column in zip(attributes, columns)}
+        return ExpectedCells(CodedCells(self.domain, Margin(margin), codes, len(first)), sums)
+
+    def refined(self, attribute: str, level: int) -> "ExpectedCells":
+        """The cells with an attribute at a level, where they show a coarser one: each value gets its base values' share."""
+        hierarchy = self.domain.hierarchy(attribute)
+        own = self.margin.get(attribute, hierarchy.height)
+        if own <= level:
+            return self
+        codes = self.codes.get(attribute, np.zeros(len(self), dtype=np.int64))
+        parents = hierarchy.lift(level, own)
+        cell, child = match(codes, parents)
+        share = hierarchy.leaf_counts(level)[child] / hierarchy.leaf_counts(own)[parents[child]]
+        refined = {a: column[cell] for a, column in self.codes.items()} | {attribute: child}
+        cells = CodedCells(self.domain, Margin({**self.margin, attribute: level}), refined, len(cell))
+        return ExpectedCells(cells, np.asarray(self.expected[cell] * share, dtype=np.float64))
+
+
+# Weights of a mixture of distributions under which some rows are most likely, by expectation and maximization.
+#
+# The likelihood is concave in the weights. With m_i the mean, by the rows' weights, of p_i / sum_j w_j p_j over the
+# rows, a step multiplies w_i by m_i, which never lowers it, and no weights are better than these by more than ln max_i
+# m_i nats a row: the mean of ln(sum v_i p_i / sum w_j p_j) is at most the logarithm of its mean, sum v_i m_i (Jensen;
+# Cover, An Algorithm for Maximizing Expected Log Investment Return, 1984).
+
+
+WITHIN = 1e-6
+"""Nats a row that the best weights may be better by."""
+
+_STEPS = 100_000
+
+
+def mixture_weights(log_probabilities: FloatArray, rows: FloatArray) -> FloatArray:
+    """The weights, shape (distributions,), that sum to 1.
+
+    log_probabilities: of each cell under each distribution, shape (distributions, cells). rows: how often each cell is,
+    shape (cells,), with a positive sum. Raises NotFittedError where some row is impossible under every distribution.
+
+    >>> mixture_weights(np.log([[0.9, 0.1], [0.1, 0.9]]), np.array([3.0, 1.0])).round(2)
+    array([0.81, 0.19])
+    """
+    highest = log_probabilities.max(axis=0)
+    if np.isneginf(highest[rows > 0]).any():
+        raise NotFittedError("some row is impossible under every one of the distributions, whatever their weights")
+    likely = np.exp(log_probabilities[:, rows > 0] - highest[rows > 0])
+    shares = rows[rows > 0] / rows.sum()
+    weights = np.full(len(likely), 1 / len(likely))
+    for _ in range(_STEPS):
+        means = likely @ (shares / (weights @ likely))
+        if np.log(means.max()) <= WITHIN:
+            return weights
+        weights = weights * means
+        weights /= weights.sum()
+    raise NotFittedError(f"the weights are not within {WITHIN} nats of the best after {_STEPS} steps")

@@ -1,15 +1,16 @@
-"""Contradictions: which published tables cannot be true together, and by how much."""
+"""Contradictions of published tables, and what is likely where they agree."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from models.arrays import BoolArray, CountArray, IndexArray
-from models.intervals.linked_tables import LinkedTables
-from models.programs.equations import UNBOUNDED, Equations
-from models.programs.propagation import propagated
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
+from models.intervals.linked_tables import LinkedTables, Sums
+from models.programs.consistent_tables import UNBOUNDED, Equations, propagated
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,130 @@ def _gaps(equations: Equations, lower: CountArray, upper: CountArray) -> Iterato
             most = UNBOUNDED
         whole = int(lower[total]), int(upper[total])
         yield Disagreement(total, (0, 0), (whole, (least, most)), max(whole[0] - most, least - whole[1]))
+
+
+_TOLERANCE = 1e-6
+"""Rows below which a program's correction is taken for none."""
+
+
+@dataclass(frozen=True)
+class JointContradiction:
+    """Tables that cannot all be true, though any of them can be left out. tables: their places.
+
+    correction: by how much their counts and ranges must be changed at least, all changes added up.
+    """
+
+    tables: tuple[int, ...]
+    correction: float
+
+
+def joint_contradiction(linked: LinkedTables, deadline: Deadline = NEVER) -> JointContradiction | None:
+    """Of tables that contradict each other as few as still do; None where real numbers fit, or time is over.
+
+    Tables are left out one by one as long as the others contradict each other (deletion filter: Chinneck 2008, 6.2).
+    """
+    kept = list(range(linked.table_count))
+    if not _correction(linked, kept, deadline):
+        return None
+    for table in tuple(kept):
+        others = [each for each in kept if each != table]
+        if deadline.is_over:
+            return None
+        if _correction(linked, others, deadline):
+            kept = others
+    return JointContradiction(tuple(kept), _correction(linked, kept, deadline))
+
+
+def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline) -> float:
+    """The least sum of changes after which some tables fit together in real numbers; 0 where it is not known."""
+    # Slow to import, and few need them.
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+    own = np.isin(linked.published.tables, tables)
+    cells, lower = linked.published.cells[own], linked.published.lower[own].astype(np.float64)
+    upper: CountArray = linked.published.upper[own]
+    number, size = len(cells), len(linked)
+    picked = csr_array((np.ones(number), (np.arange(number), cells)), shape=(number, size))
+    change = eye_array(number, format="csr")
+    bounded = np.flatnonzero(upper < UNBOUNDED)
+    at_most = hstack([picked, -change], format="csr")[bounded]
+    inequalities = vstack([hstack([-picked, -change]), at_most], format="csr")
+    equations = hstack(
+        [linked.equations.matrix(size).astype(np.float64), csr_array((len(linked.equations), number))], format="csr"
+    )
+    solve: Any = linprog  # its stubs know no sparse matrices
+    found = solve(
+        np.concatenate([np.zeros(size), np.ones(number)]),
+        A_ub=inequalities,
+        b_ub=np.concatenate([-lower, upper[bounded].astype(np.float64)]),
+        A_eq=equations if len(linked.equations) else None,
+        b_eq=np.zeros(len(linked.equations)) if len(linked.equations) else None,
+        bounds=(0, None),
+        method="highs",
+        options={"time_limit": deadline.left} if np.isfinite(deadline.left) else {},
+    )
+    return float(found.fun) if found.status == 0 and found.fun > _TOLERANCE else 0.0
+
+
+# Estimates: the maximum-entropy counts within proven bounds, which say what is likely where little is certain.
+#
+# Each table by itself: of all real counts of its finest cells whose sums lie within the bounds, those that are most
+# alike (Bregman's method with interval constraints: Censor and Lent 1981).
+
+
+_SWEEPS = 200
+"""Through all sums of a table."""
+
+_CLOSE = 1e-4
+"""Rows by which counts still change when no more is done."""
+
+
+def estimated_counts(
+    linked: LinkedTables, lower: CountArray, upper: CountArray, deadline: Deadline = NEVER
+) -> FloatArray:
+    """An estimate of each count within its bounds: shape (cells,); NaN for counts without one when time is over."""
+    found = np.full(len(linked), np.nan)
+    exact = lower == upper
+    for table, finest in enumerate(linked.finest):
+        if deadline.is_over:
+            break
+        every = (Sums(finest, np.arange(len(finest))), *linked.sums[table])
+        counts = _fitted(every, lower, upper)
+        for cells, places in every[::-1]:
+            inside = places >= 0
+            summed = np.bincount(places[inside], counts[inside], minlength=len(cells))
+            found[cells] = np.where(np.isnan(found[cells]), summed, found[cells])
+    found[exact] = lower[exact]
+    ends = upper.astype(np.float64)
+    ends[upper >= UNBOUNDED] = np.inf
+    return np.asarray(np.clip(found, lower, ends), dtype=np.float64)
+
+
+def _fitted(sums: tuple[Sums, ...], lower: CountArray, upper: CountArray) -> FloatArray:
+    finest = sums[0].cells
+    some = np.maximum(lower[finest], 1)
+    counts = np.where(upper[finest] > 0, float(some.mean()) if len(some) else 1.0, 0.0)
+    corrections = [np.zeros(len(each.cells)) for each in sums]
+    with np.errstate(divide="ignore"):
+        lows = [np.log(lower[each.cells].astype(np.float64)) for each in sums]
+        highs = [
+            np.where(upper[each.cells] >= UNBOUNDED, np.inf, np.log(upper[each.cells].astype(np.float64)))
+            for each in sums
+        ]
+    for _ in range(_SWEEPS):
+        before = counts
+        for number, each in enumerate(sums):
+            inside = each.places >= 0
+            at = each.places[inside]
+            summed = np.bincount(at, counts[inside], minlength=len(each.cells))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = np.log(summed)
+                steps = np.clip(corrections[number], lows[number] - logs, highs[number] - logs)
+            steps = np.where(summed > 0, np.nan_to_num(steps, posinf=0.0, neginf=0.0), 0.0)
+            corrections[number] -= steps
+            counts = counts.copy()
+            counts[inside] *= np.exp(steps)[at]
+        if np.abs(counts - before).max(initial=0.0) < _CLOSE:
+            break
+    return counts

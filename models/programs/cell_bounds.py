@@ -6,20 +6,26 @@ cells, and other collections, are bounded by linear programming over the possibl
 answer is not a whole number that a table attains, by integer programming (HiGHS), within a budget.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
-from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.collection import Collection
-from models.graphs.junction_tree import JunctionTree
-from models.programs.consistent_tables import ALL_NODES, RealNumbers, WholeNumbers, least
-from models.programs.possible_cells import PossibleCells, possible_cells
-from models.tables.coded_cells import CodedCells
+from models.errors import DomainMismatchError, TimeOverError, TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.programs.consistent_tables import (
+    ALL_NODES,
+    PossibleCells,
+    RealNumbers,
+    WholeNumbers,
+    least,
+    least_within,
+    possible_cells,
+)
+from models.tables.contingency_table import CodedCells
 
 CELL_LIMIT = 100_000
 """Possible cells that a program may have."""
@@ -280,3 +286,129 @@ def _within_each(cells: PossibleCells, inside: BoolArray) -> tuple[int, int]:
 def _is_consistent(cells: PossibleCells, table: FloatArray) -> bool:
     """Whether a table of whole numbers has exactly the given marginals."""
     return bool(np.array_equal(np.asarray(cells.constraints @ table), cells.counts))
+
+
+# Chains of tables that agree on the separators between neighbours: the rows that meet a condition in every table.
+#
+# Rows are joined freely within a separator cell, so the rows that are in a given set of cells of each table at once
+# are a flow: from table to table through the separator cells, at most its count through each cell. What such a flow
+# leaves of the counts agrees on the separators again and can be glued, so the largest flow is the largest number of
+# such rows (Ford and Fulkerson 1956), and it is whole. For the least number, the rows of the first table's set are
+# sent out of the chain wherever they can meet a cell outside; those that cannot be are in every table with these
+# counts.
+
+
+FLOW_LIMIT = 2**31 - 1
+"""Rows that the program for maximum flows can count."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChainTable:
+    """One table of a chain.
+
+    counts: rows of its cells, shape (cells,). before, after: the separator cell behind and ahead of each cell; at the ends
+    of the chain all of them are 0. Raises DomainMismatchError for other shapes.
+    """
+
+    counts: CountArray
+    before: IndexArray
+    after: IndexArray
+
+    def __post_init__(self) -> None:
+        if self.before.shape != self.counts.shape or self.after.shape != self.counts.shape:
+            raise DomainMismatchError("each cell of a chain has a count and a separator cell on either side")
+
+
+def most_inside(chain: Sequence[ChainTable], inside: Sequence[BoolArray]) -> int:
+    """The most rows that can lie in the given cells of every table at once. inside: for each table, shape (cells,).
+
+    Raises DomainMismatchError for more rows than FLOW_LIMIT.
+    """
+    kept = [np.flatnonzero(within) for within in inside]
+    begins = _begins(chain)
+    tails = [begin + table.before[cells] for begin, table, cells in zip(begins, chain, kept)]
+    heads = [begin + table.after[cells] for begin, table, cells in zip(begins[1:], chain, kept)]
+    rows = [table.counts[cells] for table, cells in zip(chain, kept)]
+    return _largest_flow(np.concatenate(tails), np.concatenate(heads), np.concatenate(rows), 0, begins[-1])
+
+
+def least_inside(chain: Sequence[ChainTable], inside: Sequence[BoolArray]) -> int:
+    """The least number of rows that lie in the given cells of every table at once. inside: for each table, shape (cells,).
+
+    Raises DomainMismatchError for more rows than FLOW_LIMIT.
+    """
+    begins = _begins(chain)
+    outside = begins[-1]
+    tails, heads, rows = [], [], []
+    for place, (table, within) in enumerate(zip(chain, inside)):
+        is_last = place == len(chain) - 1
+        # A row outside of the first table's cells counts as gone already; one inside to the last is there for good.
+        kept = within if place == 0 else ~within if is_last else np.ones_like(within)
+        tails.append(begins[place] + table.before[kept])
+        heads.append(np.where(within, begins[place + 1] + table.after, outside)[kept])
+        rows.append(table.counts[kept])
+    gone = _largest_flow(np.concatenate(tails), np.concatenate(heads), np.concatenate(rows), 0, outside)
+    return int(chain[0].counts[inside[0]].sum()) - gone
+
+
+def _begins(chain: Sequence[ChainTable]) -> list[int]:
+    """The number of the first cell behind each table, and of the one cell ahead of the last."""
+    sizes = [
+        int(max(one.after.max(initial=0), other.before.max(initial=0))) + 1 for one, other in zip(chain, chain[1:])
+    ]
+    return [0, *np.cumsum([1, *sizes]).tolist()]
+
+
+def _largest_flow(tails: IndexArray, heads: IndexArray, rows: CountArray, source: int, sink: int) -> int:
+    if rows.sum() > FLOW_LIMIT:
+        raise DomainMismatchError(f"more than {FLOW_LIMIT} rows are too many for a maximum flow")
+    # Slow to import, and few need them.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    capacities = csr_array((rows.astype(np.int32), (tails, heads)), shape=(sink + 1, sink + 1))
+    return int(maximum_flow(capacities, source, sink).flow_value)
+
+
+# Occupied cells: the possible cells that some nonnegative table with the given marginals does not leave empty.
+#
+# A cell can be empty in all of them though each marginal leaves room for it. The maximum-entropy distribution has no
+# mass there, and iterative fitting would come near that only slowly, so it is better to leave such cells out.
+
+
+_MASS = 1e-6
+"""Rows from which on a cell counts as occupied: far above what a solver rounds, far below what an optimal vertex has."""
+
+
+def occupied_cells(cells: PossibleCells, deadline: Deadline = NEVER) -> BoolArray:
+    """Whether each cell can be occupied, by real numbers: shape (len(cells),). Raises ContradictionError for no table.
+
+    Each program fills as many of the cells as it can that none before it has filled (Fukuda, Lectures on polyhedral
+    computation, 8.3: implicit equalities). Raises TimeOverError when the deadline comes before all is known.
+    """
+    occupied = np.zeros(len(cells), dtype=np.bool_)
+    while not occupied.all():
+        filled = (_filled(cells, ~occupied, deadline) > _MASS) & ~occupied
+        if not filled.any():
+            break
+        occupied |= filled
+    return occupied
+
+
+def _filled(cells: PossibleCells, wanted: BoolArray, deadline: Deadline) -> FloatArray:
+    """A table with rows, of a row each as far as there are any, in as many of the wanted cells as can be."""
+    # Slow to import, and few need them.
+    from scipy.optimize import LinearConstraint
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    number = len(cells)
+    objective = np.concatenate([np.zeros(number), np.where(wanted, -1.0, 0.0)])
+    identity = eye_array(number, format="csr")
+    within = LinearConstraint(hstack([identity, -identity], format="csr"), 0, np.inf)
+    nothing = csr_array((cells.constraints.shape[0], number))
+    marginals = LinearConstraint(hstack([cells.constraints, nothing], format="csr"), cells.counts, cells.counts)
+    most = np.concatenate([np.full(number, np.inf), np.ones(number)])
+    found = least_within(objective, [within, marginals], RealNumbers(deadline.left), most)
+    if found.table is None:
+        raise TimeOverError("the time was over before it was known which cells can be occupied")
+    return np.asarray(found.table[:number], dtype=np.float64)

@@ -4,21 +4,217 @@ HiGHS has called programs infeasible that have solutions, where its presolve had
 here before it was called so without presolve, too.
 """
 
-from collections.abc import Sequence
+import atexit
+import os
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias
+from threading import TIMEOUT_MAX, Lock, Timer
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from models.arrays import FloatArray
-from models.errors import ContradictionError
-from models.programs.possible_cells import PossibleCells
-from models.programs.solver_process import milp_until_killed
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.errors import ContradictionError, TooManyCellsError
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.tables.contingency_table import CodedCells, ContingencyTable, match, match_size
+from models.tables.hierarchy import Domain, Margin
 
 if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint
+    from scipy.sparse import csr_array
+
+
+# Programs in a process of their own, which is killed when their time is over.
+#
+# HiGHS looks at its time limit between steps only, and one round of cuts of an integer program with thousands of cells
+# takes ten seconds and more, whatever was given. The process is started by the first program and answers the next
+# ones, too: importing SciPy takes longer than most programs.
+
+
+_PROGRAM = """
+import pickle, sys
+from scipy.optimize import milp
+while True:
+    try:
+        arguments, settings = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        break
+    found = milp(*arguments, **settings)
+    pickle.dump((found.status, found.x, found.fun, found.mip_dual_bound), sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+"""
+
+
+class ProgramResult(NamedTuple):
+    """What `scipy.optimize.milp` tells of a program."""
+
+    status: int
+    x: FloatArray | None
+    fun: float | None
+    mip_dual_bound: float | None
+
+
+def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> ProgramResult | None:
+    """`scipy.optimize.milp` in a process of its own; None where it did not answer within so many seconds."""
+    global _solver
+    if not _one_at_a_time.acquire(timeout=min(seconds, TIMEOUT_MAX)):
+        return None
+    try:
+        if _solver is None or not _solver.is_ready():
+            _solver = _Solver()
+        return _solver.answer(pickle.dumps((arguments, settings)), seconds)
+    except OSError:
+        return None
+    finally:
+        _one_at_a_time.release()
+
+
+class _Solver:
+    """A process that solves one program after the other."""
+
+    def __init__(self) -> None:
+        import subprocess  # loaded here: most programs are never solved
+
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _PROGRAM],  # not what lies in the current folder, which may be of others
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,  # a folder can be removed while the process waits for the next program
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"},
+        )
+        self._parent = os.getpid()
+        self._is_killed = False
+        atexit.register(self.end)
+
+    def is_ready(self) -> bool:
+        """Whether it waits for a program: it runs, and no fork of this process asks it, too."""
+        return self._parent == os.getpid() and self._process.poll() is None
+
+    def answer(self, program: bytes, seconds: float) -> ProgramResult | None:
+        """None where it did not answer in time, or failed; it has ended then."""
+        questions, answers = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
+        clock = Timer(min(seconds, TIMEOUT_MAX), self._kill)
+        clock.start()
+        result = None
+        try:
+            questions.write(program)
+            questions.flush()
+            result = ProgramResult(*pickle.load(answers))
+        except (OSError, EOFError, pickle.UnpicklingError):
+            pass
+        finally:
+            clock.cancel()
+            clock.join()
+            if result is None or self._is_killed:
+                self.end()
+        return result
+
+    def end(self) -> None:
+        """Kill the process and wait for its end."""
+        if self._parent == os.getpid():
+            atexit.unregister(self.end)
+            self._kill()
+            with suppress(BrokenPipeError):
+                self._process.communicate()
+
+    def _kill(self) -> None:
+        self._is_killed = True
+        self._process.kill()
+
+
+_one_at_a_time = Lock()
+_solver: _Solver | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleCells:
+    """Cells over all published attributes at their finest published levels.
+
+    margin: these levels. codes: for each attribute, shape (cells,). tables: the maximal marginals. A nonnegative table x
+    over the cells is consistent with the collection when `constraints @ x` equals `counts`. total: rows.
+    """
+
+    domain: Domain
+    margin: Margin
+    codes: Mapping[str, CodeArray]
+    tables: tuple[ContingencyTable, ...]
+    constraints: "csr_array[np.float64]"
+    counts: FloatArray
+    total: int
+
+    def __len__(self) -> int:
+        """Number of cells."""
+        return self.constraints.shape[1]
+
+    def propagated(self) -> tuple[CountArray, CountArray]:
+        """Bounds on the count of each cell that follow equation by equation: lower and upper, shape (cells,) each."""
+        size, counted = len(self), self.constraints.shape[0]
+        whole = np.arange(counted)
+        matrix = self.constraints
+        # Of each equation its count first, as an unknown of which both ends are known, then its cells.
+        rows = np.concatenate([whole, np.repeat(whole, np.diff(matrix.indptr))])
+        cells = np.concatenate([size + whole, matrix.indices])
+        signs = np.where(cells >= size, 1, -1)
+        order = np.argsort(rows, kind="stable")
+        equations = Equations(rows[order], cells[order], signs[order], np.zeros(counted, dtype=np.intp))
+        counts = self.counts.astype(np.int64)
+        known = np.concatenate([np.zeros(size, dtype=np.int64), counts])
+        most = np.concatenate([np.full(size, self.total, dtype=np.int64), counts])
+        lower, upper = propagated(equations, known, most)
+        return lower[:size], upper[:size]
+
+    @property
+    def coded_cells(self) -> CodedCells:
+        """The cells by their codes."""
+        return CodedCells(self.domain, self.margin, self.codes, len(self))
+
+
+def possible_cells(collection: Collection, limit: int) -> PossibleCells:
+    """The natural join of all marginals and supports.
+
+    Raises TooManyCellsError when the join, or a step towards it, exceeds `limit`.
+    """
+    domain = collection.domain
+    tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
+    waiting = [*(table.coded_cells for table in tables), *(support.cells for support in collection.supports)]
+    levels: dict[str, int] = {}
+    codes: dict[str, CodeArray] = {}
+    length = 1
+    while waiting:
+        # The table that shares most with what is joined already keeps the steps small.
+        cells = max(waiting, key=lambda each: (sum(a in levels for a in each.margin), -len(each)))
+        waiting.remove(cells)
+        keys = CodedCells(domain, levels, codes, length).keys_with(cells)
+        if match_size(*keys) > limit:
+            raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
+        first, second = match(*keys)
+        for attribute, column in codes.items():
+            codes[attribute] = column[first]
+        for attribute, level in cells.margin.items():
+            if attribute not in levels or level < levels[attribute]:
+                levels[attribute], codes[attribute] = level, cells.codes[attribute][second]
+        length = len(first)
+    rows, counts, offset = [], [], 0
+    joined = CodedCells(domain, levels, codes, length)
+    for table in tables:
+        rows.append(offset + joined.positions_in(table.coded_cells))
+        counts.append(table.counts)
+        offset += len(table)
+    places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
+    columns = np.tile(np.arange(length), len(tables))
+    from scipy.sparse import csr_array  # slow to import, and few need it
+
+    constraints = csr_array((np.ones(len(places)), (places, columns)), shape=(offset, length))
+    total = np.concatenate(counts).astype(np.float64) if counts else np.zeros(0)
+    return PossibleCells(domain, Margin(levels), codes, tables, constraints, total, collection.cube.total)
+
 
 ALL_NODES = 2**31 - 1
 """As many nodes of an integer program as HiGHS can count."""
@@ -141,3 +337,96 @@ def _solved(
         # A linear program that was stopped proves nothing that scipy tells.
         bound = float(found.fun) if is_optimal and found.fun is not None else -inf
     return status, Solution(bound, found.x if is_whole or is_optimal else None, is_optimal)
+
+
+UNBOUNDED = 2**60
+"""The upper end of a count of which nothing is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Totals less their parts, which are 0.
+
+    rows, cells, signs: shape (entries,) each, in the order of `rows`: of a count in an equation the number of the equation,
+    the cell, and 1 for the total or -1 for a part. tables: the table that each equation holds in, shape (equations,).
+    """
+
+    rows: IndexArray
+    cells: IndexArray
+    signs: CountArray
+    tables: IndexArray
+
+    def __len__(self) -> int:
+        """Number of equations."""
+        return len(self.tables)
+
+    @cached_property
+    def begins(self) -> IndexArray:
+        """Where the entries of each equation begin."""
+        return np.searchsorted(self.rows, np.arange(len(self)))
+
+    def matrix(self, cells: int) -> "csr_array[np.int64]":
+        """Shape (equations, cells)."""
+        from scipy.sparse import csr_array  # slow to import, and few need it
+
+        return csr_array((self.signs, (self.rows, self.cells)), shape=(len(self), cells))
+
+    def only(self, kept: BoolArray) -> "Equations":
+        """Some of the equations. kept: shape (equations,)."""
+        entries = kept[self.rows]
+        numbers = np.cumsum(kept) - 1
+        return Equations(numbers[self.rows[entries]], self.cells[entries], self.signs[entries], self.tables[kept])
+
+
+# Propagation: what each equation leaves for one of its counts, given the ranges of the others.
+#
+# A total is at least the sum of what its parts are at least, and a part at most the total less what the other parts
+# are at least. Repeated until nothing changes, this bounds all counts at once, for certain but not always sharply
+# (Buzzigoli and Giusti 1999, the shuttle algorithm; Davis 1987, constraint propagation with interval labels).
+
+
+_SWEEPS = 200
+"""After which bounds that still change are taken as they are."""
+
+
+def propagated(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
+    """Bounds of all counts, shape (cells,) each. Where a lower one is above its upper one, no table has these ranges.
+
+    lower, upper: what is known of them before; UNBOUNDED for no upper end. Only equations of counts whose range has become
+    narrower are looked at again.
+    """
+    lower, upper = lower.copy(), upper.copy()
+    waiting = equations
+    for _ in range(_SWEEPS):
+        if not len(waiting):
+            break
+        before = lower.copy(), upper.copy()
+        low, high = _left_for_each(waiting, lower, upper)
+        np.maximum.at(lower, waiting.cells, low)
+        np.minimum.at(upper, waiting.cells, high)
+        moved: BoolArray = (lower > before[0]) | (upper < before[1])
+        if not moved.any() or bool((lower > upper).any()):
+            break
+        waiting = equations.only(np.logical_or.reduceat(moved[equations.cells], equations.begins))
+    return lower, upper
+
+
+def _left_for_each(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
+    """The range that its equation leaves for each entry: shape (entries,) each."""
+    rows, cells = equations.rows, equations.cells
+    is_total: BoolArray = equations.signs > 0
+    low, high = lower[cells], upper[cells]
+    free = high >= UNBOUNDED
+    # Of each entry with its sign: from `least`, unless it has no lower end, to `most`, unless it has no upper end.
+    least, most = np.where(is_total, low, -high), np.where(is_total, high, -low)
+    no_least, no_most = free & ~is_total, free & is_total
+    least[no_least], most[no_most] = 0, 0
+    rest_least = np.add.reduceat(least, equations.begins)[rows] - least
+    rest_most = np.add.reduceat(most, equations.begins)[rows] - most
+    new_low, new_high = np.where(is_total, -rest_most, rest_least), np.where(is_total, -rest_least, rest_most)
+    if free.any():
+        bounded_below = np.add.reduceat(no_least.astype(np.int64), equations.begins)[rows] == no_least
+        bounded_above = np.add.reduceat(no_most.astype(np.int64), equations.begins)[rows] == no_most
+        new_low[~np.where(is_total, bounded_above, bounded_below)] = 0
+        new_high[~np.where(is_total, bounded_below, bounded_above)] = UNBOUNDED
+    return new_low, new_high

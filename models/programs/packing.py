@@ -21,13 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
-from models.graphs.collection import Collection
-from models.programs.chain_flow import ChainTable, most_inside
-from models.programs.consistent_tables import Numbers, RealNumbers, WholeNumbers, least_within
-from models.programs.possible_cells import possible_cells
+from models.graphs.junction_tree import Collection
+from models.programs.cell_bounds import ChainTable, most_inside
+from models.programs.consistent_tables import Numbers, RealNumbers, WholeNumbers, least_within, possible_cells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Mask
+from models.tables.hierarchy import Mask
 
 _WHOLE = 1e-6
 """How far above a whole number a solver's bound may be and still stand for it."""

@@ -1,18 +1,30 @@
 """Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
 
-from models.search.anneal import anneal
-from models.search.beginnings.look_ahead import look_ahead
-from models.search.bounds.of_results import LargeLatticeStops, with_bound
-from models.search.constraint import Constraint, MarginLimits, Refusal, RefusalScope, RefusedMove, Unconstrained
 from models.search.exact import exact
-from models.search.genetic import genetic
-from models.search.greedy import backward, both, forward, stepwise
-from models.search.objective import KL, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
-from models.search.problem import Problem, Stop, from_independence
-from models.search.rebuild import polished, rebuild, rebuilt
-from models.search.result import SearchResult, Step, Strategy
-from models.search.selection import NO_LIMITS, Limits, SelectedModel, fitted, select, window
-from models.search.strategies import STRATEGIES
+from models.search.greedy import backward, both, forward, look_ahead, polished, rebuild, rebuilt, stepwise
+from models.search.lattice_bounds import LargeLatticeStops, with_bound
+from models.search.metaheuristics import anneal, genetic
+from models.search.problem import (
+    KL,
+    Constraint,
+    LikelihoodRatio,
+    MarginLimits,
+    Objective,
+    PenalizedDivergence,
+    Problem,
+    Refusal,
+    RefusalScope,
+    RefusedMove,
+    SearchResult,
+    Step,
+    Stop,
+    Strategy,
+    Unconstrained,
+    aic,
+    bic,
+    from_independence,
+)
+from models.search.selection import NO_LIMITS, STRATEGIES, Limits, SelectedModel, fitted, select, window
 from models.search.wanted import Measure, WantedAnalyses, WantedMargin
 
 __all__ = [

@@ -23,28 +23,22 @@ from math import inf
 from typing import NamedTuple
 
 from models.errors import NothingAllowedError
-from models.graphs.moves import allowed_moves
-from models.search.beginnings.forest import from_both
-from models.search.bounds.block_bound import BlockBound, block_bound
-from models.search.bounds.blocks import BlockLattices, related_blocks
-from models.search.bounds.last_steps import of_margins
-from models.search.bounds.lower_bound import (
+from models.graphs.interaction_graph import allowed_moves
+from models.search.greedy import both, from_both, rebuilt, result_of
+from models.search.lattice_bounds import BlockBound, BlockLattices, block_bound, related_blocks
+from models.search.lower_bound import (
     LARGEST_LATTICE,
     LowerBound,
     Node,
     allowed_margins,
     lattice_size,
     lower_bound,
+    of_margins,
     score,
     whole_grid,
 )
-from models.search.constraint import RefusalScope
-from models.search.greedy import both, result_of
-from models.search.position import Position
-from models.search.problem import Problem, Stop
-from models.search.rebuild import rebuilt
-from models.search.result import SearchResult, Step
-from models.tables.domain import Mask
+from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop
+from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
 """Nats. A collection must be better by more than this to replace another."""

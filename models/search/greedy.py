@@ -10,25 +10,41 @@ up. One that would do harm comes back after later moves: unlike the KL divergenc
 adding.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Collection as AnyCollection
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import wraps
 from heapq import heappop, heappush
-from itertools import takewhile
+from itertools import combinations, takewhile
+from math import inf
 
 import numpy as np
 
 from models.arrays import FloatArray
 from models.errors import NothingAllowedError
-from models.graphs.collection import Collection
-from models.graphs.moves import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.graphs.interaction_graph import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import Constraint, Refusal, RefusalScope, RefusedMove
-from models.search.objective import KL, LEAST_GAIN, PenalizedDivergence
-from models.search.position import Change, Position
-from models.search.problem import Problem, Stop
-from models.search.result import SearchResult, Step
-from models.tables.domain import Mask, vertices_of
+from models.search.lower_bound import LARGEST_LATTICE, lattice_size
+from models.search.problem import (
+    KL,
+    LEAST_GAIN,
+    Change,
+    Constraint,
+    PenalizedDivergence,
+    Position,
+    Problem,
+    Refusal,
+    RefusalScope,
+    RefusedMove,
+    SearchResult,
+    Step,
+    Stop,
+    Strategy,
+    is_refused_in_all,
+    staircase,
+)
+from models.tables.hierarchy import Mask, vertices_of
 
 Preference = Callable[[Move, float], float]
 """Of an allowed move and its positive gain in nats, by how much it is preferred: the most preferred is made first."""
@@ -381,3 +397,393 @@ def _reverse(move: Move) -> Move:
 def _all_but(last: Move) -> Preference:
     """By gain, with one move only after all others."""
     return lambda move, gain: 1e-9 * gain if move == last else gain
+
+
+# A forest of pairs: where a search may begin, so that attributes are together which tell most of each other.
+#
+# Chow and Liu (IEEE Transactions on Information Theory 14, 1968), with levels: of each pair of attributes the margin
+# that is allowed and tells most, the pairs that tell most first, each where it joins two parts that were apart. One
+# pair is made at once, where a stepwise search makes it step by step, and gives up at a step that by itself tells
+# nothing: two columns that are the same, say, of which a finer step of one beside a coarser of the other tells nothing
+# more.
+
+
+_WORK = 1 << 28
+"""Pairs of attributes times the cells of the table that they are counted from, at most."""
+
+
+def or_from_forest(search: Strategy) -> Strategy:
+    """A search that of a large lattice gives nothing worse than forward search from a forest of pairs.
+
+    Where all attributes have one step each, a stepwise search makes a pair at once by itself.
+    """
+
+    @wraps(search)
+    def strategy(problem: Problem, stop: Stop) -> SearchResult:
+        if not _is_large(problem) or all(own.bit_count() == 1 for own in problem.cube.domain.attribute_masks):
+            return search(problem, stop)
+        other = from_forest(problem, stop)
+        return _better(search(problem, stop), other)
+
+    return strategy
+
+
+def from_forest(problem: Problem, stop: Stop) -> SearchResult | None:
+    """What forward search finds from a forest of pairs; None where it is not allowed, or takes too long to be made."""
+    attributes, base = len(problem.cube.domain.attributes), sum(problem.cube.domain.attribute_masks)
+    cells = len(problem.cube.table(base)) if problem.cube.holds(base) else problem.cube.total
+    if attributes * (attributes - 1) // 2 * cells > _WORK:
+        return None
+    start = forest(problem, stop)
+    try:
+        found = forward(replace(problem, start=start), stop)
+    except NothingAllowedError:
+        return None
+    begun, at = problem.position(problem.initial), problem.position(start)
+    step = Step("begin with pairs of attributes that tell most of each other", begun.divergence, at.divergence)
+    return replace(found, steps=(step, *found.steps))
+
+
+from_both: Strategy = or_from_forest(forward)
+"""What forward search finds; of a large lattice the better of that and of what it finds from a forest of pairs."""
+
+
+def _is_large(problem: Problem) -> bool:
+    return lattice_size(problem) > LARGEST_LATTICE
+
+
+def _better(result: SearchResult, other: SearchResult | None) -> SearchResult:
+    """The better of two results of a strategy, with what both looked at; the first where that cannot be said."""
+    if other is None:
+        return result
+    evaluated = result.evaluated + other.evaluated
+    is_better = None not in (result.value, other.value) and (other.value or 0.0) < (result.value or 0.0) - LEAST_GAIN
+    best = replace(other, strategy=result.strategy) if is_better else result
+    return replace(best, evaluated=evaluated)
+
+
+def forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
+    """A collection that is allowed: the initial one of a problem, pairs of attributes that were apart in it, single ones.
+
+    Decomposable, since two parts that are apart are joined by one attribute of each, which some clique of its part shows
+    as finely as the part shows it at all.
+    """
+    own = problem.cube.domain.attribute_masks
+    part = {place: place for place in range(len(own))}
+    for clique in problem.initial:
+        shown = [place for place, mask in enumerate(own) if mask & clique]
+        _join(part, shown)
+    cliques = tuple(maximal_masks(problem.initial))
+    if problem.constraint(cliques, 0):
+        return cliques
+    for _, margin, pair in sorted(_gainful_pairs(problem, stop), key=lambda each: (-each[0], each[2])):
+        if stop():
+            break
+        if part[pair[0]] == part[pair[1]]:
+            continue
+        extended = tuple(maximal_masks((*cliques, margin)))
+        if problem.constraint(extended, margin) is None:
+            cliques = extended
+            _join(part, pair)
+    for place in range(len(own)):
+        if not stop() and (margin := _alone(problem, cliques, place)):
+            extended = tuple(maximal_masks((*cliques, margin)))
+            if problem.constraint(extended, margin) is None:
+                cliques = extended
+    return cliques
+
+
+def _alone(problem: Problem, cliques: Iterable[Mask], place: int) -> Mask:
+    """The margin of one attribute by which a collection gains most; 0 where it gains by none."""
+    cube, domain = problem.cube, problem.cube.domain
+    attribute, hierarchy, own = domain.attributes[place], domain.hierarchies[place], domain.attribute_masks[place]
+    shown = max((clique & own for clique in cliques), default=0)
+    leaves = cube.log_leaves(attribute, hierarchy.height - shown.bit_count())
+    best, margin = LEAST_GAIN, 0
+    for step in vertices_of(own & ~shown):
+        finer = own & ((2 << step) - 1)
+        if is_refused_in_all(problem.constraint, finer):
+            break
+        saved = leaves - cube.log_leaves(attribute, hierarchy.height - finer.bit_count())
+        parameters = cube.cell_count(finer) - cube.cell_count(shown)
+        gain = problem.objective.gain(saved - cube.entropy(finer) + cube.entropy(shown), parameters)
+        if gain > best:
+            best, margin = gain, finer
+    return margin
+
+
+def _join(part: dict[int, int], places: Iterable[int]) -> None:
+    """Let the parts of some attributes be one."""
+    joined = {part[place] for place in places}
+    part.update((place, min(joined)) for place, number in part.items() if number in joined)
+
+
+def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask, tuple[int, int]]]:
+    """The gain, the margin and the attributes of each pair that gains, the margin being the allowed one that gains most."""
+    entropy, cells = problem.cube.entropy, problem.cube.cell_count
+    for pair in combinations(range(len(problem.cube.domain.attributes)), 2):
+        best, margin = LEAST_GAIN, 0
+        for first, second in _finest(problem, pair):
+            if stop():
+                return
+            both = first | second
+            parameters = cells(both) - cells(first) - cells(second) + 1
+            gain = problem.objective.gain(entropy(first) + entropy(second) - entropy(both), parameters)
+            if gain > best:
+                best, margin = gain, both
+        if margin:
+            yield best, margin, pair
+
+
+def _finest(problem: Problem, pair: tuple[int, int]) -> Iterator[tuple[Mask, Mask]]:
+    """The finest allowed margins of two attributes."""
+    first, second = (_shown(problem, place) for place in pair)
+    return staircase(first, second, lambda margin: not is_refused_in_all(problem.constraint, margin))
+
+
+def _shown(problem: Problem, place: int) -> list[Mask]:
+    """The margins of an attribute by itself, the coarsest first."""
+    domain = problem.cube.domain
+    return [((1 << shown) - 1) << domain.offsets[place] for shown in range(1, domain.hierarchies[place].height + 1)]
+
+
+# Rebuilding: some attributes are taken out of the margins that they share, and forward search puts them in again.
+#
+# A ruin-and-recreate search (Schrimpf et al., Journal of Computational Physics 159, 2000). What a round takes out
+# leaves a decomposable collection: without the finer steps of an attribute the graph is an induced part of a chordal
+# one, and the attribute by itself joins it at the steps that stay. So one round makes as many moves as a forward
+# search, over many levels at once, and needs a small part of its time. The next one goes on from what it made where
+# that is hardly worse than the best so far (record-to-record travel: Dueck, Journal of Computational Physics 104,
+# 1993).
+
+
+PATIENCE = 400
+"""Rounds in a row without a better collection, after which the strategy ends."""
+
+FEW = 25
+"""Rounds in a row without a better collection, after which one that is only to be polished is taken as it is."""
+
+SHARE = 16
+"""Collections for each one that the search looked at, after which no more rounds polish it: no clock decides that."""
+
+DEVIATION = 0.01
+"""How much worse than the best the collection may be that a round starts from, as a share of the best objective."""
+
+MOST_ATTRIBUTES = 3
+"""Attributes that one round takes out, at most."""
+
+WHOLLY = 0.5
+"""Probability that an attribute is taken out with all its steps, not only with those beyond a drawn one."""
+
+BLINDLY = 0.5
+"""Probability that a round puts attributes in by the divergence of the whole alone, where analyses are wanted."""
+
+SPREAD = 0.3
+"""Standard deviation of the logarithm of the factors by which a round prefers some moves to others."""
+
+
+def rebuild(problem: Problem, stop: Stop) -> SearchResult:
+    """The best collection of any round, no worse than that of forward search.
+
+    Raises SelectionError for an objective that is a stopping rule only.
+    """
+    _ = problem.price
+    return replace(rebuilt(from_both(problem, stop), problem, stop, PATIENCE), strategy="rebuild")
+
+
+def polished(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """What a search has found, made better by a few rounds; never worse. Raises SelectionError as `rebuilt` does."""
+    return rebuilt(result, problem, stop, FEW, SHARE * result.evaluated)
+
+
+def rebuilt(result: SearchResult, problem: Problem, stop: Stop, patience: int, most: float = inf) -> SearchResult:
+    """What a search has found, made better until so many rounds in a row did not; never worse.
+
+    No round begins when `most` collections have been put to the constraint. Each better collection is one step of the
+    trace. Raises SelectionError for an objective that is a stopping rule only.
+    """
+    _ = problem.price
+    rounds = _Rounds(problem, result, stop)
+    while rounds.stale < patience and rounds.evaluated < most and rounds.attributes and not stop():
+        rounds.next()
+    steps = (*result.steps, *rounds.steps)
+    better = result_of(result.strategy, problem, rounds.best, result.evaluated + rounds.evaluated, steps)
+    is_better = rounds.steps and better.value is not None and result.value is not None and better.value < result.value
+    return better if is_better else replace(result, evaluated=better.evaluated)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """An attribute by its place in the domain, and the number of its steps that stay in the margins it shares."""
+
+    attribute: int
+    kept: int
+
+
+class _Rounds:
+    def __init__(self, problem: Problem, result: SearchResult, stop: Stop) -> None:
+        self.problem, self.stop = problem, stop
+        self.rng = np.random.default_rng(problem.seed)
+        self.position = self.best = problem.position(result.cliques)
+        self.value = self.least = problem.value(self.best)
+        self.steps: list[Step] = []
+        self.evaluated = self.stale = 0
+        self._refused: set[Mask] = set()
+        domain = problem.cube.domain
+        self._shape = (domain.vertex_count,) * 2
+        must_stay = 0
+        for mask in problem.kept:
+            must_stay |= mask
+        self._least_steps = [(must_stay & own).bit_count() for own in domain.attribute_masks]
+        heights = (own.bit_count() for own in domain.attribute_masks)
+        self.attributes = [i for i, (low, high) in enumerate(zip(self._least_steps, heights)) if low < high]
+
+    def next(self) -> None:
+        """One round."""
+        problem, self.stale = self.problem, self.stale + 1
+        cuts = self._drawn()
+        start = problem.position(_taken_apart(self.position, cuts))
+        if problem.wanted and self.rng.random() < BLINDLY:
+            start = replace(start, analyses=None)
+        climb = Climb(problem, start, self.stop, self._refused)
+        climb.add_all(preferring(self.rng.normal(scale=SPREAD, size=self._shape)))
+        self.evaluated += climb.evaluated
+        position = replace(climb.position, analyses=problem.wanted)
+        value = problem.value(position)
+        if value >= self.least + DEVIATION * self.least or not climb.is_allowed():
+            return
+        self.position = position
+        if value < self.least - LEAST_GAIN:
+            names = ", ".join(problem.cube.domain.attributes[cut.attribute] for cut in cuts)
+            self.steps.append(Step(f"rebuild the tables of {names}", self.best.divergence, position.divergence))
+            self.best, self.least, self.stale = position, value, 0
+
+    def _drawn(self) -> list[_Cut]:
+        rng, masks = self.rng, self.problem.cube.domain.attribute_masks
+        number = min(int(rng.integers(1, MOST_ATTRIBUTES + 1)), len(self.attributes))
+        cuts = []
+        for place in rng.choice(len(self.attributes), size=number, replace=False).tolist():
+            attribute = self.attributes[place]
+            least = self._least_steps[attribute]
+            kept = least if rng.random() < WHOLLY else int(rng.integers(least, masks[attribute].bit_count()))
+            cuts.append(_Cut(attribute, kept))
+        return cuts
+
+
+def _taken_apart(position: Position, cuts: list[_Cut]) -> list[Mask]:
+    """The cliques without the finer steps of some attributes, and each of these by itself, as finely as it is shown."""
+    domain = position.cube.domain
+    alone = [domain.attribute_masks[cut.attribute] & position.graph.vertices for cut in cuts]
+    taken = 0
+    for own, cut in zip(alone, cuts):
+        taken |= own >> (domain.offsets[cut.attribute] + cut.kept) << (domain.offsets[cut.attribute] + cut.kept)
+    return maximal_masks([*(clique & ~taken for clique in position.cliques), *alone])
+
+
+# Look-ahead: forward searches that take a step not for its gain alone, but for what its two attributes can show after
+# it.
+#
+# Attributes are joined at their coarsest levels first, and there they may say next to nothing of each other: of a
+# hospital's patients having been at school for long or not, and having a trade or not, share .005 nats, and the school
+# and the trade themselves .157. A search by gain comes to such a pair last, when other margins that hold one of the
+# two leave no room for it, and which pairs were first, a few rows decide. So the margins of two attributes that the
+# constraint allows by themselves are looked at beforehand: the mutual information of the finest ones is where the
+# steps of this pair can lead.
+
+
+def look_ahead(problem: Problem, stop: Stop) -> SearchResult:
+    """The best of four forward searches, by gain and by gain with three kinds of prospects, made better by some rebuilding.
+
+    The search by gain is the first one, and is rebuilt too, so the result is no worse than what comes of it. The steps are
+    those of the search that led to it. Raises SelectionError for an objective that is a stopping rule only.
+    """
+    _ = problem.price
+    plain = best = from_both(problem, stop)
+    prospects = Prospects(problem, stop)
+    evaluated = plain.evaluated
+    for preference in (prospects.added, prospects.scaled, prospects.lesser):
+        if stop():
+            break
+        try:
+            found = forward(problem, stop, preference)
+        except NothingAllowedError:
+            continue
+        evaluated += found.evaluated
+        best = found if _value(found) < _value(best) else best
+    evaluated += prospects.evaluated
+    for begun in dict.fromkeys((best, plain)):
+        found = polished(begun, problem, stop)
+        evaluated += found.evaluated - begun.evaluated
+        best = found if _value(found) < _value(best) else best
+    return replace(best, strategy="look-ahead", evaluated=evaluated)
+
+
+def _value(result: SearchResult) -> float:
+    return inf if result.value is None else result.value
+
+
+class Prospects:
+    """What the pairs of attributes of a problem can show, each by itself; worked out when it is first asked for.
+
+    After `stop` says so nothing more is looked at, and a step is worth its gain.
+    """
+
+    def __init__(self, problem: Problem, stop: Stop) -> None:
+        self.problem, self.stop = problem, stop
+        self.evaluated = 0
+        self._is_over = False
+        self._known: dict[tuple[int, int], tuple[float, float]] = {}
+
+    def added(self, move: Move, gain: float) -> float:
+        """The gain, and the mutual information that the finest allowed margin of the pair has beyond that of the step."""
+        now, most = self._of(move)
+        return gain + (most - now)
+
+    def scaled(self, move: Move, gain: float) -> float:
+        """The gain, in the proportion of the two."""
+        now, most = self._of(move)
+        return gain * most / now if now > 0 else gain
+
+    def lesser(self, move: Move, gain: float) -> float:
+        """The smaller of the two."""
+        return min(self.added(move, gain), self.scaled(move, gain))
+
+    def _of(self, move: Move) -> tuple[float, float]:
+        """The mutual information of two steps, and the largest of a finer margin of their attributes that is allowed."""
+        if not isinstance(move, AddEdge):
+            return 0.0, 0.0
+        key = move.first, move.second
+        if key not in self._known:
+            if self._is_over:
+                return 0.0, 0.0
+            self._known[key] = self._looked(*key)
+        return self._known[key]
+
+    def _looked(self, first: int, second: int) -> tuple[float, float]:
+        """Coarser margins than an allowed one are allowed: its staircase has the largest information in a corner."""
+        own, others = self._from(first), self._from(second)
+        now = most = self._information(own[0], others[0])
+        for one, other in staircase(own, others, self._is_allowed):
+            most = max(most, self._information(one, other))
+        return now, most
+
+    def _from(self, vertex: int) -> list[Mask]:
+        """The margins of an attribute from a step on, the coarsest first."""
+        domain = self.problem.cube.domain
+        margins = [domain.coarser_steps(vertex) | 1 << vertex]
+        finer = domain.finer_steps(vertex)
+        while finer:
+            margins.append(margins[-1] | finer & -finer)
+            finer &= finer - 1
+        return margins
+
+    def _is_allowed(self, margin: Mask) -> bool:
+        self._is_over = self._is_over or self.stop()
+        if self._is_over:
+            return False
+        self.evaluated += 1
+        return not is_refused_in_all(self.problem.constraint, margin)
+
+    def _information(self, one: Mask, other: Mask) -> float:
+        entropy = self.problem.cube.entropy
+        return entropy(one) + entropy(other) - entropy(one | other)

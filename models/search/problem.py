@@ -1,20 +1,452 @@
-"""A search problem: the data, the constraint, the objective, the margins that must stay, and where a search starts."""
+"""Search problems: the data, the constraint, the objective, where a search is, and what it gives back."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property, lru_cache
+from math import log
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from models.errors import SelectionError
-from models.graphs.collection import Collection
-from models.graphs.junction_tree import maximal_masks
-from models.graphs.moves import allowed_moves, describe
+from models.graphs.interaction_graph import (
+    AddEdge,
+    AddVertex,
+    InteractionGraph,
+    Move,
+    RemoveEdge,
+    RemoveVertex,
+    allowed_moves,
+    describe,
+)
+from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks, sides
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.constraint import Constraint, RefusedMove, Unconstrained, pivot_of
-from models.search.objective import KL, LEAST_GAIN, Objective, PenalizedDivergence
-from models.search.position import Position
-from models.search.wanted import WantedAnalyses
+from models.search.wanted import Measure, WantedAnalyses
 from models.tables.data_cube import DataCube
-from models.tables.domain import Mask, vertices_of
+from models.tables.hierarchy import Domain, Mask, vertices_of
+
+# Where a search is: a valid decomposable collection with its value, and what a move makes of it.
+#
+# A move touches the cliques around its vertices alone, so value, graph and cliques are brought up to date, not
+# computed again.
+
+
+class Change(NamedTuple):
+    """What a move changes: KL divergence saved in nats, free parameters added, and the clique it makes (0: none)."""
+
+    divergence: float
+    parameters: int
+    clique: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """A collection on the way: its graph, maximal cliques and KL divergence in nats.
+
+    analyses: what is wanted. known: how far these margins are from the data, where that is known already.
+    """
+
+    cube: DataCube
+    graph: InteractionGraph
+    cliques: frozenset[Mask]
+    divergence: float
+    analyses: WantedAnalyses | None = None
+    known: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None) -> "Position":
+        """The position of a decomposable collection."""
+        cliques = frozenset(maximal_masks(masks))
+        divergence = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
+        graph = InteractionGraph.of(cube.domain, cliques)
+        return cls(cube, graph, cliques, divergence, analyses)
+
+    @cached_property
+    def wanted(self) -> tuple[float, ...]:
+        """For each wanted margin how far it is from the data; worked out when it is first asked for."""
+        if self.known is not None:
+            return self.known
+        return self.analyses.distances(self.cliques) if self.analyses else ()
+
+    def change(self, move: Move) -> Change:
+        """What an allowed move changes."""
+        match move:
+            case AddEdge(first, second):
+                separator = move.separator(self.graph)
+                return self._joining(separator, 1 << first, 1 << second)
+            case RemoveEdge(first, second):
+                separator = self.graph.neighbors[first] & self.graph.neighbors[second]
+                divergence, parameters, _ = self._joining(separator, 1 << first, 1 << second)
+                return Change(-divergence, -parameters, 0)
+            case AddVertex(vertex):
+                steps = self.cube.domain.coarser_steps(vertex)
+                clique = steps | 1 << vertex
+                entropy, cells = self.cube.entropy, self.cube.cell_count
+                divergence = entropy(steps) - entropy(clique) + self._leaves(vertex)
+                return Change(divergence, cells(clique) - cells(steps), clique)
+            case RemoveVertex(vertex):
+                return self._hiding(vertex)
+
+    def gaining_pairs_apart(self, price: float) -> list[tuple[AddEdge, Change]] | None:
+        """The edges that join two connected parts and gain, at a price in nats for each parameter; in no order.
+
+        None where that cannot be said of all at once: attributes have more than one step, or pairs have not been learned.
+        """
+        pairs = self.cube.independent_pairs()
+        if pairs is None or len(self.cube.domain.attributes) != self.cube.domain.vertex_count:
+            return None
+        divergence, parameters = pairs
+        part = np.array([each.bit_length() for each in self.graph.parts])  # by its last vertex; 0 where there is none
+        joins = (part[:, None] != part) & (part[:, None] > 0) & (part > 0)
+        second, first = np.nonzero(np.tril(joins & (divergence - price * parameters > LEAST_GAIN), -1))
+        saved, added = divergence[second, first].tolist(), parameters[second, first].tolist()
+        return [
+            (AddEdge(one, other), Change(nats, number, 1 << one | 1 << other))
+            for one, other, nats, number in zip(first.tolist(), second.tolist(), saved, added)
+        ]
+
+    def _joining(self, separator: Mask, first: Mask, second: Mask) -> Change:
+        entropy, cells = self.cube.entropy, self.cube.cell_count
+        a, b, clique = separator | first, separator | second, separator | first | second
+        divergence = entropy(a) + entropy(b) - entropy(separator) - entropy(clique)
+        return Change(divergence, cells(clique) - cells(a) - cells(b) + cells(separator), clique)
+
+    def _leaves(self, vertex: int) -> float:
+        """The mean logarithm of leaves that showing one step more saves."""
+        attribute, level = self.cube.domain.induced_attributes[vertex]
+        return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
+
+    def _hiding(self, vertex: int) -> Change:
+        """A junction tree stays one when a vertex leaves all its cliques and separators."""
+        tree, bit = JunctionTree.of(self.cube.domain, self.cliques), 1 << vertex
+        entropy, cells = self.cube.entropy, self.cube.cell_count
+        divergence, parameters = -self._leaves(vertex), 0
+        for sign, masks in ((1, tree.cliques), (-1, tree.separators)):
+            for mask in masks:
+                if mask & bit:
+                    divergence += sign * (entropy(mask) - entropy(mask ^ bit))
+                    parameters -= sign * (cells(mask) - cells(mask ^ bit))
+        return Change(divergence, parameters, 0)
+
+    @cached_property
+    def _asked(self) -> dict[Move, frozenset[Mask]]:
+        """The cliques after the move that was asked about last: what is allowed is mostly made."""
+        return {}
+
+    def cliques_after(self, move: Move) -> frozenset[Mask]:
+        """The maximal cliques after an allowed move."""
+        if move not in self._asked:
+            self._asked.clear()
+            self._asked[move] = self._cliques_after(move)
+        return self._asked[move]
+
+    def _cliques_after(self, move: Move) -> frozenset[Mask]:
+        match move:
+            case AddEdge():
+                return self._with_clique(move.clique(self.graph))
+            case AddVertex(vertex):
+                return self._with_clique(self.cube.domain.coarser_steps(vertex) | 1 << vertex)
+            case RemoveEdge(first, second):
+                edge = 1 << first | 1 << second
+                kept = {c for c in self.cliques if edge & ~c}
+                (torn,) = (c for c in self.cliques if not edge & ~c)
+                halves = (torn ^ 1 << first, torn ^ 1 << second)
+                return frozenset(kept | {h for h in halves if not any(not h & ~c for c in kept)})
+            case RemoveVertex(vertex):
+                return frozenset(maximal_masks(c & ~(1 << vertex) for c in self.cliques))
+
+    def _with_clique(self, clique: Mask) -> frozenset[Mask]:
+        return frozenset({old for old in self.cliques if old & ~clique} | {clique})
+
+    def after(self, move: Move, change: Change) -> "Position":
+        """The position after an allowed move."""
+        return replace(
+            self,
+            graph=move.apply(self.graph),
+            cliques=self.cliques_after(move),
+            divergence=self.divergence - change.divergence,
+            known=self.wanted_after(move) if "wanted" in vars(self) else None,
+        )
+
+    def wanted_after(self, move: Move) -> tuple[float, ...]:
+        """How far the wanted margins are from the data after an allowed move; what it cannot change is kept."""
+        if not self.analyses:
+            return ()
+        domain = self.cube.domain
+        match move:
+            case AddEdge(first, second):
+                parts = sides(self.graph, first, second)
+            case RemoveEdge(first, second):
+                parts = sides(move.apply(self.graph), first, second)
+            case AddVertex(vertex):
+                parts = (1 << vertex, 1 << vertex)
+            case RemoveVertex():
+                parts = (-1, -1)
+        concerned = [bool(margin.mask & parts[0] and margin.mask & parts[1]) for margin in self.analyses.margins]
+        if not any(concerned):
+            return self.wanted
+        tree = JunctionTree.of(domain, self.cliques_after(move))
+        return tuple(
+            self.analyses.distance(margin, tree) if changes else before
+            for margin, changes, before in zip(self.analyses.margins, concerned, self.wanted)
+        )
+
+    def wanted_gain(self, move: Move) -> float:
+        """By how much the wanted margins come nearer to the data by an allowed move, weighted; below 0: farther."""
+        if not self.analyses:
+            return 0.0
+        return self.analyses.weighted(self.wanted) - self.analyses.weighted(self.wanted_after(move))
+
+    def likely_wanted_gain(self, move: AddVertex | AddEdge, change: Change) -> float:
+        """About what an addition gains for the wanted margins, without inference: what it would if they were alone.
+
+        Only those count that hold all attributes of the move.
+        """
+        if not self.analyses:
+            return 0.0
+        if isinstance(move, AddVertex):
+            first, second, common = 1 << move.vertex, 0, self.cube.domain.coarser_steps(move.vertex)
+        else:
+            first, second, common = 1 << move.first, 1 << move.second, move.separator(self.graph)
+        gained = 0.0
+        for margin in self.analyses.margins:
+            if (first | second) & ~margin.mask:
+                continue
+            given = common & margin.mask
+            if margin.measure is Measure.TOTAL_VARIATION:
+                gain = self.analyses.variation_alone(given, first, second)
+            else:
+                gain = self._joining(given, first, second).divergence if second else change.divergence
+            gained += margin.weight * gain
+        return gained
+
+
+class RefusalScope(Enum):
+    """Which other collections are refused as well, so that a search may prune them.
+
+    FINER: every collection that shows at least as much. LONGER: every collection whose junction tree holds this one's
+    as a part, that is, which goes on from it in perfect sequence; FINER implies it. ITSELF: none.
+    """
+
+    FINER = "finer"
+    LONGER = "longer"
+    ITSELF = "itself"
+
+
+class Refusal(NamedTuple):
+    """Why a collection may not be chosen, and which others are refused with it; if nothing is said of them, none."""
+
+    reason: str
+    scope: RefusalScope = RefusalScope.ITSELF
+
+
+class RefusedMove(NamedTuple):
+    """A move in words that a constraint refuses, and why."""
+
+    move: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.move}: {self.reason}"
+
+
+class Constraint(Protocol):
+    """Any function of this shape; what it says of a collection must be the same each time.
+
+    An object with an attribute `pivot` says of which vertices the margins are judged jointly, which are connected in any
+    junction tree; all other margins are judged one by one. All vertices, or one attribute's first step, or none. Without
+    the attribute all margins are judged jointly, which is always right, and takes an exact search longer. An exact search
+    looks whether the pivot is true of the collections that it meets; no search can look at all.
+    """
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        """None when the collection with these maximal cliques may be chosen.
+
+        new: the clique that the last move made; the other cliques were allowed before it. 0 where there is no such
+        clique, so that all must be looked at. A refusal because of a single clique has the scope FINER; with a new clique,
+        FINER means that this clique is the reason, so that a search may never try it again.
+        """
+
+
+def pivot_of(constraint: Constraint, domain: Domain) -> Mask:
+    """The vertices whose margins a constraint judges jointly; all where it does not say.
+
+    >>> from marginals.example import table
+    >>> pivot_of(lambda cliques, new: None, table.domain) == sum(table.domain.attribute_masks)
+    True
+    """
+    pivot: Mask = getattr(constraint, "pivot", sum(domain.attribute_masks))
+    return pivot
+
+
+class ClassSize(NamedTuple):
+    """How a constraint judges margins of some vertices: those with a class of too few rows are refused by themselves, for
+    good, and no others are. least: rows of a class.
+    """
+
+    least: int
+    vertices: Mask
+
+
+def class_size_of(constraint: Constraint) -> ClassSize | None:
+    """How a constraint judges margins by their classes; None where it does not say, by an attribute `class_size`."""
+    size: ClassSize | None = getattr(constraint, "class_size", None)
+    return size
+
+
+def is_refused_in_all(constraint: Constraint, margin: Mask) -> bool:
+    """Whether a constraint refuses every collection that shows a margin.
+
+    A constraint may have a method `of_margin` that says of one margin, by itself, what the constraint says for good: the
+    refusal with the scope FINER, or None. Otherwise it is asked of the collection of this margin.
+    """
+    of_margin = getattr(constraint, "of_margin", None)
+    refusal = of_margin(margin) if of_margin else constraint((margin,), margin)
+    return refusal is not None and refusal.scope is RefusalScope.FINER
+
+
+class Unconstrained:
+    """Allows everything: plain model selection."""
+
+    pivot: Mask = 0
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
+        """None."""
+        return None
+
+
+@dataclass(frozen=True)
+class MarginLimits:
+    """Bounds on each margin, looked at before another constraint.
+
+    max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
+    nothing published may show, neither as they are nor finer. envelope: margins of which one must show
+    whatever is published; None where anything may be. common: what every margin must show.
+    """
+
+    domain: Domain
+    max_cells: int | None = None
+    max_attributes: int | None = None
+    withheld: tuple[Mask, ...] = ()
+    then: Constraint = field(default_factory=Unconstrained)
+    envelope: tuple[Mask, ...] | None = None
+    common: Mask = 0
+
+    @property
+    def pivot(self) -> Mask:
+        """That of the other constraint: limits hold for each margin by itself."""
+        return pivot_of(self.then, self.domain)
+
+    @property
+    def class_size(self) -> ClassSize | None:
+        """That of the other constraint, of margins that show nothing withheld; None where any may be beyond a limit."""
+        size = class_size_of(self.then)
+        if size is None or (self.max_cells, self.max_attributes, self.envelope) != (None, None, None):
+            return None
+        vertices = size.vertices
+        for withheld in self.withheld:
+            vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
+        return size._replace(vertices=vertices)
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        """The refusal of a clique beyond the limits, or what the other constraint says."""
+        for clique in [new] if new else cliques:
+            if reason := self._excess(clique):
+                return Refusal(reason, RefusalScope.FINER)
+        if self.common and any(self.common & ~clique for clique in cliques):
+            return Refusal(f"a margin that does not show {self.domain.margin(self.common)}, as all must")
+        return self.then(cliques, new)
+
+    def of_margin(self, margin: Mask) -> Refusal | None:
+        """The refusal of everything that shows a margin."""
+        if reason := self._excess(margin):
+            return Refusal(reason, RefusalScope.FINER)
+        return Refusal("a margin that is refused", RefusalScope.FINER) if is_refused_in_all(self.then, margin) else None
+
+    def _excess(self, clique: Mask) -> str | None:
+        if self.max_attributes is not None and len(self.domain.margin(clique)) > self.max_attributes:
+            return f"a margin of more than {self.max_attributes} attributes"
+        if self.max_cells is not None and self.domain.cell_count(clique) > self.max_cells:
+            return f"a margin of more than {self.max_cells} cells"
+        for withheld in self.withheld:
+            if not withheld & ~clique:
+                return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
+        if self.envelope is not None and not any(not clique & ~mask for mask in self.envelope):
+            return "a margin that shows more than the releases of the ledger"
+        return None
+
+
+# What a search minimizes: the KL divergence, with or without a price on parameters.
+#
+# With N rows, deviance = 2 N KL up to a constant, so AIC / 2N and BIC / 2N are the KL divergence plus 1 / N and ln N /
+# 2N nats for each parameter. Values are nats a row throughout.
+
+
+LEAST_GAIN = 1e-12
+"""Nats. Smaller gains are rounding, or a margin that says nothing new."""
+
+
+class Objective(Protocol):
+    """Whether, and by how much, a change of the model is for the better."""
+
+    def gain(self, divergence: float, parameters: int) -> float:
+        """What is gained, in nats, by a change that lowers the KL divergence and takes so many more parameters.
+
+        Positive when the change is for the better; a change and its reverse have opposite gains.
+        """
+
+
+@dataclass(frozen=True)
+class PenalizedDivergence:
+    """KL divergence plus a price in nats for each free parameter; price 0 is the KL divergence itself."""
+
+    price: float = 0.0
+
+    def gain(self, divergence: float, parameters: int) -> float:
+        """The divergence saved less the price of the parameters."""
+        return divergence - self.price * parameters if self.price else divergence
+
+
+KL = PenalizedDivergence()
+"""The KL divergence from the data to the maxent distribution."""
+
+
+def aic(rows: int) -> PenalizedDivergence:
+    """Akaike's criterion, divided by twice the number of rows."""
+    return PenalizedDivergence(1 / max(rows, 1))
+
+
+def bic(rows: int) -> PenalizedDivergence:
+    """Schwarz's criterion, divided by twice the number of rows."""
+    return PenalizedDivergence(log(max(rows, 1)) / (2 * max(rows, 1)))
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio:
+    """A change must be significant by the likelihood-ratio test (Lauritzen, Graphical Models, 4.3.2).
+
+    The deviance it saves, 2 N times the divergence, is compared with the chi-squared quantile of its degrees of
+    freedom at level `alpha`; the gain is the excess. A stopping rule for stepwise searches: gains do not add up, so
+    there is no best model by it.
+    """
+
+    rows: int
+    alpha: float = 0.05
+
+    def gain(self, divergence: float, parameters: int) -> float:
+        """The divergence saved beyond what chance explains."""
+        threshold = _quantile(abs(parameters), self.alpha) / (2 * max(self.rows, 1))
+        return divergence - (threshold if parameters >= 0 else -threshold)
+
+
+@lru_cache(maxsize=4096)
+def _quantile(degrees_of_freedom: int, alpha: float) -> float:
+    from scipy.special import chdtri  # slow to import, and few need it
+
+    return float(chdtri(degrees_of_freedom, alpha)) if degrees_of_freedom else 0.0
+
 
 Stop = Callable[[], bool]
 """Asked between two evaluations; True ends the search with the best collection so far."""
@@ -122,3 +554,80 @@ def from_independence(problem: Problem, common: Mask = 0) -> Problem:
                 start = extended
                 break
     return replace(problem, start=start)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One accepted move. before, after: KL divergence in nats. refused: why better candidates were passed over.
+
+    parameters: how many more free parameters the model has by it; None where that is not noted.
+    """
+
+    move: str
+    before: float
+    after: float
+    refused: tuple[RefusedMove, ...] = ()
+    parameters: int | None = None
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best collection found.
+
+    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often the search put a collection
+    to the constraint; where two searches came to one, both count. optimal: whether no allowed collection is better, proven.
+    steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
+    the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
+    far it is from the data. What binds where it ended, `Problem.binding` says.
+    """
+
+    strategy: str
+    cliques: tuple[Mask, ...]
+    kl_divergence: float
+    evaluated: int
+    optimal: bool
+    steps: tuple[Step, ...]
+    value: float | None = None
+    bound: float | None = None
+    wanted: tuple[float, ...] = ()
+
+    @property
+    def gap(self) -> float | None:
+        """By how many nats at most some allowed collection is better; None when no bound is known."""
+        if self.optimal:
+            return 0.0
+        return None if self.value is None or self.bound is None else max(self.value - self.bound, 0.0)
+
+
+class Strategy(Protocol):
+    """Any search of this shape."""
+
+    def __call__(self, problem: Problem, stop: Stop) -> SearchResult:
+        """The best collection found that the problem allows; the same for the same problem unless stopped early."""
+
+
+def staircase(
+    ones: Sequence[Mask], others: Sequence[Mask], is_allowed: Callable[[Mask], bool]
+) -> Iterator[tuple[Mask, Mask]]:
+    """For margins of one attribute, the coarsest first, the finest of another attribute that is allowed beside each.
+
+    others: of the other attribute, the coarsest first. Whatever is coarser than an allowed margin is taken to be allowed. A
+    margin is looked at only where the next coarser one is allowed, since others may have too many cells to be counted. It
+    ends where nothing is allowed beside one.
+
+    >>> list(staircase([0b1, 0b11], [0b100, 0b1100], lambda margin: margin != 0b1111))
+    [(1, 12), (3, 4)]
+    """
+    fine = -1
+    for one in ones:
+        if not is_allowed(one):
+            return
+        if fine < 0:
+            while fine + 1 < len(others) and is_allowed(others[fine + 1]) and is_allowed(one | others[fine + 1]):
+                fine += 1
+        else:
+            while fine >= 0 and not is_allowed(one | others[fine]):
+                fine -= 1
+        if fine < 0:
+            return
+        yield one, others[fine]

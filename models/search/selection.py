@@ -13,28 +13,40 @@ from typing import TYPE_CHECKING, TypeVar
 
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
-from models.graphs.collection import Collection
-from models.graphs.junction_tree import JunctionTree, maximal_masks
-from models.graphs.moves import AddEdge, RemoveEdge, allowed_moves
-from models.inference.edges.estimable import adjusted_degrees_of_freedom, estimable_parameters
+from models.graphs.interaction_graph import AddEdge, RemoveEdge, allowed_moves
+from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
+from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.bounds.lower_bound import LARGEST_LATTICE, lattice_size
-from models.search.bounds.of_results import with_bound
-from models.search.constraint import Constraint, MarginLimits, RefusedMove, Unconstrained
 from models.search.exact import exact
-from models.search.greedy import backward, both, stepwise
-from models.search.objective import KL, LEAST_GAIN, LikelihoodRatio, Objective, PenalizedDivergence, aic, bic
-from models.search.problem import Problem, Stop
-from models.search.result import SearchResult, Strategy
-from models.search.strategies import STRATEGIES
+from models.search.greedy import backward, both, from_both, look_ahead, or_from_forest, rebuild, stepwise
+from models.search.lattice_bounds import with_bound
+from models.search.lower_bound import LARGEST_LATTICE, lattice_size
+from models.search.metaheuristics import anneal, genetic
+from models.search.problem import (
+    KL,
+    LEAST_GAIN,
+    Constraint,
+    LikelihoodRatio,
+    MarginLimits,
+    Objective,
+    PenalizedDivergence,
+    Problem,
+    RefusedMove,
+    SearchResult,
+    Stop,
+    Strategy,
+    Unconstrained,
+    aic,
+    bic,
+)
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube, OccupiedCube
-from models.tables.domain import Domain, Mask
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 if TYPE_CHECKING:
     import networkx as nx
+
 
 Named = TypeVar("Named")
 
@@ -384,3 +396,16 @@ def window(
     weights = {cliques: exp(best - values[cliques]) for cliques in taken if values[cliques] <= best + width}
     total = sum(weights.values())
     return sorted(((cliques, weight / total) for cliques, weight in weights.items()), key=lambda pair: -pair[1])
+
+
+STRATEGIES: Mapping[str, Strategy] = {
+    "greedy": from_both,
+    "look-ahead": look_ahead,
+    "greedy-backward": or_from_forest(backward),
+    "greedy-both": or_from_forest(both),
+    "anneal": or_from_forest(anneal),
+    "genetic": or_from_forest(genetic),
+    "rebuild": rebuild,
+    "exact": exact,
+}
+"""The strategies by the names that a policy uses."""

@@ -9,13 +9,12 @@ from itertools import count
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from models.arrays import CountArray, FloatArray, IndexArray, read_only
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, x_log_x
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import ContingencyTable, entropy
-from models.tables.domain import Domain, Mask
-from models.tables.mixed_radix import tally_totals
-from models.tables.pair_entropies import pair_entropies
+from models.tables.contingency_table import ContingencyTable, entropy, tally_totals
+from models.tables.hierarchy import Domain, Mask
 
 _LARGE = 1 << 13
 """Cells from which on a table is too large to be counted again for each of its margins."""
@@ -232,3 +231,33 @@ class OccupiedCube(DataCube):
         if mask not in self._occupied:
             self._occupied[mask] = len(self.counts(mask))
         return self._occupied[mask]
+
+
+_WORD = 64
+
+
+def pair_entropies(columns: Sequence[CodeArray], sizes: Sequence[int], length: int) -> FloatArray:
+    """Entropies in nats of each two columns together, shape (columns, columns).
+
+    columns: codes of shape (length,), below the size of each; every row counts once. Takes length / 64 * sum(sizes)^2 / 2
+    operations, so it pays for many columns of few values.
+    """
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    values = _bit_sets(columns, starts, length)
+    together: npt.NDArray[np.float64] = np.zeros((starts[-1], starts[-1]))
+    for i, rows in enumerate(values):
+        together[i, i:] = np.bitwise_count(rows & values[i:]).sum(axis=1, dtype=np.uint32)
+    together += np.triu(together, 1).T
+    sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts[:-1], axis=0), starts[:-1], axis=1)
+    return np.asarray(np.log(max(length, 1)) - sums / max(length, 1))
+
+
+def _bit_sets(columns: Sequence[CodeArray], starts: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
+    """For each value of each column the rows that hold it, one bit each: shape (values, words)."""
+    padded = -(-length // _WORD) * _WORD
+    sets = np.empty((starts[-1], padded // _WORD), dtype=np.uint64)
+    for start, end, column in zip(starts, starts[1:], columns):
+        holds = np.zeros((end - start, padded), dtype=np.bool_)
+        holds[:, :length] = column == np.arange(end - start)[:, None]
+        sets[start:end] = np.packbits(holds, axis=1).view(np.uint64)
+    return sets

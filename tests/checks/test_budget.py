@@ -12,28 +12,22 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.budget import FULL, SEARCHING, Budget
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
-from checks.claims.privacy_constraint import PrivacyConstraint
-from checks.claims.requirements import Requirements
-from checks.combinatorial.k_combinatorial import k_combinatorial
+from checks.claims import KCombinatorial, KLink, MaxentDiversity
+from checks.combinatorial import k_combinatorial
+from checks.diversity.criteria import Entropy, Functional, Recursive
 from checks.diversity.criterion import Diversity
-from checks.diversity.entropy import Entropy
-from checks.diversity.functional import Functional
-from checks.diversity.recursive import Recursive
-from checks.finding import Verdict
+from checks.finding import FULL, SEARCHING, Budget, Verdict
 from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import decided
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from checks.privacy_constraint import PrivacyConstraint
+from checks.requirements import Requirements
 from models.deadline import Deadline
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.search import RefusalScope
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import conditionals
 from privacy_strategies import diversities, functionals, sensitive_collections
 
@@ -191,7 +185,7 @@ def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeyp
     """And so it does each time it is asked."""
     collection, requirements = star(4, 0.02), Requirements(("s",), diversity=Entropy(Fraction(5)))
     assert PrivacyConstraint(collection.cube, requirements)(collection.masks, 0) is None
-    monkeypatch.setattr("checks.claims.privacy_constraint.SEARCHING", NOTHING)
+    monkeypatch.setattr("checks.requirements.SEARCHING", NOTHING)
     for _ in range(2):
         refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
         assert refusal is not None

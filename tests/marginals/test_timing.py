@@ -7,7 +7,7 @@ from math import inf, nan
 import pytest
 
 from marginals import InputError
-from marginals.timing import stopped_after, within
+from marginals.deadline import stopped_after, within
 from models.deadline import NEVER, Deadline
 from models.errors import TimeOverError
 

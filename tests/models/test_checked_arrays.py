@@ -5,7 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from models.checked_arrays import value_codes, whole_counts, whole_numbers
+from models.arrays import value_codes, whole_counts, whole_numbers
 from models.errors import DomainMismatchError
 
 

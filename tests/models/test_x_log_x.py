@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
-from models.x_log_x import x_log_x
+from models.arrays import x_log_x
 
 
 @given(st.lists(st.one_of(st.integers(0, 2**50), st.floats(0, 1e300)), max_size=20))

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 Array = NDArray[np.float64]
 

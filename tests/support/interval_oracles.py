@@ -8,9 +8,8 @@ from itertools import combinations, product
 import numpy as np
 
 from models.arrays import CountArray
-from models.intervals.classification import Classification, Members
-from models.intervals.interval_table import Interval, IntervalTable
-from models.programs.equations import UNBOUNDED
+from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members
+from models.programs.consistent_tables import UNBOUNDED
 
 MOST_PEOPLE = 6
 

@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 
 from label_oracles import LabelledTables
-from models.intervals.classification import Classification
-from models.intervals.interval_table import IntervalTable
-from models.intervals.joint_tables import JOINT_LIMITS, JointLimits
-from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.programs.equations import UNBOUNDED
+from models.intervals.linked_tables import (
+    JOINT_LIMITS,
+    Classification,
+    IntervalTable,
+    JointLimits,
+    LinkedTables,
+    linked_tables,
+)
+from models.programs.consistent_tables import UNBOUNDED
 
 
 def linked_labels(published: LabelledTables, limits: JointLimits = JOINT_LIMITS) -> LinkedTables:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from marginals.bundle.seal import SEAL, seal_of
+from marginals.bundle.signature import SEAL, seal_of
 
 Tree = Any
 """What JSON can say, and TOML."""

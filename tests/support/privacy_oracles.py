@@ -16,20 +16,12 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, milp
 
 from brute_force import Array, dense_marginal, joint_array, lifted, summed
+from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.diversity.criterion import Diversity
-from checks.diversity.distinct import Distinct
-from checks.diversity.entropy import Entropy
-from checks.diversity.functional import Functional
-from checks.diversity.negative_disclosure import NegativeDisclosure
-from checks.diversity.npd_recursive import NpdRecursive
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.margin import Margin
+from models.tables.hierarchy import Domain, Hierarchy, Margin
 
 Levels = Mapping[str, int]
 Index = tuple[NDArray[np.intp], ...]

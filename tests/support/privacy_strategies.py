@@ -7,21 +7,14 @@ from math import ceil, floor, prod
 import numpy as np
 from hypothesis import assume
 
+from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.diversity.criterion import Diversity
-from checks.diversity.distinct import Distinct
-from checks.diversity.entropy import Entropy
-from checks.diversity.functional import Functional
-from checks.diversity.negative_disclosure import NegativeDisclosure
-from checks.diversity.npd_recursive import NpdRecursive
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from dice import Dice, Thrown
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain, Mask, vertices_of
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy, Mask, vertices_of
 from strategies import decomposable_masks, hierarchies
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from checks.diversity.functional import Functional
+from checks.diversity.criteria import Functional
 from dice import Dice, Thrown
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.tables.attribute import Role

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from checks.risk.dictionary import Dictionary
-from checks.risk.record import Records, RecordSpace
-from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, harmonic_shares
+from checks.risk.attackers import Dictionary, Records, RecordSpace
+from checks.risk.harm import Constant, Linear, Multiplicative, Sensitivity, Weights, harmonic_shares
 from dice import Dice, Thrown
 from strategies import domains
 

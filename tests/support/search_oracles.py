@@ -11,16 +11,13 @@ from operator import or_
 import numpy as np
 import pytest
 
-from models.graphs.collection import Collection
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.junction_tree import JunctionTree
-from models.graphs.moves import allowed_moves
+from models.graphs.interaction_graph import InteractionGraph, allowed_moves
+from models.graphs.junction_tree import Collection, JunctionTree
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import Problem
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain, Mask
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 Cliques = frozenset[Mask]
 
@@ -47,9 +44,14 @@ def random_searches_of(proposals: int, patience: int, population: int, generatio
     the population of `genetic` and its generations.
     """
     changed = {
-        "anneal": {"PROPOSALS": proposals},
-        "rebuild": {"PATIENCE": patience},
-        "genetic": {"POPULATION": population, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": generations},
+        "greedy": {"PATIENCE": patience},
+        "metaheuristics": {
+            "PROPOSALS": proposals,
+            "POPULATION": population,
+            "ELITE": 2,
+            "IMMIGRANTS": 1,
+            "GENERATIONS": generations,
+        },
     }
     with pytest.MonkeyPatch.context() as patch:
         for module, numbers in changed.items():

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from hypothesis import strategies as st
 
-from checks.claims.privacy_constraint import PrivacyConstraint
-from checks.claims.requirements import Requirements
+from checks.privacy_constraint import PrivacyConstraint
+from checks.requirements import Requirements
 from dice import Dice, Thrown
 from models.search import (
     Constraint,
@@ -26,7 +26,7 @@ from models.search import (
     bic,
 )
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain, Mask
+from models.tables.hierarchy import Domain, Mask
 from privacy_strategies import dense_tables, diversities, functionals, sensitive_domains
 from search_oracles import Cliques, all_collections, heights_of, is_finer
 from strategies import contingency_tables, domains, margins

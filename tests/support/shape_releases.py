@@ -5,7 +5,7 @@ from pathlib import Path
 import marginals
 from marginals.bundle.content import BundleContent
 from marginals.tables.attribute import Role
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.data_cube import DataCube
 from strategies import SHAPE_DOMAIN, SHAPES, shape_cube
 from written_bundles import write_bundle

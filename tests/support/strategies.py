@@ -9,12 +9,10 @@ from math import prod
 import numpy as np
 
 from dice import Dice, Thrown
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain, Mask
-from models.tables.hierarchy import Hierarchy
-from models.tables.margin import Margin
+from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 
 MAX_CELLS = 400
 """Bound on the number of base cells of a random domain."""

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from marginals.window.application import Application
 from marginals.window.gate import Gate
 from marginals.window.project import Project
-from marginals.window.serving import serve
+from marginals.window.server import Application, serve
 from marginals.window.window import Window
 
 PORT = 5000

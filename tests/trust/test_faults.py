@@ -19,9 +19,8 @@ import pytest
 
 import forked
 import marginals
-from marginals.files.atomic_file import replace_file
-from marginals.files.atomic_folder import replace_folder
-from marginals.ledger.ledger import Ledger
+from marginals.files import replace_file, replace_folder
+from marginals.ledger import Ledger
 from project import environment
 from small_release import contents, marginals_command, write_config
 

@@ -17,7 +17,7 @@ import pytest
 
 import marginals
 from marginals.errors import InputError
-from marginals.ledger.ledger import Ledger
+from marginals.ledger import Ledger
 from small_release import contents
 
 EVERY = 1 if int(os.environ.get("MARGINALS_TRIALS", "15")) >= 150 else 10

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import forked
 import marginals
-from marginals.bundle.seal import SEAL, seal_of
+from marginals.bundle.signature import SEAL, seal_of
 from marginals.commands.main import main
 from models.errors import MarginalsError
 from small_release import contents

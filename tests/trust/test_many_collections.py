@@ -15,38 +15,23 @@ import numpy as np
 import pytest
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from checks.budget import FULL
-from checks.classes.assessment import table_diversity
-from checks.classes.k_anonymity import k_anonymity, k_link
-from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
-from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, k_combinatorial
-from checks.combinatorial.min_cell import min_cell
-from checks.combinatorial.programmed_bounds import by_programming
+from checks.classes import k_anonymity, k_link, table_diversity
+from checks.combinatorial import by_join as k_combinatorial_by_join
+from checks.combinatorial import by_programming, by_search, by_vector_sets, k_combinatorial, min_cell
+from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.diversity.criterion import Diversity
-from checks.diversity.distinct import Distinct
-from checks.diversity.entropy import Entropy
-from checks.diversity.functional import Functional
-from checks.diversity.negative_disclosure import NegativeDisclosure
-from checks.diversity.npd_recursive import NpdRecursive
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
-from checks.finding import Verdict
+from checks.finding import FULL, Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.fitted_diversity import fitted_diversity
-from checks.maxent.hull import by_hull, by_supports
-from checks.maxent.maxent_diversity import by_join, by_products, maxent_diversity
-from checks.maxent.outcome import Outcome
-from checks.maxent.pairwise_ratios import pairwise_ratios
-from checks.maxent.relaxed_diversity import relaxed_diversity
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from marginals.publishing.releasable import releasable
+from checks.maxent.hull import by_hull, by_supports, pairwise_ratios, relaxed_diversity
+from checks.maxent.maxent_diversity import by_join, by_products, fitted_diversity, maxent_diversity
+from checks.maxent.sensitive_tree import Outcome, SensitiveTree, sensitive_tree
+from marginals.publishing.publishing import releasable
 from marginals.tables.attribute import Attribute
-from marginals.tables.ladders.attribute_ladder import attribute_ladder
-from models.graphs.collection import Collection
+from marginals.tables.levels import attribute_ladder
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import (
     base_table,
     base_values,

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 import marginals
 from marginals import Attribute, NothingPublishableError, Policy, Release
 from marginals.bundle.writing import bundle_files
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import contingency_tables, domains
 
 Row = tuple[str, ...]

@@ -19,16 +19,12 @@ from itertools import combinations, islice, permutations, product
 import numpy as np
 import pytest
 
-from checks.changes.difference import difference
-from checks.changes.series import Envelope
-from checks.changes.settling import settled
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
+from checks.changes import Envelope, difference, settled
+from checks.claims import KLink, MaxentDiversity
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain, Mask
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy, Mask
 from table_enumeration import Counts, all_tables
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "12"))

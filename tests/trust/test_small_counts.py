@@ -16,7 +16,7 @@ from marginals.errors import NothingPublishableError
 from marginals.publishing.policy import Policy
 from marginals.tables.attribute import Attribute
 from marginals.tables.source import read_table
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Hierarchy
 
 Bits = NDArray[np.object_]

@@ -10,7 +10,7 @@ import pytest
 
 import marginals
 from marginals.bundle.reading import read_bundle
-from marginals.bundle.seal import SEAL
+from marginals.bundle.signature import SEAL
 
 SEED = 20260102
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "15"))

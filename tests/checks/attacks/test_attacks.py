@@ -6,17 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from checks.attacks.class_table import class_table, sensitive_levels
-from checks.attacks.definetti import accuracy, base_rate, definetti, published_groups
-from checks.attacks.reconstruction import reconstruction, smallest_class
-from checks.attacks.skewness import skewness
-from checks.classes.equivalence_classes import equivalence_classes
-from models.graphs.collection import Collection
+from checks.attacks.knowledge import class_table, reconstruction, sensitive_levels, skewness, smallest_class
+from checks.attacks.minimality import accuracy, base_rate, definetti, published_groups
+from checks.classes import equivalence_classes
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 # In no alphabetical order, so that an order taken for another one shows.
 DOMAIN = Domain.of({"z": Hierarchy.flat("ab"), "s": Hierarchy.flat("xyw"), "a": Hierarchy.flat("pqr")})

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import lifted
-from checks.attacks.certain_cells import CertainCells, certain_cells
-from checks.attacks.knowledge import knowledge
+from checks.attacks.knowledge import CertainCells, certain_cells, knowledge
 from models.deadline import NEVER
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.frechet_bounds import FrechetBounds
 from models.tables.data_cube import DataCube
 from strategies import contingency_tables, decomposable_masks, domains, margins

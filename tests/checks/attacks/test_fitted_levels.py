@@ -7,18 +7,16 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.attacks.fitted_levels import LevelTold, level_told, levels_told
-from checks.attacks.minimality import refinements
-from checks.claims.k_link import KLink
+from checks.attacks.minimality import LevelTold, level_told, levels_told, refinements
+from checks.claims import KLink
 from marginals.tables.attribute import Attribute
-from marginals.tables.ladders.attribute_ladder import attribute_ladder
-from models.graphs.collection import Collection
+from marginals.tables.levels import attribute_ladder
+from models.graphs.junction_tree import Collection
 from models.inference.frechet_bounds import FrechetBounds
-from models.ladders.thresholds import FittedLadder
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.fitted_levels import FittedLadder
+from models.tables.hierarchy import Domain, Hierarchy
 
 TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
 GIVEN = {

@@ -12,20 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.attacks.minimality import refinements
-from checks.attacks.refinement import Refinement
-from checks.claims.claim import Claim
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
+from checks.attacks.minimality import Refinement, refinements
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 # In no alphabetical order, so that an order taken for another one shows.
 DOMAIN = Domain.of(

@@ -7,15 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from checks.diversity.criteria import Distinct, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
+from checks.diversity.criteria_at_odds import EntropyAtOdds
 from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to, satisfies
-from checks.diversity.distinct import Distinct
-from checks.diversity.entropy import Entropy
-from checks.diversity.negative_disclosure import NegativeDisclosure
-from checks.diversity.npd_recursive import NpdRecursive
-from checks.diversity.odds.entropy_at_odds import EntropyAtOdds
-from checks.diversity.recursive import Recursive
 from checks.diversity.registry import parse_diversity
-from checks.diversity.simple import Simple
 from checks.errors import CriterionError
 from privacy_oracles import is_diverse, reached
 from privacy_strategies import classes, diversities, functionals, numbers

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from checks.diversity.criteria import DontCareEntropy, Entropy, adjusted_entropies, adjusted_entropy, log_entropic_mean
 from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.dont_care_entropy import DontCareEntropy, adjusted_entropies, adjusted_entropy, log_entropic_mean
-from checks.diversity.entropy import Entropy
 from checks.errors import CriterionError
 from privacy_oracles import entropy_reaches
 from privacy_strategies import classes, numbers

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.exact_entropy import entropy_is_at_least
+from checks.diversity.criterion import entropy_is_at_least
 from privacy_oracles import entropy_reaches
 from privacy_strategies import classes, numbers
 

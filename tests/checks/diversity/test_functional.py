@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.diversity.criteria import (
+    Functional,
+    Induction,
+    Recursive,
+    Simple,
+    excessive_protection,
+    excessive_protections,
+)
 from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.functional import Functional, Induction, excessive_protection, excessive_protections
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
 from checks.errors import CriterionError
 from models.tables.hierarchy import Hierarchy
 from privacy_strategies import classes

@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.functional import Functional
-from checks.diversity.implications import (
+from checks.diversity.criteria import Functional, Recursive, Simple
+from checks.diversity.registry import (
     recursive_implies,
     simple_implies,
     weakest_recursive_c,
     weakest_recursive_l,
     weakest_simple_l,
 )
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
 from checks.errors import CriterionError
 
 TINY = Fraction(1, 10**6)

@@ -10,19 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import BOUNDARY, Diversity
-from checks.diversity.distinct import Distinct
-from checks.diversity.entropy import Entropy
-from checks.diversity.functional import Functional
-from checks.diversity.of_people import OfPeople, of_people
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
+from checks.diversity.odds import OfPeople, of_people
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import by_join
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from privacy_oracles import is_diverse
 from privacy_strategies import classes, diversities, sensitive_collections, tree_of
 

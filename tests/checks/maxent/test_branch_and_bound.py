@@ -9,16 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import checks.maxent.branch_and_bound
-import checks.maxent.entropy_boxes
-from checks.budget import FULL, Budget
-from checks.diversity.criterion import Diversity
-from checks.diversity.entropy import Entropy
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
-from checks.diversity.violations.cases import Cases, Cuts, cuts
-from checks.diversity.violations.entropy_cases import EntropyCases
-from checks.finding import Verdict
+from checks.diversity.criteria import Entropy, Recursive, Simple
+from checks.diversity.criterion import Cases, Cuts, Diversity, cuts
+from checks.diversity.cuts import EntropyCases
+from checks.finding import FULL, Budget, Verdict
 from checks.maxent.branch_and_bound import (
+    LookAt,
     _enumerate,
     _prove_worst,
     _screen,
@@ -27,11 +23,9 @@ from checks.maxent.branch_and_bound import (
     _Worst,
     branch_and_bound,
 )
-from checks.maxent.entropy_boxes import LookAt
-from checks.maxent.log_tree import LogTree
-from checks.maxent.sensitive_tree import SensitiveTree
+from checks.maxent.sensitive_tree import LogTree, SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from privacy_oracles import conditionals, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 
@@ -157,7 +151,7 @@ def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
     if data.draw(st.booleans()):
         diversity = on_boundary(diversity, data.draw(st.sampled_from(vectors)))
     expected = Verdict.HOLDS if all(diversity.decide(vector) for vector in vectors) else Verdict.FAILS
-    screen, surviving = checks.maxent.branch_and_bound._screen, checks.maxent.entropy_boxes.surviving
+    screen, surviving = checks.maxent.branch_and_bound._screen, checks.maxent.branch_and_bound.surviving
 
     def screened_blindly(
         log_tree: LogTree, cases: Cases, worst: _Worst, rounds: int, *, witness_is_enough: bool

@@ -8,21 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
-from checks.diversity.entropy import Entropy
-from checks.diversity.violations.cases import ZERO_LOG, cuts
-from checks.diversity.violations.entropy_cases import EntropyCases, lower_lambert
+from checks.diversity.criteria import Entropy
+from checks.diversity.criterion import ZERO_LOG, cuts
+from checks.diversity.cuts import EntropyCases, lower_lambert
 from checks.finding import Verdict
-from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.entropy_boxes import _STRETCH, Box, box_cut, roots, surviving
-from checks.maxent.log_tree import LogTree
+from checks.maxent.branch_and_bound import _STRETCH, Box, box_cut, branch_and_bound, roots, surviving
 from checks.maxent.maxent_diversity import by_join
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from checks.maxent.sensitive_tree import LogTree, SensitiveTree, sensitive_tree
 from models.arrays import FloatArray, IndexArray
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_strategies import sensitive_collections, tree_of
 
 seeds = st.integers(0, 2**32 - 1)

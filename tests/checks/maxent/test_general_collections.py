@@ -9,20 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from checks.budget import FULL
-from checks.claims.maxent_diversity import MaxentDiversity
-from checks.combinatorial.k_combinatorial import k_combinatorial
-from checks.combinatorial.programmed_bounds import by_programming
+from checks.claims import MaxentDiversity
+from checks.combinatorial import by_programming, k_combinatorial
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
-from checks.maxent.fitted_diversity import fitted_diversity
-from models.graphs.collection import Collection
-from models.inference.fitting.iterative_fitting import iterative_fit
+from checks.finding import FULL, Verdict
+from checks.maxent.maxent_diversity import fitted_diversity
+from models.graphs.junction_tree import Collection
+from models.inference.iterative_fitting import iterative_fit
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import is_k_combinatorial, largest_counts
 
 
@@ -161,7 +158,7 @@ def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytes
     sizes, margins = SHAPES["four-cycle"]
     collection = collection_of(random_table(sizes, 400), margins)
     assert fitted_diversity(collection, "s", parse_diversity("distinct:2")).holds
-    monkeypatch.setattr("checks.maxent.fitted_diversity.iterative_fit", partial(iterative_fit, sweeps=2))
+    monkeypatch.setattr("checks.maxent.maxent_diversity.iterative_fit", partial(iterative_fit, sweeps=2))
     finding = fitted_diversity(collection, "s", parse_diversity("distinct:2"))
     assert finding.verdict is Verdict.UNDECIDED
     assert "misses a published count" in finding.note

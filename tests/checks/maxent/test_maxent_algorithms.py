@@ -9,29 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.budget import FULL, SEARCHING, Budget
-from checks.combinatorial.k_combinatorial import by_join as k_combinatorial_by_join
-from checks.combinatorial.k_combinatorial import by_search, by_vector_sets, of_tree
+from checks.combinatorial import by_join as k_combinatorial_by_join
+from checks.combinatorial import by_search, by_vector_sets, of_tree
+from checks.diversity.criteria import Distinct, Entropy, Functional, Induction, Recursive
 from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, loosened_to
-from checks.diversity.distinct import Distinct
-from checks.diversity.entropy import Entropy
-from checks.diversity.functional import Functional, Induction
-from checks.diversity.odds.under_odds import UnderOdds
-from checks.diversity.recursive import Recursive
+from checks.diversity.odds import UnderOdds
 from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks.finding import FULL, SEARCHING, Budget, Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_hull, by_supports, extreme_positions
+from checks.maxent.hull import (
+    _passes_exactly,
+    by_hull,
+    by_supports,
+    extreme_positions,
+    marks,
+    pairwise_ratios,
+    relaxed_diversity,
+)
 from checks.maxent.maxent_diversity import by_join, by_products, decided
-from checks.maxent.outcome import Outcome
-from checks.maxent.pairwise_ratios import _passes_exactly, pairwise_ratios
-from checks.maxent.relaxed_diversity import marks, relaxed_diversity
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from models.graphs.collection import Collection
+from checks.maxent.sensitive_tree import Outcome, SensitiveTree, sensitive_tree
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import conditionals, is_k_combinatorial, largest_counts, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 
@@ -157,7 +157,7 @@ def test_tails_that_are_too_many_to_tell_apart_change_no_verdict(
     tree = tree_of(collection, sensitive)
     diversity = Recursive(c, l)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("checks.diversity.violations.cases.MAX_CASES", 0)
+        patched.setattr("checks.diversity.criterion.MAX_CASES", 0)
         outcome = branch_and_bound(tree, diversity)
     expected = all(diversity.decide(vector) for vector in conditionals(collection, sensitive).values())
     assert outcome is not None

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from checks.maxent.sensitive_tree import SensitiveTree, class_source, sensitive_tree
 from models.errors import ContradictionError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import Cell, cell_of, conditionals, finest, marginal, places_within, without
 from privacy_strategies import sensitive_collections
 from strategies import decomposable_masks

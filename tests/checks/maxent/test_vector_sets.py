@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
+from checks.maxent.hull import TooManyVectorsError, distinct_positions, none_doomed, work_up
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from checks.maxent.vector_sets import TooManyVectorsError, distinct_positions, none_doomed, work_up
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 
 def path(seed: int) -> SensitiveTree:

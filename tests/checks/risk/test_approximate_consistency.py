@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk.approximate_consistency import AlikeValues, approximate_counts
-from checks.risk.dictionary import consistent_counts
+from checks.risk.attackers import AlikeValues, approximate_counts, consistent_counts
 from risk_strategies import dictionaries, records, spaces
 
 

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checks.risk.dictionary as dictionary_module
-from checks.risk.dictionary import Dictionary, consistent_counts, identification_probability
-from checks.risk.record import Records, RecordSpace
+import checks.risk.attackers as dictionary_module
+from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts, identification_probability
 from models.errors import DomainMismatchError
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import dictionaries, generalizations, records, spaces
 
 

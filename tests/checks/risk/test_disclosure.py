@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.errors import DisclosureRuleError
+from checks.risk.attackers import Records, RecordSpace
 from checks.risk.disclosure import Disclosure, Rule, disclosed, generalize, hide
-from checks.risk.errors import DisclosureRuleError
-from checks.risk.record import Records, RecordSpace
 from models.errors import DomainMismatchError
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import records, spaces
 
 

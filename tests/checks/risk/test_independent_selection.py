@@ -9,20 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.risk.dictionary import Dictionary, consistent_counts
-from checks.risk.errors import DisclosureRuleError
-from checks.risk.independent_selection import (
+from checks.errors import DisclosureRuleError
+from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts
+from checks.risk.disclosure import (
+    DecisionProblem,
     attribute_counts,
     select_clustered,
     select_independent,
     selected_disclosure,
 )
-from checks.risk.loss import Harm, losses
-from checks.risk.optimal_disclosure import DecisionProblem
-from checks.risk.record import Records, RecordSpace
-from checks.risk.sensitivity import Constant, Linear, Multiplicative, PerPerson, Weights, harmonic_shares
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from checks.risk.harm import Constant, Harm, Linear, Multiplicative, PerPerson, Weights, harmonic_shares, losses
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import dictionaries, records, spaces
 
 

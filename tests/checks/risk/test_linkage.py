@@ -5,14 +5,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk.dictionary import Dictionary
-from checks.risk.errors import DisclosureRuleError
-from checks.risk.linkage import Links, enlarged, linkage_losses, linkage_risk, uniform_links
-from checks.risk.loss import Harm, losses, risk
-from checks.risk.record import Records, RecordSpace
-from checks.risk.sensitivity import Constant, Linear, Weights, constant_shares
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from checks.errors import DisclosureRuleError
+from checks.risk.attackers import Dictionary, Records, RecordSpace
+from checks.risk.harm import (
+    Constant,
+    Harm,
+    Linear,
+    Links,
+    Weights,
+    constant_shares,
+    enlarged,
+    linkage_losses,
+    linkage_risk,
+    losses,
+    risk,
+    uniform_links,
+)
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 
 

@@ -5,13 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk.dictionary import Dictionary
-from checks.risk.errors import DisclosureRuleError
-from checks.risk.loss import Harm, bayes_risk, expected, losses, risk, worst_case_risk
-from checks.risk.record import Records, RecordSpace
-from checks.risk.sensitivity import Constant, Linear, Weights, constant_shares
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from checks.errors import DisclosureRuleError
+from checks.risk.attackers import Dictionary, Records, RecordSpace
+from checks.risk.harm import (
+    Constant,
+    Harm,
+    Linear,
+    Weights,
+    bayes_risk,
+    constant_shares,
+    expected,
+    losses,
+    risk,
+    worst_case_risk,
+)
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import dictionaries, records, sensitivities, spaces
 
 SPACE = RecordSpace(Domain.of({"name": Hierarchy.flat(["Ann", "Bob", "Cy"]), "test": Hierarchy.flat(["+", "-"])}))

@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.risk.dictionary import Dictionary
-from checks.risk.loss import Harm, losses
-from checks.risk.objective import LeastRisk
-from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound
-from checks.risk.record import RecordSpace
-from checks.risk.sensitivity import Constant
+from checks.risk.attackers import Dictionary, RecordSpace
+from checks.risk.disclosure import DecisionProblem, branch_and_bound
+from checks.risk.harm import Constant, Harm, LeastRisk, losses
 from models.arrays import FloatArray
 from risk_strategies import dictionaries, records, sensitivities, spaces
 

@@ -9,19 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.risk.choosing.means import best_on_average
-from checks.risk.choosing.rolled_counts import RolledCounts
-from checks.risk.dictionary import Dictionary, consistent_counts
-from checks.risk.errors import DisclosureRuleError
-from checks.risk.frontier import Frontier, frontier
-from checks.risk.loss import Harm, losses
-from checks.risk.objective import LeastRisk, MostUtility, Objective, TradeOff
-from checks.risk.optimal_disclosure import DecisionProblem, branch_and_bound, brute_force
-from checks.risk.record import Records, RecordSpace, distance_from_root
-from checks.risk.sensitivity import Constant
+from checks.errors import DisclosureRuleError
+from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts, distance_from_root
+from checks.risk.disclosure import (
+    DecisionProblem,
+    Frontier,
+    RolledCounts,
+    best_on_average,
+    branch_and_bound,
+    brute_force,
+    frontier,
+)
+from checks.risk.harm import Constant, Harm, LeastRisk, MostUtility, Objective, TradeOff, losses
 from models.arrays import FloatArray
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 from strategies import domains
 

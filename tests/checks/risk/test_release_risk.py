@@ -6,17 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import base_cells
-from checks.risk.dictionary import Dictionary, consistent_counts
-from checks.risk.errors import SensitivityError
-from checks.risk.loss import Harm, losses
-from checks.risk.record import Records, RecordSpace
+from checks.errors import SensitivityError
+from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts
+from checks.risk.harm import Constant, Harm, Linear, Multiplicative, Sensitivity, Weights, constant_shares, losses
 from checks.risk.release_risk import release_risk
-from checks.risk.sensitivity import Constant, Linear, Multiplicative, Sensitivity, Weights, constant_shares
 from models.errors import DomainMismatchError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
+from models.tables.hierarchy import Domain
 from risk_strategies import records, sensitivities
 from strategies import data_cubes, decomposable_collections, margins, shape_cube
 

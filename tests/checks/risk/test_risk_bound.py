@@ -5,14 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk.dictionary import Dictionary
-from checks.risk.errors import IncomparableError
-from checks.risk.loss import Harm, losses, risk
-from checks.risk.record import Records, RecordSpace
-from checks.risk.risk_bound import contains, precedes, upper_bound
-from checks.risk.sensitivity import Constant
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from checks.errors import IncomparableError
+from checks.risk.attackers import Dictionary, Records, RecordSpace
+from checks.risk.disclosure import contains, precedes, upper_bound
+from checks.risk.harm import Constant, Harm, losses, risk
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 
 

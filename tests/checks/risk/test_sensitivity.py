@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk.errors import SensitivityError
-from checks.risk.record import Records, RecordSpace, distance_from_root
-from checks.risk.sensitivity import (
+from checks.errors import SensitivityError
+from checks.risk.attackers import Records, RecordSpace, distance_from_root
+from checks.risk.harm import (
     Constant,
     Linear,
     Multiplicative,
@@ -19,9 +19,8 @@ from checks.risk.sensitivity import (
     falls_towards_root,
     harmonic_shares,
 )
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.taxonomy import Taxonomy
+from models.tables.generalized_cells import Taxonomy
+from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import generalizations, records, sensitivities, spaces
 from strategies import hierarchies
 

@@ -8,22 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims.requirements import Requirements
+from checks.diversity.criteria import (
+    Distinct,
+    DontCareEntropy,
+    Entropy,
+    Functional,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    Simple,
+)
 from checks.diversity.criterion import Diversity
-from checks.diversity.distinct import Distinct
-from checks.diversity.dont_care_entropy import DontCareEntropy
-from checks.diversity.entropy import Entropy
-from checks.diversity.functional import Functional
-from checks.diversity.negative_disclosure import NegativeDisclosure
-from checks.diversity.npd_recursive import NpdRecursive
-from checks.diversity.recursive import Recursive
-from checks.diversity.simple import Simple
+from checks.requirements import Requirements
 from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, table_satisfies
 from marginals.errors import InputError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import contingency_tables, domains
 
 criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(

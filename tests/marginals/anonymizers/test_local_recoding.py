@@ -8,22 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims.requirements import Requirements
-from checks.classes.equivalence_classes import equivalence_classes
+from checks.classes import equivalence_classes
+from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
-from checks.diversity.functional import Functional
-from marginals.anonymizers.full_domain import best_full_domain
-from marginals.anonymizers.lattice import single_table
-from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights
-from marginals.anonymizers.sweeping import sweep
+from checks.requirements import Requirements
+from marginals.anonymizers.lattice import best_full_domain, single_table
+from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights, sweep
 from marginals.errors import NothingPublishableError
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.information import information_utility
+from models.tables.generalized_cells import information_utility
+from models.tables.hierarchy import Domain, Hierarchy
 from recoding_oracles import classes_hold, requirements, tables
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals import InputError, NothingPublishableError, Policy
-from marginals.anonymizers.published_base import published_base
+from marginals.anonymizers.recoded_file import published_base
 from marginals.example import frame, table
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table

@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from checks.diversity.functional import Functional
+from checks.diversity.criteria import Functional
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from marginals import InputError, Policy
-from marginals.anonymizers.hilbert_mapping import hilbert
+from marginals.anonymizers.local_recoding import hilbert, sweep
 from marginals.anonymizers.recoded_file import verify_recoded
-from marginals.anonymizers.sweeping import sweep
 from marginals.errors import NothingPublishableError
 from marginals.example import attributes, table
 from marginals.tables.attribute import Attribute, Role

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from marginals.anonymizers.settled_nodes import SettledNodes
+from marginals.anonymizers.lattice import SettledNodes
 
 
 def is_finer(one, other):

@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims.requirements import Requirements
-from checks.diversity.distinct import Distinct
-from marginals.anonymizers.lattice import minimal_tables
-from marginals.anonymizers.stepwise_table import stepwise_table
+from checks.diversity.criteria import Distinct
+from checks.requirements import Requirements
+from marginals.anonymizers.lattice import minimal_tables, stepwise_table
 from models.tables.data_cube import DataCube
 from strategies import data_cubes
 

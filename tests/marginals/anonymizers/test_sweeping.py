@@ -9,24 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
-from checks.diversity.functional import Functional
 from checks.diversity.registry import parse_diversity
-from marginals.anonymizers import class_order as class_order_module
-from marginals.anonymizers.class_order import MOST_LOOKS, class_order, level_combinations, sweeps_all
-from marginals.anonymizers.full_domain import best_full_domain
-from marginals.anonymizers.hilbert_mapping import hilbert
-from marginals.anonymizers.local_recoding import LocalRecoding
-from marginals.anonymizers.sweeping import sweep
-from marginals.config.hierarchy_file import read_hierarchy
+from marginals.anonymizers import local_recoding as class_order_module
+from marginals.anonymizers.lattice import best_full_domain
+from marginals.anonymizers.local_recoding import (
+    MOST_LOOKS,
+    LocalRecoding,
+    class_order,
+    hilbert,
+    level_combinations,
+    sweep,
+    sweeps_all,
+)
+from marginals.config.release_toml import read_hierarchy
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
 from models.tables.generalized_cells import GeneralizedCells
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from recoding_oracles import classes_hold, line_holds, requirements, rows_that_fit, tables
 
 

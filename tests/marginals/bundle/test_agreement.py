@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals import BundleError
-from marginals.bundle.agreement import check_agreement
 from marginals.bundle.content import BundleContent
-from models.graphs.collection import Collection
+from marginals.bundle.reading import check_agreement
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import coarser_margins, contingency_tables, domains, margins
 from written_bundles import write_bundle
 

@@ -10,22 +10,19 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.changes.difference import CellDifference
-from checks.claims.claim import Claim
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
-from checks.diversity.distinct import Distinct
+from checks.changes import CellDifference
+from checks.claims import Claim, KLink, MaxentDiversity
+from checks.diversity.criteria import Distinct
 from checks.finding import Verdict
-from marginals.bundle.agreement import union
+from marginals.bundle import together
 from marginals.bundle.content import BundleContent
-from marginals.bundle.reading import content_of
+from marginals.bundle.reading import content_of, union
 from marginals.bundle.snapshot import Snapshot
-from marginals.bundle.together import changed_table
-from marginals.bundle.together.changed_table import by_table
+from marginals.bundle.together import by_table
 from marginals.bundle.verification import BadFile
 from marginals.commands.main import main
-from marginals.publishing.releasable import releasable
-from models.graphs.collection import Collection
+from marginals.publishing.publishing import releasable
+from models.graphs.junction_tree import Collection
 from models.tables.data_cube import DataCube
 from written_bundles import write_bundle
 
@@ -300,7 +297,7 @@ def test_the_marginals_of_one_table_are_put_together_once(tmp_path: Path, monkey
         unions.append(len(bundles))
         return union(bundles)
 
-    monkeypatch.setattr(changed_table, "union", counted)
+    monkeypatch.setattr(together, "union", counted)
     assert marginals.verify(*folders).ok
     assert unions == [2]
 

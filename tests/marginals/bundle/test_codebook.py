@@ -13,9 +13,8 @@ import marginals
 from html_pages import Page
 from marginals import BundleError, InputError
 from marginals.commands.main import main
-from marginals.tables.codebook import Codebook
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from marginals.tables.attribute import Codebook
+from models.tables.hierarchy import Domain, Hierarchy
 
 WORDS = """
 [attributes.smokes.values]

@@ -9,7 +9,7 @@ import frictionless
 import pytest
 
 import marginals
-from marginals.bundle.seal import SEAL
+from marginals.bundle.signature import SEAL
 
 Package = dict[str, Any]
 Change = Callable[[Package], object]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dice import Dice, Thrown
-from marginals.bundle.together.overlaps import overlapping_values
+from marginals.bundle.together import overlapping_values
 from models.tables.hierarchy import Hierarchy
 
 

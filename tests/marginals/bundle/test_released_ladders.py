@@ -12,12 +12,12 @@ import marginals
 from dice import Dice, Thrown
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
-from marginals.bundle.together.released_ladders import ReleasedLadder, released_ladders
+from marginals.bundle.together import ReleasedLadder, released_ladders
 from marginals.commands.main import main
 from marginals.example import release
-from marginals.publishing.releasable import releasable
+from marginals.publishing.publishing import releasable
 from marginals.tables.attribute import Role
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy

@@ -9,15 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims.claim import Claim
-from checks.claims.k_link import KLink
+from checks.claims import Claim, KLink
 from checks.finding import Verdict
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import SIGNATURE
 from marginals.bundle.verification import BadFile
 from marginals.commands.main import main
 from minisign_programs import write_keys, write_stub
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.data_cube import DataCube
 from written_bundles import write_bundle
 

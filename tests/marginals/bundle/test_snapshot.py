@@ -16,8 +16,7 @@ import marginals
 from file_accesses import watched
 from marginals import BundleError, InputError
 from marginals.bundle import signature
-from marginals.bundle.seal import seal_of
-from marginals.bundle.signature import SIGNATURE
+from marginals.bundle.signature import SIGNATURE, seal_of
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.verification import BadFile
 from marginals.example import release

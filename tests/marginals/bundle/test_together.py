@@ -15,26 +15,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import marginals
-from checks.claims.claim import Claim
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
-from checks.claims.min_cell import MinCell
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
-from marginals.attacks.certainty import refined_certainties
+from marginals.attacks import refined_certainties
 from marginals.bundle.content import BundleContent
-from marginals.bundle.together.atoms import atoms_of
-from marginals.bundle.together.refinement import common_refinement
+from marginals.bundle.together import atoms_of, common_refinement
 from marginals.commands.main import main
 from marginals.errors import IncompatibleReleasesError
 from marginals.tables.attribute import Role
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from table_enumeration import all_tables, margins_with, ranges
 from written_bundles import write_bundle
 

@@ -11,15 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims import KCombinatorial, KLink, MaxentDiversity
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from marginals import Attribute, InputError, Table
 from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
 from written_bundles import write_bundle

@@ -113,7 +113,7 @@ def blocks(folder: Path, number: int) -> list[Path]:
 
 @pytest.mark.slow
 def test_two_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.intervals.proven_bounds._AT_ONCE", 100)  # several parts of few blocks
+    monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)  # several parts of few blocks
     files = blocks(tmp_path, 8)
     one, two = (run(*files, "--jobs", jobs, "--seconds", 600, "--json") for jobs in (1, 2))
     assert one.output == two.output
@@ -122,8 +122,8 @@ def test_two_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_killed_process_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.intervals.proven_bounds._AT_ONCE", 100)
-    monkeypatch.setattr("models.intervals.proven_bounds.tightened", killed)
+    monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)
+    monkeypatch.setattr("models.intervals.proofs.tightened", killed)
     result = run(*blocks(tmp_path, 8), "--jobs", 2)
     assert result.exit_code == 2
     assert "a process that did a part of the work was killed" in result.output

@@ -77,7 +77,7 @@ def test_every_example_runs_as_it_stands(
     monkeypatch.setenv("PATH", str(folder / "programs"), prepend=":")
     if name == "open":  # whose window would stay open
         pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-        monkeypatch.setattr("marginals.window.serving.serve", lambda *_, **__: None)
+        monkeypatch.setattr("marginals.window.server.serve", lambda *_, **__: None)
     shown = CliRunner().invoke(main, [*([name] if name else []), "--help"]).output
     for command in examples(shown):
         program, *arguments = shlex.split(command)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from marginals.commands.progress import ProgressBars
-from marginals.timing import PROGRESS_IN_LINES
+from marginals.commands.options import ProgressBars
+from marginals.deadline import PROGRESS_IN_LINES
 
 
 def test_progress_in_lines_is_told_at_most_ten_times_a_second(

@@ -10,17 +10,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
+from checks.claims import KCombinatorial, KLink
 from marginals import Role
 from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
 from models.deadline import Deadline
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from written_bundles import write_bundle
 
 OVER = Deadline(0.0)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from marginals.config.hierarchy_file import read_hierarchy
-from marginals.config.release_toml import read_config
+from marginals.config.release_toml import read_config, read_hierarchy
 from marginals.errors import InputError
 from models.errors import MarginalsError
 

@@ -14,13 +14,12 @@ import pytest
 from hypothesis import given, settings
 
 import marginals
-from checks.claims.k_link import KLink
+from checks.claims import KLink
 from html_pages import Page
 from marginals import Attribute, Policy, Release
 from marginals.bundle.content import BundleContent
-from marginals.pages.pairs import pairs_shown
-from marginals.pages.release_page import report_html
-from models.graphs.collection import Collection
+from marginals.pages.release_page import pairs_shown, report_html
+from models.graphs.junction_tree import Collection
 from strategies import decomposable_collections
 
 

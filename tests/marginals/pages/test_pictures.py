@@ -4,12 +4,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from marginals.pages.pictures import WIDTH, interaction_picture
-from models.graphs.collection import Collection
+from marginals.pages.release_page import WIDTH, interaction_picture
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 
 def chain(length: int) -> Collection:

@@ -15,19 +15,17 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 
 import marginals
-from checks.claims.k_link import KLink
+from checks.claims import KLink
 from checks.finding import Algorithm, Finding, Verdict
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.commands.main import main
-from marginals.pages.pictures import finest_pairs, interaction_picture, tree_picture
-from marginals.pages.release_page import report_html
-from marginals.wording.claims_in_words import in_words
-from models.graphs.collection import Collection
-from models.tables.domain import Domain
-from models.tables.margin import Margin
+from marginals.pages.release_page import finest_pairs, interaction_picture, report_html, tree_picture
+from marginals.wording import in_words
+from models.graphs.junction_tree import Collection
+from models.tables.hierarchy import Domain, Margin
 from small_release import write_config
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
 from written_bundles import write_bundle

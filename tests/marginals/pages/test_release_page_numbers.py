@@ -8,20 +8,16 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.claims.claim import Claim
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.diversity.registry import parse_diversity
 from html_pages import Page
 from marginals import Role
 from marginals.bundle.content import BundleContent
 from marginals.pages.release_page import report_html
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 VALUES = {"town": ["oak", "elm", "bay"], "sex": ["f", "m"], "job": ["x", "y"], "ill": ["flu", "cold", "gout"]}
 DOMAIN = Domain.of({name: Hierarchy.flat(values) for name, values in VALUES.items()})

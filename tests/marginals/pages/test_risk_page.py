@@ -13,15 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.risk.frontier import Frontier
-from checks.risk.objective import LeastRisk, MostUtility, TradeOff
+from checks.risk.disclosure import Frontier
+from checks.risk.harm import LeastRisk, MostUtility, TradeOff
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals.commands.main import main
-from marginals.pages import risk_pictures
-from marginals.pages.risk_page import in_words, risk_html
-from marginals.pages.risk_pictures import Plot, frontier_picture, loss_histogram, releases_picture
-from marginals.pages.risk_report import RiskReport
-from marginals.risk.bundle_risk import BundleRisk, are_comparable
+from marginals.pages import risk_page
+from marginals.pages.risk_page import (
+    Plot,
+    RiskReport,
+    frontier_picture,
+    in_words,
+    loss_histogram,
+    releases_picture,
+    risk_html,
+)
+from marginals.risk import BundleRisk, are_comparable
 
 CONFIG = """
 [data]
@@ -342,7 +348,7 @@ def test_the_line_is_drawn_through_all_vertices_and_never_above_them(
     assert len(plot.line) == len(edge) > 3
     utility = np.sort(np.random.default_rng(1).random(4000))
     steep = Frontier(utility, utility**3, np.r_[np.diff(utility**3) / np.diff(utility), np.inf])
-    monkeypatch.setattr(risk_pictures, "_VERTICES", 30)
+    monkeypatch.setattr(risk_page, "_VERTICES", 30)
     many = frontier_picture(steep, [])
     assert many is not None
     assert len(many.line) <= 30

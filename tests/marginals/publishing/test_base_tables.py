@@ -5,19 +5,18 @@ from itertools import product
 import numpy as np
 import pytest
 
-from checks.claims.requirements import Requirements
-from checks.diversity.distinct import Distinct
+from checks.diversity.criteria import Distinct
 from checks.diversity.registry import parse_diversity
+from checks.requirements import Requirements
 from marginals import Policy, publish
 from marginals.errors import InputError, NothingPublishableError
-from marginals.publishing.base_tables import best_base, chosen_base
+from marginals.publishing.searching import best_base, chosen_base
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 AGES = Hierarchy.from_rows([(str(age), f"{age // 20 * 20}-{age // 20 * 20 + 19}", "*") for age in range(20, 60, 5)])
 

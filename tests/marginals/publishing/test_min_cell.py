@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims.min_cell import MinCell
+from checks.claims import MinCell
 from marginals import NothingPublishableError, Policy
 from marginals.commands.main import main
 from marginals.example import attributes, frame, table

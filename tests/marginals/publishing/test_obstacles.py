@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.privacy_constraint import PrivacyConstraint
 from marginals import Attribute, NothingPublishableError, Policy
 from marginals.commands.main import main
 from marginals.publishing.obstacles import Obstacles, as_written, unmet_demands

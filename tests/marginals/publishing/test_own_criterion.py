@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 import marginals
-from checks.classes.equivalence_classes import equivalence_classes
+from checks.classes import equivalence_classes
+from checks.diversity.criterion import numbers, spelled
 from checks.diversity.registry import parse_diversity, spellings
-from checks.diversity.spelling import numbers, spelled
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Verdict
 from checks.maxent.maxent_diversity import by_join, decided
 from marginals.commands.main import main
 from marginals.example import table
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from privacy_strategies import sensitive_collections, tree_of
 from small_release import CONFIG, write_config
 

@@ -30,7 +30,7 @@ from marginals import (
     verify,
 )
 from marginals.bundle.content import BundleContent
-from marginals.bundle.seal import SEAL
+from marginals.bundle.signature import SEAL
 
 ROLES = {
     "age": Attribute("quasi-identifier", intervals=[10, 20]),

@@ -14,17 +14,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.budget import Budget
 from checks.diversity.criterion import Diversity
-from checks.finding import Finding, Verdict
+from checks.finding import Budget, Finding, Verdict
 from checks.maxent.maxent_diversity import maxent_diversity
 from marginals import Attribute, InputError, Policy, Release, Table
 from marginals.commands.main import main
-from marginals.demo.census import census_hierarchies, simulate_census
-from marginals.demo.census_config import CENSUS_CONFIG
+from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_census
 from marginals.errors import NothingPublishableError
 from marginals.pages.release_page import report_html
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.search import STRATEGIES
 
 CONFIG = """

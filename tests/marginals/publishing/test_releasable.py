@@ -10,21 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.claims.claim import Claim
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
-from checks.claims.maxent_diversity import MaxentDiversity
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from marginals import Attribute, Policy
 from marginals.errors import InputError, NothingPublishableError
-from marginals.publishing.releasable import releasable
-from models.graphs.collection import Collection
+from marginals.publishing.publishing import releasable
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from small_release import contents
 from strategies import hierarchies
 

@@ -9,9 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims.maxent_diversity import MaxentDiversity
-from checks.diversity.distinct import Distinct
-from checks.diversity.entropy import Entropy
+from checks.claims import MaxentDiversity
+from checks.diversity.criteria import Distinct, Entropy
 from checks.errors import CriterionError
 from marginals.commands.main import main
 from marginals.errors import InputError, NothingPublishableError

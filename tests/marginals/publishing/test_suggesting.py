@@ -11,10 +11,9 @@ import pytest
 import marginals
 from html_pages import Page
 from marginals import Attribute, Policy
-from marginals.publishing import suggesting
+from marginals.publishing import searching
 from marginals.publishing.policy import Policy as PolicyClass
-from marginals.release.steward import no_suggestions
-from marginals.release.suggestion import Suggestion
+from marginals.release.steward import Suggestion, no_suggestions
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def published(table: marginals.Table, policy: PolicyClass) -> marginals.StewardR
 
 def test_what_is_suggested_is_what_comes_of_it(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the rounds of rebuilding that follow where something is wanted."""
-    monkeypatch.setattr(import_module("models.search.rebuild"), "FEW", 0)
+    monkeypatch.setattr(import_module("models.search.greedy"), "FEW", 0)
     steward = published(table, POLICY)
     assert steward.suggestions
     errors = steward.two_way.by_table
@@ -79,7 +78,7 @@ def test_the_page_says_what_to_write_and_what_it_costs(table: marginals.Table) -
 
 
 def test_pairs_that_there_is_no_time_to_try_are_named(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.stewarding._FOR_SUGGESTIONS", -1.0)
+    monkeypatch.setattr("marginals.publishing.searching._FOR_SUGGESTIONS", -1.0)
     steward = published(table, POLICY)
     assert [suggestion.was_tried for suggestion in steward.suggestions] == [False] * len(steward.suggestions)
     assert steward.suggestions
@@ -89,7 +88,7 @@ def test_pairs_that_there_is_no_time_to_try_are_named(table: marginals.Table, mo
 @pytest.mark.slow
 def test_another_strategy_is_compared_with_greedy_too(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = count()
-    greedy = suggesting.STRATEGIES["greedy"]
+    greedy = searching.STRATEGIES["greedy"]
 
     def counted(problem, stop):  # type: ignore[no-untyped-def]
         next(runs)
@@ -97,7 +96,7 @@ def test_another_strategy_is_compared_with_greedy_too(table: marginals.Table, mo
 
     by_genetic = published(table, replace(POLICY, strategy="genetic", time_limit=0.5))
     attributes = [suggestion.attributes for suggestion in by_genetic.suggestions]
-    monkeypatch.setitem(suggesting.STRATEGIES, "greedy", counted)
+    monkeypatch.setitem(searching.STRATEGIES, "greedy", counted)
     again = published(table, replace(POLICY, strategy="genetic", time_limit=0.5))
     assert [suggestion.attributes for suggestion in again.suggestions] == attributes
     assert next(runs) > 0

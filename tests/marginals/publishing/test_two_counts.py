@@ -9,12 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims.claim import Claim
-from checks.claims.k_combinatorial import KCombinatorial
-from checks.claims.k_link import KLink
+from checks.claims import Claim, KCombinatorial, KLink
 from marginals import Attribute, Policy, Table
 from marginals.commands.main import main
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from privacy_oracles import class_sizes, largest_counts
 
 CONFIG = """

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.claims.privacy_constraint import PrivacyConstraint
+from checks.privacy_constraint import PrivacyConstraint
 from marginals import InputError, Policy
 from marginals.commands.main import main
 from marginals.example import table
-from marginals.publishing.wanted import WEIGHT, finest_passing, finest_together
+from marginals.publishing.policy import WEIGHT, finest_passing, finest_together
 from models.search import SearchResult
 from small_release import write_config
 

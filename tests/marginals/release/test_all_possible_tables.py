@@ -17,11 +17,10 @@ from marginals import Release, Role
 from marginals.bundle.content import BundleContent
 from marginals.pages.release_page import report_html
 from models.errors import NotFittedError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 ROWS = 5
 DOMAIN = Domain.of(

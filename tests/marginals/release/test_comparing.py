@@ -148,7 +148,7 @@ def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.
         raise TooManyCellsError("too many")
 
     monkeypatch.setattr("marginals.release.comparing.total_variation", refuse)
-    monkeypatch.setattr("models.accuracy.random_counts._CELLS", 0)
+    monkeypatch.setattr("models.accuracy._CELLS", 0)
     some = marginals.compare(release, table)
     assert some.release.one_way.left_out == 3
     assert some.release.counts.number == 0

@@ -321,7 +321,7 @@ def test_rows_written_from_python_warn_at_the_line_that_asks(tmp_path: Path) -> 
 
 
 def test_many_pairs_are_counted() -> None:
-    from marginals.release.kinds import assumption
+    from marginals.release.estimates import assumption
 
     pairs = tuple((f"a{n}", f"b{n}") for n in range(7))
     assert ": a0 and b0; a1 and b1; a2 and b2; a3 and b3; a4 and b4; 2 more; so the model takes each" in assumption(

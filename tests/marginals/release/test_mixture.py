@@ -18,8 +18,8 @@ from marginals.example import frame, release
 from marginals.pages.release_page import report_html
 from marginals.release.release import Release
 from marginals.tables.attribute import Role
-from models.graphs.collection import Collection
-from models.inference.mixture_weights import WITHIN, mixture_weights
+from models.graphs.junction_tree import Collection
+from models.inference.maximum_entropy import WITHIN, mixture_weights
 from models.tables.data_cube import DataCube
 from privacy_oracles import base_table
 from strategies import contingency_tables, decomposable_masks, domains

@@ -15,10 +15,10 @@ from html_pages import Page, assert_self_contained
 from marginals import InputError, Policy, StewardReport
 from marginals.commands.main import main
 from marginals.example import frame, release, table
-from marginals.names.level_names import with_level_names
+from marginals.names import with_level_names
 from marginals.release.accuracy import STEPWISE, TableErrors
-from marginals.release.steward_file import MARK, StewardFile, beside
-from marginals.wording.dropped_rows import dropped_lines
+from marginals.release.steward import MARK, StewardFile, beside
+from marginals.wording import dropped_lines
 from small_release import contents, write_config
 
 
@@ -143,7 +143,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
 
 
 def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.stewarding._FOR_COMPARING", -1.0)
+    monkeypatch.setattr("marginals.publishing.searching._FOR_COMPARING", -1.0)
     made = marginals.publish(table, Policy(k_link=4)).steward
     assert made is not None
     assert (made.one_way.left_out, made.two_way.left_out) == (3, 3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginals import Attribute, Table, read_rows, read_table
-from marginals.tables.sources.distinct_rows import DistinctRows, merged
+from marginals.tables.distinct_rows import DistinctRows, merged
 
 ATTRIBUTES: Mapping[str, Attribute | str] = {
     "age": Attribute("quasi-identifier", intervals=[5, 10]),
@@ -67,7 +67,7 @@ def test_rows_one_by_one_have_the_domain_that_is_asked_for_and_their_own_values(
 def test_rows_without_a_value_are_dropped_and_counted_in_every_piece_of_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, chunk: int
 ) -> None:
-    monkeypatch.setattr("marginals.tables.sources.files._CHUNK", chunk)
+    monkeypatch.setattr("marginals.tables.files._CHUNK", chunk)
     frame, parts = people(), 3 if kind.endswith("parts") else 1
     (tmp_path / "people").mkdir()
     for number in range(parts):

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from marginals import InputError, read_rows, read_table
 from marginals.commands.main import main
-from marginals.demo.census import simulate_census
-from marginals.tables.column import Column
-from marginals.tables.header import looks_like_record
+from marginals.demo import simulate_census
+from marginals.tables.attribute import Column
+from marginals.tables.source import looks_like_record
 
 NAMES = ["name", "age", "sex", "postcode", "admitted", "icd", "diagnosis"]
 

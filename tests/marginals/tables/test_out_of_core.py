@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from marginals import Attribute, InputError, NothingPublishableError, Policy, Table, assess, publish, read_table
 from marginals.tables.attribute import Role
-from marginals.tables.out_of_core import finest_levels
+from marginals.tables.table import finest_levels
 from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from table_readers import spark_session
 
 CELL = 2 * 128

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marginals import Attribute, InputError, Policy, Table, publish, read_rows, read_table
-from marginals.config.guessing.initial_config import initial_config
-from marginals.tables.people import PeopleReader
+from marginals.config.first_config import initial_config
+from marginals.tables.engines import file_source
+from marginals.tables.files import files_of
+from marginals.tables.people import PeopleReader, Unit
 from marginals.tables.reading import Reading
-from marginals.tables.sources.choice import file_source
-from marginals.tables.sources.files import files_of
-from marginals.tables.unit import Unit
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2

@@ -20,7 +20,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 import numpy as np
 
 import marginals
-from marginals.demo.census import simulate_census
+from marginals.demo import simulate_census
 from project import NO_DATA, ROOT, data_folder
 from small_release import contents, marginals_command, write_config
 from window_clients import served

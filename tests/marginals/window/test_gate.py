@@ -19,10 +19,10 @@ from werkzeug.test import Client
 from werkzeug.wrappers import Response
 
 from marginals.errors import InputError
-from marginals.window import serving
-from marginals.window.application import ROUTES, Application
+from marginals.window import server
 from marginals.window.gate import POLICY, REPORT_POLICY, Gate, guarded
 from marginals.window.project import Project
+from marginals.window.server import ROUTES, Application
 from marginals.window.window import Window
 from small_release import write_config
 from window_clients import BASE, PLACE, PORT, Browser, browsing, served
@@ -399,8 +399,8 @@ def test_an_event_stream_needs_what_pages_need(gate: Gate) -> None:
 @pytest.mark.slow
 def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that says nothing is closed, and those that are too many at once are; then the window answers again."""
-    monkeypatch.setattr(serving._QuietHandler, "timeout", 2.0)
-    monkeypatch.setattr(serving, "_MOST", 3)
+    monkeypatch.setattr(server._QuietHandler, "timeout", 2.0)
+    monkeypatch.setattr(server, "_MOST", 3)
     with served(write_config(tmp_path), monkeypatch) as address:
         port = int(address.split(":")[2].split("/")[0])
         connections = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(5)]
@@ -427,7 +427,7 @@ def test_the_address_is_on_no_command_line(tmp_path: Path, config: bool, monkeyp
     monkeypatch.setattr(webbrowser, "open", seen.append)
     path = write_config(tmp_path)
     project = Project.at(path) if config else Project(tmp_path, None, release=tmp_path)
-    with serving._shown(project, "http://127.0.0.1:5/secret/?token=secret"):
+    with server._shown(project, "http://127.0.0.1:5/secret/?token=secret"):
         assert len(seen) == 1
         assert seen[0].startswith("file://")
         assert "secret" not in seen[0]

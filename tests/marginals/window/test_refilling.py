@@ -10,7 +10,7 @@ pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals.window.refilling import refilled
+from marginals.window.rendering import refilled
 
 PAGE = """<!doctype html>
 <html lang="en"><!-- a note --><body>

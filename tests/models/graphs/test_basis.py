@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from brute_force import Array, iterative_proportional_fitting, lifted
 from models.graphs.basis import NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.margin import Margin
+from models.tables.hierarchy import Domain, Hierarchy, Margin
 from strategies import SHAPE_DOMAIN, SHAPES, domains
 
 Groups = Mapping[str, NDArray[np.intp]]

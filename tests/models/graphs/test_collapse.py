@@ -9,14 +9,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from models.graphs.collapse import collapsed, concerns
-from models.graphs.collection import Collection
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.junction_tree import JunctionTree, maximal_masks
-from models.graphs.moves import AddEdge, AddVertex, allowed_moves
+from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
+from models.graphs.junction_tree import Collection, JunctionTree, collapsed, concerns, maximal_masks
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from strategies import contingency_tables, decomposable_collections, decomposable_masks, domains
 

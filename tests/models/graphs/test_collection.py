@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import DomainMismatchError, NotDecomposableError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import equal_cells
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, data_cubes, margins, shape_cube
 

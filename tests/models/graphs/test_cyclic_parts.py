@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.graphs.collection import Collection
-from models.graphs.cyclic_parts import cyclic_parts
-from models.graphs.support import Support
-from models.tables.coded_cells import CodedCells
-from models.tables.margin import Margin
+from models.graphs.junction_tree import Collection, Support, cyclic_parts
+from models.tables.contingency_table import CodedCells
+from models.tables.hierarchy import Margin
 from strategies import NOT_DECOMPOSABLE, SHAPES, data_cubes, decomposable_collections, margins, shape_cube
 
 

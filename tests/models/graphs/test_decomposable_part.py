@@ -4,10 +4,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from models.errors import NotDecomposableError
-from models.graphs.decomposable_part import decomposable_part
-from models.graphs.junction_tree import JunctionTree
-from models.tables.domain import Domain, Mask
-from models.tables.hierarchy import Hierarchy
+from models.graphs.junction_tree import JunctionTree, decomposable_part
+from models.tables.hierarchy import Domain, Hierarchy, Mask
 from strategies import domains, margins
 
 FLAT = Domain.of({name: Hierarchy.flat("xy") for name in "abcdefghij"})

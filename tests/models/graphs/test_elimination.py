@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.graphs.elimination import elimination_cliques
+from models.graphs.interaction_graph import elimination_cliques
 
 Sets = list[frozenset[str]]
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.graphs.interaction_graph import InteractionGraph
-from models.tables.domain import Domain, InducedAttribute
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy, InducedAttribute
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
 
 VERTEX_COUNT = 8

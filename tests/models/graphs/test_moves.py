@@ -7,13 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.graphs.collection import Collection
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.moves import AddEdge, AddVertex, RemoveEdge, RemoveVertex, allowed_moves, describe
+from models.graphs.interaction_graph import (
+    AddEdge,
+    AddVertex,
+    InteractionGraph,
+    RemoveEdge,
+    RemoveVertex,
+    allowed_moves,
+    describe,
+)
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,

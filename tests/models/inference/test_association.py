@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.inference.association import Range, cramers_v, mutual_information, odds_ratio, odds_ratio_range, phi_squared
+from models.inference.marginal_model import (
+    Range,
+    cramers_v,
+    mutual_information,
+    odds_ratio,
+    odds_ratio_range,
+    phi_squared,
+)
 
 
 @given(arrays(np.float64, (2, 3, 2), elements=st.integers(0, 5)))

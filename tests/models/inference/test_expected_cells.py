@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from models.errors import DomainMismatchError
 from models.inference.calibrated_tree import CalibratedTree
-from models.inference.expected_cells import ExpectedCells
-from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.maximum_entropy import ExpectedCells, MaximumEntropy
 from strategies import coarser_margins, contingency_tables, decomposable_collections, domains
 
 

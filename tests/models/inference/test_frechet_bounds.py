@@ -13,16 +13,14 @@ from brute_force import Array, dense_marginal, joint_array, places
 from models.arrays import BoolArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError
-from models.graphs.collection import Collection
-from models.inference.calibrated_tree import CalibratedTree
-from models.inference.fitting.iterative_fitting import iterative_fit
+from models.graphs.junction_tree import Collection
+from models.inference.calibrated_tree import CalibratedTree, expectation, expected_counts, proportional
 from models.inference.frechet_bounds import FrechetBounds
+from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
-from models.inference.tree_expectation import expectation
-from models.inference.tree_margins import expected_counts, proportional
 from models.programs.cell_bounds import CountBounds, Value, cell_bounds
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
+from models.tables.hierarchy import Domain
 from strategies import SHAPE_DOMAIN, SHAPES, data_cubes, decomposable_collections, margins, shape_cube
 
 

@@ -20,12 +20,11 @@ from brute_force import (
     places,
 )
 from models.errors import DomainMismatchError, NotDecomposableError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,

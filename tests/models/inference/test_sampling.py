@@ -8,11 +8,10 @@ from scipy.stats import chisquare
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
 from models.errors import DomainMismatchError
-from models.graphs.collection import Collection
-from models.inference.calibrated_tree import CalibratedTree
-from models.inference.fitting.iterative_fitting import iterative_fit
+from models.graphs.junction_tree import Collection
+from models.inference.calibrated_tree import AliasTable, CalibratedTree, Sampler, drawn_leaves
+from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
-from models.inference.sampling import AliasTable, Sampler, drawn_leaves
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from strategies import SHAPE_DOMAIN, SHAPES, shape_cube

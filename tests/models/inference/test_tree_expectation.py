@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from brute_force import base_cells, iterative_proportional_fitting, joint_array
 from models.errors import DomainMismatchError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
+from models.inference.calibrated_tree import CellExpectations
 from models.inference.maximum_entropy import MaximumEntropy
-from models.inference.tree_expectation import CellExpectations
 from models.programs.cell_bounds import Value, bounds_of_cells, cell_bounds
 from strategies import NOT_DECOMPOSABLE, SHAPES, decomposable_collections, shape_cube
 

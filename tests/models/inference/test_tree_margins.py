@@ -9,16 +9,14 @@ from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
 from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.collection import Collection
-from models.inference.calibrated_tree import CalibratedTree
-from models.inference.fitting.iterative_fitting import iterative_fit
+from models.graphs.junction_tree import Collection
+from models.inference.calibrated_tree import CalibratedTree, Kept, expected_counts, proportional
 from models.inference.frechet_bounds import FrechetBounds
+from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
-from models.inference.tree_margins import Kept, expected_counts, proportional
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
 
 
@@ -91,7 +89,7 @@ def test_a_margin_too_large_to_be_laid_out_is_refused() -> None:
 
 
 def test_what_is_kept_stays_within_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.inference.tree_margins._KEPT_BYTES", 1000)
+    monkeypatch.setattr("models.inference.calibrated_tree._KEPT_BYTES", 1000)
     kept = Kept()
     for key in range(50):
         assert kept.keep(key, np.zeros(50)) is kept.arrays[key]

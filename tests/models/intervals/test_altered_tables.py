@@ -13,10 +13,9 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from label_oracles import LabelledTables, random_labelled_tables
 from linked_labels import linked_labels
 from models.errors import ContradictionError
-from models.intervals.contradictions import disagreements
-from models.intervals.joint_contradictions import joint_contradiction
-from models.intervals.proven_bounds import proven_bounds
-from models.programs.equations import UNBOUNDED
+from models.intervals.contradictions import disagreements, joint_contradiction
+from models.intervals.proofs import proven_bounds
+from models.programs.consistent_tables import UNBOUNDED
 
 MANY = 10_000
 """People of a kind, more than any table has; so many stand for no end."""

@@ -5,13 +5,10 @@ import pytest
 
 from interval_oracles import random_published
 from models.errors import ContradictionError
-from models.intervals.classification import Classification
-from models.intervals.contradictions import disagreements
-from models.intervals.interval_table import IntervalTable
-from models.intervals.joint_contradictions import joint_contradiction
-from models.intervals.linked_tables import linked_tables
-from models.intervals.proven_bounds import proven_bounds
-from models.programs.equations import UNBOUNDED
+from models.intervals.contradictions import disagreements, joint_contradiction
+from models.intervals.linked_tables import Classification, IntervalTable, linked_tables
+from models.intervals.proofs import proven_bounds
+from models.programs.consistent_tables import UNBOUNDED
 
 SEX = Classification("sex", ("f", "m"))
 AGE = Classification("age", ("young", "old"))

@@ -3,11 +3,9 @@
 import numpy as np
 
 from interval_oracles import random_published
-from models.intervals.classification import Classification
-from models.intervals.estimates import estimated_counts
-from models.intervals.interval_table import IntervalTable
-from models.intervals.linked_tables import linked_tables
-from models.intervals.proven_bounds import proven_bounds
+from models.intervals.contradictions import estimated_counts
+from models.intervals.linked_tables import Classification, IntervalTable, linked_tables
+from models.intervals.proofs import proven_bounds
 
 
 def test_of_two_margins_the_estimate_is_independence() -> None:

@@ -3,11 +3,8 @@
 import numpy as np
 
 from interval_oracles import Published, random_published
-from models.intervals.classification import Classification
-from models.intervals.explanations import explained
-from models.intervals.interval_table import IntervalTable
-from models.intervals.linked_tables import linked_tables
-from models.intervals.proven_bounds import proven_bounds
+from models.intervals.linked_tables import Classification, IntervalTable, linked_tables
+from models.intervals.proofs import explained, proven_bounds
 
 AREA = Classification("area", ("Aurora", "Boone"))
 AGE = Classification("age", ("under 65",), others=True)

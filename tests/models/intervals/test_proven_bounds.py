@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from interval_oracles import Published, random_published
 from models.deadline import Deadline
 from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proven_bounds import proven_bounds
+from models.intervals.proofs import proven_bounds
 
 
 def sets_of(linked: LinkedTables, cell: int) -> list[int]:

@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
-from models.intervals.classification import Classification
-from models.intervals.interval_table import Interval, IntervalTable
-from models.intervals.linked_tables import linked_tables
-from models.intervals.proven_bounds import proven_bounds
-from models.programs.equations import UNBOUNDED
+from models.intervals.linked_tables import Classification, Interval, IntervalTable, linked_tables
+from models.intervals.proofs import proven_bounds
+from models.programs.consistent_tables import UNBOUNDED
 
 Cell = Mapping[str, str]
 SUPPRESSED: Interval = (0, UNBOUNDED)

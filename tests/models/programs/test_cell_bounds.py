@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from models.errors import DomainMismatchError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.programs.cell_bounds import CountBounds, Value, cell_bounds, extreme_count
-from models.programs.possible_cells import possible_cells
+from models.programs.consistent_tables import possible_cells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import data_cubes, decomposable_collections, margins
 
 

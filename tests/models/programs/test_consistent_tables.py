@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import ContradictionError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.programs.cell_bounds import CountBounds, Value, cell_bounds, extreme_count
-from models.programs.consistent_tables import RealNumbers, WholeNumbers, least
-from models.programs.possible_cells import PossibleCells, possible_cells
+from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 INFEASIBLE = SimpleNamespace(status=2, x=None, fun=None, mip_dual_bound=np.inf)
 """What scipy returns for such a program."""

@@ -14,8 +14,7 @@ from models.programs.consistent_tables import WholeNumbers
 from models.programs.packing import Packing
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import hierarchies, margins
 
 UNLIMITED = WholeNumbers()

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.programs.equations import UNBOUNDED, Equations
-from models.programs.propagation import propagated
+from models.programs.consistent_tables import UNBOUNDED, Equations, propagated
 
 
 def one_by_one(sums: list[tuple[int, list[int]]], low: list[float], high: list[float]) -> None:

@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from models.graphs.collection import Collection
-from models.programs import consistent_tables, solver_process
+from models.graphs.junction_tree import Collection
+from models.programs import consistent_tables
 from models.programs.cell_bounds import extreme_count
-from models.programs.possible_cells import PossibleCells, possible_cells
-from models.programs.solver_process import milp_until_killed
+from models.programs.consistent_tables import PossibleCells, milp_until_killed, possible_cells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 
 def all_pairs(size: int) -> PossibleCells:
@@ -52,16 +50,16 @@ def test_nothing_is_told_of_what_fails() -> None:
 def test_the_process_is_kept_until_it_is_killed_and_nothing_is_told_then(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
-    class Counted(solver_process._Solver):
+    class Counted(consistent_tables._Solver):
         def __init__(self) -> None:
             started.append(self)
             super().__init__()
 
-    monkeypatch.setattr(solver_process, "_Solver", Counted)
-    monkeypatch.setattr(solver_process, "_solver", None)
-    slow = solver_process._PROGRAM.replace("    found =", "    __import__('time').sleep(60)\n    found =")
+    monkeypatch.setattr(consistent_tables, "_Solver", Counted)
+    monkeypatch.setattr(consistent_tables, "_solver", None)
+    slow = consistent_tables._PROGRAM.replace("    found =", "    __import__('time').sleep(60)\n    found =")
     with monkeypatch.context() as patched:
-        patched.setattr(solver_process, "_PROGRAM", slow)
+        patched.setattr(consistent_tables, "_PROGRAM", slow)
         assert milp_until_killed(np.ones(3), seconds=0.01) is None
     assert not started[0].is_ready()
     assert started[0]._process.poll() is not None, "it has ended"
@@ -73,7 +71,7 @@ def test_the_process_is_kept_until_it_is_killed_and_nothing_is_told_then(monkeyp
 
 def test_a_fork_starts_a_process_of_its_own() -> None:
     assert milp_until_killed(np.ones(3), seconds=60) is not None
-    solver = solver_process._solver
+    solver = consistent_tables._solver
     assert solver is not None
     assert solver.is_ready()
     reading, writing = os.pipe()
@@ -94,7 +92,7 @@ def test_no_program_that_lies_in_the_current_folder_is_run(tmp_path: Path, monke
     for name in ("pickle.py", "scipy.py"):
         (tmp_path / name).write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(solver_process, "_solver", None)
+    monkeypatch.setattr(consistent_tables, "_solver", None)
     found = milp_until_killed(np.ones(3), seconds=60)
     assert found is not None
     assert found.fun == 0

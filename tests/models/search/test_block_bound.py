@@ -5,10 +5,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from models.search import LargeLatticeStops, MarginLimits, Problem, forward, with_bound
-from models.search.bounds.block_bound import block_bound, of_blocks
-from models.search.bounds.blocks import BlockLattices, joined_blocks, related_blocks
-from models.search.bounds.last_steps import of_margins
-from models.search.bounds.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
+from models.search.lattice_bounds import BlockLattices, block_bound, joined_blocks, of_blocks, related_blocks
+from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, of_margins, whole_grid
 from search_oracles import Countdown, allowed_values, equal_pairs, never
 from search_strategies import private_problems, problems
 

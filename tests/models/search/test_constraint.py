@@ -5,13 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import NotDecomposableError, SelectionError
-from models.graphs.collection import Collection
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.moves import AddEdge, AddVertex, allowed_moves
+from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
+from models.graphs.junction_tree import Collection
 from models.search import MarginLimits, Problem, Refusal, RefusalScope, Unconstrained, from_independence
-from models.search.position import Position
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.search.problem import Position
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import all_collections, is_finer, shows
 from search_strategies import limits, private_problems, problems, small_domains
 from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube

@@ -7,15 +7,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from checks.claims.privacy_constraint import PrivacyConstraint
-from checks.claims.requirements import Requirements
-from models.search import KL, MarginLimits, Problem, Unconstrained
-from models.search.bounds import class_products, counted_margins, margin_sets, row_counts
-from models.search.bounds.block_bound import block_bound
-from models.search.bounds.blocks import BlockLattices, joined_blocks, related_blocks
-from models.search.bounds.last_steps import of_margins, of_sets
-from models.search.bounds.lower_bound import allowed_margins, finest_alone
-from models.search.constraint import ClassSize, class_size_of
+from checks.privacy_constraint import PrivacyConstraint
+from checks.requirements import Requirements
+from models.search import KL, MarginLimits, Problem, Unconstrained, lattice_bounds, lower_bound
+from models.search.lattice_bounds import BlockLattices, block_bound, joined_blocks, related_blocks
+from models.search.lower_bound import allowed_margins, finest_alone, of_margins, of_sets
+from models.search.problem import ClassSize, class_size_of
 from search_oracles import Countdown, equal_pairs, never
 from search_strategies import private_problems
 
@@ -45,7 +42,7 @@ GRIDS = {"two": two_resolutions, "all": all_resolutions}
 
 
 def asked(problem, grid, stop=never):
-    return counted_margins.counted_margins(problem, grid, class_size_of(problem.constraint), stop)
+    return lattice_bounds.counted_margins(problem, grid, class_size_of(problem.constraint), stop)
 
 
 def counted(problem, grid):
@@ -73,16 +70,16 @@ def one_by_one(problem, grid):
 WAYS = {
     "as in practice": [],
     "each class by itself": [
-        (class_products, "_ALONE", 1e9),
-        (class_products, "_KILLING", 2.0),
-        (margin_sets, "_CHUNK", 3),
+        (lattice_bounds, "_ALONE", 1e9),
+        (lattice_bounds, "_KILLING", 2.0),
+        (lower_bound, "_CHUNK", 3),
     ],
-    "all classes at once": [(class_products, "_ALONE", 1e9), (class_products, "_KILLING", 0.0)],
-    "some columns": [(class_products, "_SPARSE", 0)],
-    "by rows": [(counted_margins, "_LOOKED_AT", 0.0), (row_counts, "_AT_ONCE", 20)],
-    "by cells": [(counted_margins, "_LOOKED_AT", 1e9), (margin_sets, "_CHUNK", 3)],
-    "margins of many cells by themselves": [(row_counts, "_MOST_CELLS", 4)],
-    "numbers that grow too large": [(margin_sets, "_LARGEST_KEY", 1)],
+    "all classes at once": [(lattice_bounds, "_ALONE", 1e9), (lattice_bounds, "_KILLING", 0.0)],
+    "some columns": [(lattice_bounds, "_SPARSE", 0)],
+    "by rows": [(lattice_bounds, "_LOOKED_AT", 0.0), (lattice_bounds, "_AT_ONCE", 20)],
+    "by cells": [(lattice_bounds, "_LOOKED_AT", 1e9), (lower_bound, "_CHUNK", 3)],
+    "margins of many cells by themselves": [(lattice_bounds, "_MOST_CELLS", 4)],
+    "numbers that grow too large": [(lower_bound, "_LARGEST_KEY", 1)],
 }
 
 
@@ -148,13 +145,13 @@ def problem_with_ladders():
 @pytest.mark.parametrize(
     ("module", "name", "which"),
     [
-        (counted_margins, "_MOST_PRODUCTS", "two"),
-        (class_products, "_MOST_ROWS", "two"),
-        (class_products, "_MOST_INDICATORS", "two"),
-        (counted_margins, "_MOST_JOINED", "all"),
-        (counted_margins, "_MOST_ROWS_JOINED", "all"),
-        (counted_margins, "_MOST_NANOSECONDS", "all"),
-        (row_counts, "_MOST_ROWS", "all"),
+        (lattice_bounds, "_MOST_PRODUCTS", "two"),
+        (lattice_bounds, "_MOST_ROWS", "two"),
+        (lattice_bounds, "_MOST_INDICATORS", "two"),
+        (lattice_bounds, "_MOST_JOINED", "all"),
+        (lattice_bounds, "_MOST_ROWS_JOINED", "all"),
+        (lattice_bounds, "_MOST_NANOSECONDS", "all"),
+        (lattice_bounds, "_MOST_ROWS", "all"),
     ],
 )
 def test_what_is_too_large_is_given_up(module, name, which, monkeypatch):

@@ -15,8 +15,7 @@ from models.search import KL, STRATEGIES, LikelihoodRatio, MarginLimits, Problem
 from models.search.exact import keeps_to_its_pivot
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import (
     Countdown,
     all_collections,
@@ -85,7 +84,7 @@ def test_block_by_block_it_finds_the_best_of_all_collections_too(problem, most):
     """As of a large lattice: with blocks of so many margins at most."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("models.search.exact"), "LARGEST_LATTICE", most)
-        patch.setattr(import_module("models.search.beginnings.forest"), "LARGEST_LATTICE", most)
+        patch.setattr(import_module("models.search.greedy"), "LARGEST_LATTICE", most)
         assert_is_best(problem)
 
 

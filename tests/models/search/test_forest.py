@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.search import STRATEGIES, MarginLimits, Problem, forward
-from models.search.beginnings.forest import _finest, forest, from_forest
+from models.search.greedy import _finest, forest, from_forest
 from search_oracles import Countdown, all_collections, equal_pairs, never
 from search_strategies import private_problems, problems
 
@@ -62,6 +62,6 @@ def test_equal_columns_are_published_together_by_every_strategy(name):
 
 def test_with_too_much_to_count_there_is_no_forest():
     problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_cells=16))
-    with patch("models.search.beginnings.forest._WORK", 1):
+    with patch("models.search.greedy._WORK", 1):
         assert from_forest(problem, never) is None
         assert STRATEGIES["greedy"](problem, never) == forward(problem, never)

@@ -9,10 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
-from models.graphs.collection import Collection
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.junction_tree import maximal_masks
-from models.graphs.moves import AddEdge, AddVertex, RemoveEdge, RemoveVertex, allowed_moves, describe
+from models.graphs.interaction_graph import (
+    AddEdge,
+    AddVertex,
+    InteractionGraph,
+    RemoveEdge,
+    RemoveVertex,
+    allowed_moves,
+    describe,
+)
+from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
@@ -29,8 +35,7 @@ from models.search import (
 from models.search.greedy import Climb
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, never
 from search_strategies import Refused, private_problems, problems

@@ -9,7 +9,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from models.errors import SelectionError
-from models.graphs.moves import AddEdge, AddVertex, allowed_moves
+from models.graphs.interaction_graph import AddEdge, AddVertex, allowed_moves
 from models.search import (
     LikelihoodRatio,
     MarginLimits,
@@ -21,12 +21,11 @@ from models.search import (
     look_ahead,
     polished,
 )
-from models.search.beginnings.look_ahead import Prospects
-from models.search.constraint import is_refused_in_all
+from models.search.greedy import Prospects
+from models.search.problem import is_refused_in_all
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, never
 from search_strategies import private_problems, problems
 

@@ -11,7 +11,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from models.search import KL, LikelihoodRatio, MarginLimits, Problem, RefusalScope, forward, with_bound
-from models.search.bounds.lower_bound import (
+from models.search.lower_bound import (
     allowed_margins,
     coarse_grid,
     finest_alone,
@@ -22,8 +22,7 @@ from models.search.bounds.lower_bound import (
 )
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, all_collections, allowed_values, goes_on_from, never
 from search_strategies import private_problems, problems
 
@@ -144,8 +143,8 @@ def test_a_grid_has_so_many_margins_at_most_and_the_finest_of_each_attribute(pro
 @given(any_problem, st.integers(1, 20))
 def test_beyond_the_largest_lattice_not_all_margins_are_told_apart(problem, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("models.search.bounds.of_results"), "LARGEST_LATTICE", 1)
-        patch.setattr(import_module("models.search.bounds.of_results"), "LARGEST_GRID", most)
+        patch.setattr(import_module("models.search.lattice_bounds"), "LARGEST_LATTICE", 1)
+        patch.setattr(import_module("models.search.lattice_bounds"), "LARGEST_GRID", most)
         result = with_bound(forward(problem, never), problem, never)
         assert result.bound is not None
         assert 0 <= result.bound <= min(allowed_values(problem).values()) + 1e-9

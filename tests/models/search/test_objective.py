@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from models.errors import SelectionError
-from models.graphs.collection import Collection
-from models.graphs.moves import allowed_moves
+from models.graphs.interaction_graph import allowed_moves
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import KL, STRATEGIES, LikelihoodRatio, PenalizedDivergence, Problem, aic, bic
-from models.search.position import Position
+from models.search.problem import Position
 from search_oracles import never
 from strategies import decomposable_collections
 

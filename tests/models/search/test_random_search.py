@@ -8,17 +8,16 @@ import pytest
 from models.search import Problem, anneal, bic, exact, forward, genetic
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import never
 from search_strategies import AtMost
 
 
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch):
-    monkeypatch.setattr(import_module("models.search.anneal"), "PROPOSALS", 400)
+    monkeypatch.setattr(import_module("models.search.metaheuristics"), "PROPOSALS", 400)
     for name, value in {"POPULATION": 16, "ELITE": 4, "IMMIGRANTS": 3, "GENERATIONS": 8}.items():
-        monkeypatch.setattr(import_module("models.search.genetic"), name, value)
+        monkeypatch.setattr(import_module("models.search.metaheuristics"), name, value)
 
 
 def traps(number):

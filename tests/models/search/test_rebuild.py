@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import SelectionError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.search import STRATEGIES, LikelihoodRatio, Problem, Unconstrained, exact, forward, rebuild, rebuilt
-from models.search.position import Position
-from models.search.rebuild import _Cut, _Rounds, _taken_apart
+from models.search.greedy import _Cut, _Rounds, _taken_apart
+from models.search.problem import Position
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, all_collections, allowed_values, is_finer, never
 from search_strategies import AtMost, private_problems, problems
 from strategies import decomposable_collections

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from models.deadline import Deadline
 from models.errors import MarginalsError, SelectionError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import KL, STRATEGIES, LikelihoodRatio, Limits, both, exact, fitted, forward, select, window
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import never
 from strategies import contingency_tables, domains
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
 from models.errors import NothingAllowedError
-from models.graphs.collection import Collection
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.moves import allowed_moves, describe
+from models.graphs.interaction_graph import InteractionGraph, allowed_moves, describe
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, Problem, Refusal, stepwise, with_bound
 from privacy_oracles import base_table

@@ -9,8 +9,7 @@ import pytest
 from models.search import STRATEGIES, select, stepwise
 from models.search.selection import CRITERIA, from_both_ends
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, random_searches_of
 
 NIGHTLY = "MARGINALS_TIMES" in os.environ

@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array, kl_divergence
 from models.errors import SelectionError, TooManyCellsError
-from models.graphs.collection import Collection
-from models.graphs.moves import allowed_moves
+from models.graphs.interaction_graph import allowed_moves
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.search import STRATEGIES, Measure, Problem, Refusal, RefusalScope, exact, forward, with_bound
-from models.search.position import Position
+from models.search.problem import Position
 from models.search.wanted import WantedAnalyses, WantedMargin
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, is_finer, never, value
 from search_strategies import private_problems, problems
@@ -126,10 +125,10 @@ def test_exact_search_finds_the_best_of_all_collections(problem):
 def few_turns():
     """Random searches that end soon."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("models.search.anneal"), "PROPOSALS", 30)
-        patch.setattr(import_module("models.search.rebuild"), "PATIENCE", 5)
+        patch.setattr(import_module("models.search.metaheuristics"), "PROPOSALS", 30)
+        patch.setattr(import_module("models.search.greedy"), "PATIENCE", 5)
         for name, number in {"POPULATION": 6, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 3}.items():
-            patch.setattr(import_module("models.search.genetic"), name, number)
+            patch.setattr(import_module("models.search.metaheuristics"), name, number)
         yield
 
 

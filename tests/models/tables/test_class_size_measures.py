@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.class_size_measures import average_class_size, classification_metric, discernibility
+from models.tables.generalized_cells import average_class_size, classification_metric, discernibility
 
 counts = st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3).filter(any), max_size=5)
 

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ContradictionError, DomainMismatchError
-from models.tables.coded_cells import CodedCells
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.join import look_up, match
+from models.tables.contingency_table import CodedCells, look_up, match
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import coarser_margins, contingency_tables, domains, margins
 
 DOMAIN = Domain.of({"a": Hierarchy.flat("xyz"), "b": Hierarchy.flat("uv")})

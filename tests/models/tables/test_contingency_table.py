@@ -11,9 +11,7 @@ from brute_force import dense_marginal, entropy, joint_array, lifted
 from models.errors import ContradictionError, DomainMismatchError
 from models.tables import contingency_table
 from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.margin import Margin
+from models.tables.hierarchy import Domain, Hierarchy, Margin
 from strategies import coarser_margins, contingency_tables, domains, margins
 
 DOMAIN = Domain.of(

@@ -12,8 +12,7 @@ from models.errors import DomainMismatchError
 from models.tables import data_cube
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import contingency_tables, data_cubes, decomposable_collections, domains, margins
 
 AGE = Hierarchy.from_rows([("1", "young", "*"), ("2", "young", "*"), ("3", "old", "*")])

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from brute_force import lifted
 from models.errors import DomainMismatchError
-from models.tables.domain import Domain, InducedAttribute, vertices_of
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy, InducedAttribute, vertices_of
 from strategies import coarser_margins, domains, hierarchies, margins
 
 DOMAIN = Domain.of(

@@ -6,13 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import DomainMismatchError
-from models.graphs.collection import Collection
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.domain import Domain
 from models.tables.generalized_cells import GeneralizedCells
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import contingency_tables, domains, margins
 
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from models.tables.hilbert_curve import hilbert_order, hilbert_words
+from marginals.anonymizers.local_recoding import hilbert_order, hilbert_words
 
 
 @pytest.mark.parametrize(("axes", "bits"), [(1, 4), (2, 1), (2, 4), (3, 2), (4, 2), (6, 1)])

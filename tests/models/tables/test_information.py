@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.tables.contingency_table import ContingencyTable
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.information import information, information_utility, level_information, sweep_chains, sweep_order
+from models.tables.generalized_cells import (
+    information,
+    information_utility,
+    level_information,
+    sweep_chains,
+    sweep_order,
+)
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import coarser_margins, contingency_tables, domains, hierarchies
 
 TWO = Hierarchy.from_rows([("1", "*"), ("2", "*")])

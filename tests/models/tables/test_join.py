@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.join import look_up, match, match_size, shared_keys
+from models.tables.contingency_table import look_up, match, match_size, shared_keys
 
 KEYS = st.lists(st.integers(0, 4), max_size=8).map(lambda keys: np.array(keys, dtype=np.int64))
 

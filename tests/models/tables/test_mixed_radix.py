@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.arrays import smallest_code_dtype
-from models.tables.mixed_radix import last_digit, pack, tally, tally_cells, tally_totals
+from models.tables.contingency_table import last_digit, pack, tally, tally_cells, tally_totals
 
 
 @st.composite

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.tables.contingency_table import ContingencyTable, entropy
-from models.tables.data_cube import DataCube, OccupiedCube
-from models.tables.domain import Domain
-from models.tables.hierarchy import Hierarchy
-from models.tables.pair_entropies import pair_entropies
+from models.tables.data_cube import DataCube, OccupiedCube, pair_entropies
+from models.tables.hierarchy import Domain, Hierarchy
 
 
 def counted(first, second, sizes):

@@ -2,8 +2,8 @@
 
 from hypothesis import given
 
+from models.tables.generalized_cells import Taxonomy
 from models.tables.hierarchy import Hierarchy
-from models.tables.taxonomy import Taxonomy
 from strategies import hierarchies
 
 

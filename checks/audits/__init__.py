@@ -1,1 +1,0 @@
-"""What tables that others published tell about people for certain."""

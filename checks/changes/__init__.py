@@ -1,1 +1,0 @@
-"""Tables that change: what is published of one before and after tells of the people who came and went."""

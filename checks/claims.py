@@ -1,0 +1,678 @@
+"""Claims: what a release says of its privacy, and anybody can check on the published marginals.
+
+A new claim is a class with the base `Claim` and a line in the table at the end.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection as AnyCollection
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from importlib import import_module
+from math import isfinite
+from typing import Any, ClassVar, Self
+
+from checks.classes import SINGLE_TABLES, k_link
+from checks.combinatorial import GroupTree, SensitiveGroup, k_combinatorial, min_cell, of_part, sensitive_groups
+from checks.diversity.criterion import Diversity, SensitiveValues, numbers
+from checks.diversity.odds import AtOdds, of_people
+from checks.diversity.registry import parse_diversity
+from checks.diversity.relative import AtLevel
+from checks.errors import CriterionError
+from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from models.errors import TimeOverError
+from models.graphs.junction_tree import Collection
+from models.tables.hierarchy import Domain, Mask
+
+
+@dataclass(frozen=True)
+class Claim(ABC):
+    """Something that a release claims of its marginals.
+
+    rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
+    The release says so once for all its claims. A new claim is a frozen dataclass with this base in a file of its own, and
+    a line in `checks.claims`. What has an answer here is right for every claim, if slower to check than need be.
+    """
+
+    rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
+
+    criterion: ClassVar[str]
+    """Its name in a bundle."""
+
+    form: ClassVar[str]
+    """How somebody asks for it in text: a name, `=`, and what stands behind it, for instance `k-link=K`."""
+
+    is_about_single_margins: ClassVar[bool] = False
+    """Whether it holds of margins together as soon as it holds of each by itself."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """The claim that a bundle states under this name; None where it does not say what it must."""
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+
+    @classmethod
+    @abstractmethod
+    def from_text(cls, text: str, sensitive: Sequence[str]) -> Sequence[Self] | None:
+        """The claims that the text behind `=` stands for, on a release with these sensitive attributes.
+
+        None where the text is not of the form. Raises CriterionError for what makes no sense, or none of such a release.
+        """
+
+    @abstractmethod
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+        """The finding on a collection. May raise TimeOverError when the budget's deadline comes."""
+
+    def finding(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+        """As `check`; undecided where the budget's deadline comes before."""
+        try:
+            return self.check(collection, sensitive, budget)
+        except TimeOverError as over:
+            return self.undecided(str(over))
+
+    def undecided(self, note: str) -> Finding:
+        """The finding where nothing could be said of it. note: why."""
+        return Finding(self.criterion, Verdict.UNDECIDED, self.parameters, None, (Algorithm.NONE,), 0, note)
+
+    def counting(self, rows_per_person: int | None) -> Self:
+        """The same claim about people with at most so many rows each; about rows for None."""
+        return replace(self, rows_per_person=rows_per_person)
+
+    def at_odds(self, odds: Fraction) -> "Claim | None":  # noqa: ARG002
+        """The same claim against attackers with evidence of such odds; None where that says nothing of it.
+
+        Raises CriterionError for odds below 1.
+        """
+        return None
+
+    def stated_on(self, collection: Collection) -> "Claim":  # noqa: ARG002
+        """The same claim by no labels but those that a collection shows, as a release of it states it."""
+        return self
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is demanded, as a finding states it."""
+        stated = {name: value for name, value in self.as_json().items() if name != "criterion"}
+        return stated | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
+
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """The cliques that can break it together where none does by itself, apart where they cannot break it jointly.
+
+        cliques: those of a junction tree that show a sensitive attribute.
+        """
+        return [SensitiveGroup(tuple(sensitive), tuple(cliques))]
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict | None:  # noqa: ARG002
+        """The verdict on one of its parts, each clique of which is allowed by itself; None where only `check` can say."""
+        return None
+
+    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
+        """Whether margins that fail it fail with all that continues their junction tree too.
+
+        level: the finest at which they show the attribute that the claim is about.
+        """
+        return False
+
+    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:
+        """The sensitive attributes through which several margins can break it together where none does by itself."""
+        return sensitive
+
+    @property
+    def least_count(self) -> int | None:
+        """The rows that every class of a margin must have, sensitive attributes set aside; None where it demands none."""
+        return None
+
+    @property
+    def least_cell(self) -> int | None:
+        """The rows that every cell of a margin must have, sensitive attributes counted; None where it demands none."""
+        return None
+
+    @property
+    def about(self) -> str | None:
+        """The sensitive attribute that it is about; None where it is about none in particular."""
+        return None
+
+    @property
+    def level(self) -> int:
+        """Of the attribute it is about, the level whose values it judges; 0 for the finest published ones."""
+        return 0
+
+    def at_level(self, level: int) -> "Claim":  # noqa: ARG002
+        """The same claim where the level it judges has another number."""
+        return self
+
+    @property
+    def class_diversity(self) -> Diversity | None:
+        """What it demands of every class of a margin that shows the attribute it is about; None where nothing."""
+        return None
+
+    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002
+        """Whether the count of the worst cell of a finding is the smallest that there is."""
+        return False
+
+    @abstractmethod
+    def title(self) -> str:
+        """What a reader calls it."""
+
+    @abstractmethod
+    def meaning(self, sensitive: Sequence[str]) -> str:
+        """What it says, as a sentence. sensitive: the attributes that are set aside."""
+
+    def meaning_unpublished(self) -> str:
+        """What it says of a release that does not show the attribute it is about, as a sentence."""
+        return f"No table shows {self.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
+
+    def reached_in_words(self, worst: WorstClass) -> str:  # noqa: ARG002
+        """What the worst class of a finding reaches, beside what is claimed; empty where there is nothing to say."""
+        return ""
+
+    @abstractmethod
+    def reason(self) -> str:
+        """What a class has that breaks it: "fewer than 5 rows"."""
+
+
+@dataclass(frozen=True)
+class MaxentDiversity(Claim):
+    """The maximum-entropy distribution given the marginals is diverse in one sensitive attribute.
+
+    level: of the attribute's hierarchy, whose values are judged; the finest published ones where these are coarser.
+    """
+
+    diversity: Diversity
+    sensitive: str
+    level: int = 0
+    criterion: ClassVar[str] = "maxent-diversity"
+    form: ClassVar[str] = "diversity=CRITERION"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.level, bool) or not isinstance(self.level, int) or self.level < 0:
+            raise CriterionError(f"a diversity is judged at a level of at least 0, not {self.level!r}")
+        if self.level and self.diversity.about_base_values:
+            raise CriterionError(
+                f"{self.diversity} is about base values, so it is demanded at level 0, not {self.level}"
+            )
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """From the text of its `diversity`, the name of the `sensitive` attribute, and the `level` where it is not 0."""
+        match stated:
+            case {"diversity": str(diversity), "sensitive": str(sensitive)}:
+                return cls(parse_diversity(diversity), sensitive, stated.get("level", 0))
+        return None
+
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+        stated = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
+        return stated | ({"level": self.level} if self.level else {})
+
+    @classmethod
+    def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self]:
+        """A claim for each sensitive attribute, from the text of a diversity."""
+        if not sensitive:
+            raise CriterionError("the release has no sensitive attribute whose diversity could be checked")
+        return [cls(parse_diversity(text), attribute) for attribute in sensitive]
+
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
+        """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
+        if (diversity := self.class_diversity) is None:
+            return self.undecided(
+                f"whether people of up to {self.rows_per_person} rows each are {self.diversity} cannot be decided"
+            )
+        try:
+            if collection.is_decomposable:
+                from checks.maxent.maxent_diversity import maxent_diversity  # slow to import, and few need it
+
+                found = maxent_diversity(collection, self.sensitive, diversity, budget)
+            else:
+                from checks.maxent.maxent_diversity import fitted_diversity  # slow to import, and few need it
+
+                found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+        except CriterionError as error:
+            return self.undecided(f"{self.sensitive}: {error}")
+        return replace(found, parameters=self.parameters)
+
+    def finding(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+        """With the largest odds that a collection with a junction tree bears, as far as a quick check proves them."""
+        found = super().finding(collection, sensitive, budget)
+        tree = sensitive_tree(collection, self.sensitive) if found.holds and collection.is_decomposable else None
+        # What evidence says of somebody who has several rows in a class is another question.
+        if tree is None or self.class_diversity is not self.diversity:
+            return found
+        from checks.maxent.maxent_diversity import largest_odds  # slow to import, and few need it
+
+        plain = _without_odds(self.diversity).among(tree.values)
+        return replace(found, odds=largest_odds(tree, plain, SEARCHING.until(budget.deadline)))
+
+    def at_odds(self, odds: Fraction) -> "MaxentDiversity":
+        """With the odds beside the criterion, instead of those that it has."""
+        return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
+
+    def at_level(self, level: int) -> "MaxentDiversity":
+        """The same claim where the level it judges has another number."""
+        return replace(self, level=level)
+
+    def stated_on(self, collection: Collection) -> "MaxentDiversity":
+        """With the labels of the values that it judges; the finest ones that the collection shows, or coarser ones.
+
+        Raises CriterionError for a level that the attribute's hierarchy does not have below `*`.
+        """
+        hierarchy = collection.domain.hierarchy(self.sensitive)
+        level = collection.finest_level(self.sensitive)
+        if level == hierarchy.height:
+            return self._stated_among(SensitiveValues(hierarchy, level, (collection.cube.total,)))
+        rows = [0] * hierarchy.size(level)
+        counted = collection.cube.table(collection.domain.mask({self.sensitive: level}))
+        for code, count in zip(counted.column(self.sensitive, level).tolist(), counted.counts.tolist()):
+            rows[code] += count
+        values = SensitiveValues(hierarchy, level, tuple(rows))
+        return self._stated_among(values.coarsened(max(level, self.level)))
+
+    def _stated_among(self, values: SensitiveValues) -> "MaxentDiversity":
+        return replace(self, diversity=self.diversity.stated_among(values))
+
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
+        own = domain.attribute_masks[domain.index(self.sensitive)]
+        showing = tuple(clique for clique in cliques if clique & own)
+        return [SensitiveGroup((self.sensitive,), showing)] if showing else []
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict | None:
+        """That of all cliques with the attribute."""
+        if not isinstance(tree, SensitiveTree):
+            return None
+        if (diversity := self.class_diversity) is None:
+            return Verdict.UNDECIDED
+        from checks.maxent.maxent_diversity import decided  # slow to import, and few need it
+
+        return decided(tree, diversity.among(tree.values), budget)[1].verdict
+
+    def refuses_longer(self, level: int) -> bool:
+        """A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with
+        all of them, and the distributions of the part are means of those of the whole (KG06 Prop. 7.2). But what
+        continues from the part may show finer sensitive values, and of these there can be enough where there were not of
+        the coarse ones; unless the criterion judges base values whatever is shown, which finer ones only concentrate.
+        """
+        return level <= self.level or self.diversity.about_base_values
+
+    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """The attribute that it is about."""
+        return (self.sensitive,)
+
+    @property
+    def about(self) -> str:
+        """The attribute."""
+        return self.sensitive
+
+    @property
+    def class_diversity(self) -> Diversity | None:
+        """The criterion itself, or that of people: a single clique that fails it already decides (KG06 Prop. 7.2).
+
+        None where it cannot be decided of people.
+        """
+        whose = self.diversity if self.rows_per_person is None else of_people(self.diversity, self.rows_per_person)
+        return AtLevel(whose, self.level) if whose is not None and self.level else whose
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"Maximum-entropy diversity of {self.sensitive}{self._at_level}, {self.diversity}"
+
+    @property
+    def _at_level(self) -> str:
+        return f" at level {self.level}" if self.level else ""
+
+    def meaning(self, sensitive: Sequence[str]) -> str:  # noqa: ARG002
+        """About a reader of all tables together."""
+        return (
+            "For somebody who puts all tables together and assumes nothing else: whatever published values they know of a "
+            f"person, {(self.class_diversity or self.diversity).meaning()}.{self._of_whom()}"
+        )
+
+    def _of_whom(self) -> str:
+        """What is looked at of people who have several rows; empty where there is nothing to say."""
+        if self.rows_per_person is None or self.rows_per_person == 1:
+            return ""
+        return (
+            f" A person has at most {self.rows_per_person:,} rows, of which any one is looked at. It holds of one class at "
+            "a time: somebody known to be in two classes by several rows, with a value that is the same in all, can be "
+            "exposed by both."
+        )
+
+    def reached_in_words(self, worst: WorstClass) -> str:
+        """What the criterion says of the worst class."""
+        if worst.reached is None or not isfinite(worst.reached):
+            return ""
+        return self.diversity.reached_in_words(worst.reached)
+
+    def reason(self) -> str:
+        """The wrong distribution."""
+        people = "" if self.rows_per_person is None else " of people"
+        return f"a distribution of {self.sensitive}{self._at_level} that is not {self.diversity}{people}"
+
+
+def _without_odds(diversity: Diversity) -> Diversity:
+    return diversity.plain if isinstance(diversity, AtOdds) else diversity
+
+
+@dataclass(frozen=True)
+class CountClaim(Claim):
+    """A claim that some counts are 0, or at least k. Raises CriterionError for a k that is no whole number of at least 1.
+
+    With `rows_per_person` it is about people: a count of rows must then be what k people have if each has as many rows as
+    can be. Fewer can be enough for k people; then one of them can have more than 1/k of the rows of a class.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise CriterionError(f"{self.criterion} needs a whole number of at least 1, got {self.k!r}")
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """From its `k`."""
+        return cls(stated["k"]) if "k" in stated else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+        return {"criterion": self.criterion, "k": self.k}
+
+    @classmethod
+    def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self] | None:  # noqa: ARG003
+        """From `k`."""
+        k = number_of_rows(text)
+        return None if k is None else [cls(k)]
+
+    @property
+    def least_count(self) -> int:
+        """K rows, or those that k people have if each has as many as can be."""
+        return self.k * (self.rows_per_person or 1)
+
+    @property
+    def least_in_words(self) -> str:
+        """So many rows or people."""
+        return counted_in_words(self.k, self.rows_per_person)
+
+    @property
+    def people_in_words(self) -> str:
+        """What follows for the rows of so many people; empty where there is nothing to say."""
+        if self.rows_per_person is None or self.rows_per_person == 1:
+            return ""
+        return f" A person has at most {self.rows_per_person:,} rows, so as many rows are needed for each."
+
+    def reached_in_words(self, worst: WorstClass) -> str:
+        """The rows of the worst class, or its people, beside those claimed."""
+        if worst.count is None:
+            return ""
+        if self.rows_per_person is None or self.rows_per_person == 1:
+            unit = "rows" if self.rows_per_person is None else "people"
+            return f"{worst.count:,.6g} {unit}; at least {self.k:,} are claimed"
+        return (
+            f"{worst.count:,.6g} rows, at most {self.rows_per_person:,} of a person; at least {self.least_count:,} rows are "
+            f"claimed, so that they are those of {self.least_in_words}"
+        )
+
+    def reason(self) -> str:
+        """Too few rows."""
+        return f"fewer than {self.least_count} rows"
+
+
+def counted_in_words(k: int, rows_per_person: int | None) -> str:
+    """So many rows or people.
+
+    >>> counted_in_words(1, None), counted_in_words(1000, 3)
+    ('1 row', '1,000 people')
+    """
+    one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
+    return f"{k:,} {one if k == 1 else many}"
+
+
+def number_of_rows(text: str) -> int | None:
+    """The number that a text states, None for what is no whole number of at most fifteen digits.
+
+    >>> number_of_rows("10"), number_of_rows("ten")
+    (10, None)
+    """
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
+
+
+_DIGITS = 15
+"""Most digits of a number of rows in text."""
+
+
+_HOMES = {
+    "k-link": "checks.claims.KLink",
+    "k-combinatorial": "checks.claims.KCombinatorial",
+    "min-cell": "checks.claims.MinCell",
+    "maxent-diversity": "checks.claims.MaxentDiversity",
+}
+"""The class of each criterion in a bundle. Its module is imported when it is first needed."""
+
+
+def parse_claim(stated: Mapping[str, Any]) -> Claim:
+    """The claim that a bundle states. Raises CriterionError for what is not one.
+
+    >>> parse_claim({"criterion": "k-link", "k": 6})
+    KLink(k=6)
+    """
+    name = stated.get("criterion")
+    claim = _kind(name).from_json(stated) if isinstance(name, str) and name in _HOMES else None
+    if claim is None:
+        raise CriterionError(f"a privacy claim is {_listed(list(_HOMES))}, not {dict(stated)!r}")
+    return claim
+
+
+def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
+    """The claims behind `k-link=6`, `k-combinatorial=3`, `min-cell=11` or `diversity=entropy:6`.
+
+    A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
+
+    >>> claims_from_text("diversity=distinct:2", ["diagnosis"])
+    [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)]
+    """
+    name, _, value = text.partition("=")
+    if name in ("k-map", "delta-presence"):
+        raise CriterionError(SINGLE_TABLES)
+    kinds = {kind.form.partition("=")[0]: kind for kind in map(_kind, _HOMES)}
+    claims = kinds[name].from_text(value, sensitive) if name in kinds else None
+    if claims is None:
+        raise CriterionError(f"a check is {_listed([*(kind.form for kind in kinds.values()), 'odds=G'])}, not {text!r}")
+    return list(claims)
+
+
+def odds_from_text(text: str) -> Fraction | None:
+    """The odds behind `odds=1.5`; None for another text. Raises CriterionError for what is no number.
+
+    >>> odds_from_text("odds=1.5"), odds_from_text("k-link=6")
+    (Fraction(3, 2), None)
+    """
+    name, _, value = text.partition("=")
+    if name != "odds":
+        return None
+    match numbers(value):
+        case [odds]:
+            return odds
+    raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")
+
+
+def _kind(criterion: str) -> type[Claim]:
+    module, _, name = _HOMES[criterion].rpartition(".")
+    kind: type[Claim] = getattr(import_module(module), name)
+    return kind
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+@dataclass(frozen=True)
+class MinCell(CountClaim):
+    """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
+
+    With `rows_per_person`, no count of people: so many rows are needed in every cell that they are those of k people, who
+    can then be k at least in whatever set of cells somebody works out.
+    """
+
+    criterion: ClassVar[str] = "min-cell"
+    form: ClassVar[str] = "min-cell=K"
+
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
+        """The finding on a collection."""
+        return replace(min_cell(collection, self.least_count, budget), parameters=self.parameters)
+
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """None: with a junction tree it is about each margin by itself."""
+        return []
+
+    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
+        """More margins leave no more room."""
+        return True
+
+    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """None, with a junction tree."""
+        return ()
+
+    @property
+    def least_cell(self) -> int:
+        """As every class of a margin: a class is a union of cells."""
+        return self.least_count
+
+    def shows_smallest(self, finding: Finding) -> bool:
+        """Where it holds every published count was looked at; where it fails, any cell below k may be shown."""
+        return finding.holds
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"Least count of a cell, {self.k:,}"
+
+    def meaning(self, sensitive: Sequence[str]) -> str:
+        """About every cell, and what follows from all of them."""
+        if self.k == 1:
+            return "Any count may be published."
+        counted = f", {' and '.join(sensitive)} counted like the others" if sensitive else ""
+        whose = "" if self.rows_per_person is None else " of people"
+        none = f"No count{whose} from 1 to {self.k - 1:,}" if self.k > 2 else f"No count{whose} of {self.k - 1:,}"
+        return (
+            f"{none} is published{counted}, and none can be worked out from the tables by differences or otherwise: each "
+            f"combination of values that they together leave possible could be shared by at least {self.least_in_words}."
+            f"{self.people_in_words}"
+        )
+
+
+@dataclass(frozen=True)
+class KCombinatorial(CountClaim):
+    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows.
+
+    With `rows_per_person`, by at least k people.
+    """
+
+    criterion: ClassVar[str] = "k-combinatorial"
+    form: ClassVar[str] = "k-combinatorial=K"
+
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+        """The finding on a collection."""
+        return replace(k_combinatorial(collection, sensitive, self.least_count, budget), parameters=self.parameters)
+
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:
+        """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
+        return [group for group in sensitive_groups(domain, cliques, sensitive) if len(group.cliques) > 1]
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
+        """As of the whole: each part decides by itself."""
+        return of_part(tree, self.least_count, budget).verdict
+
+    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
+        """More margins leave no more room."""
+        return True
+
+    def shows_smallest(self, finding: Finding) -> bool:
+        """Where it holds and no note says otherwise; where it fails, any cell below k may be shown."""
+        return finding.holds and not finding.note
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"k-combinatorial anonymity, k = {self.k}"
+
+    def meaning(self, sensitive: Sequence[str]) -> str:  # noqa: ARG002
+        """About all tables together."""
+        return (
+            "Every combination of nonsensitive values that the tables together leave possible could be shared by at least "
+            f"{self.least_in_words}.{self.people_in_words}"
+        )
+
+
+@dataclass(frozen=True)
+class KLink(CountClaim):
+    """Each class of a marginal has at least k rows, or people."""
+
+    criterion: ClassVar[str] = "k-link"
+    form: ClassVar[str] = "k-link=K"
+    is_about_single_margins: ClassVar[bool] = True
+
+    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
+        """The finding on a collection."""
+        return replace(k_link(collection, sensitive, self.least_count), parameters=self.parameters)
+
+    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+        """None: it is about each margin by itself."""
+        return []
+
+    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
+        """A margin that fails it fails beside any others."""
+        return True
+
+    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """None."""
+        return ()
+
+    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002
+        """Every count is looked at."""
+        return True
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"k-link anonymity, k = {self.k}"
+
+    def meaning(self, sensitive: Sequence[str]) -> str:
+        """About one table at a time."""
+        aside = f" ({' and '.join(sensitive)} set aside)" if sensitive else ""
+        return f"Each class of a published table{aside} has at least {self.least_in_words}.{self.people_in_words}"
+
+
+def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:
+    """What a table of sensitive attributes demands: a text of each, or a list of texts, one for each level from 0.
+
+    "none" demands nothing of a level. Raises CriterionError for another attribute or form, and for a text that is no
+    diversity.
+
+    >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
+    ['entropy:6', 'distinct:3 at level 1']
+    """
+    if not isinstance(table, Mapping) or not table:
+        raise CriterionError(
+            'diversity is text such as "entropy:6", or a table of sensitive attributes with a text or a list of texts each, '
+            f'{{ diagnosis = ["entropy:6", "distinct:3"] }}, not {table!r}'
+        )
+    demanded = []
+    for name, by_level in table.items():
+        if name not in sensitive:
+            known = f"these are {', '.join(sensitive)}" if sensitive else "there is none"
+            raise CriterionError(f"diversity names {name!r}, which is no sensitive attribute; {known}")
+        texts = [by_level] if isinstance(by_level, str) else by_level
+        if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
+            raise CriterionError(
+                f'diversity.{name} is a text such as "entropy:6", or a list of texts, one for each level from 0, not '
+                f"{by_level!r}"
+            )
+        for level, text in enumerate(texts):
+            if text == "none":
+                continue
+            try:
+                demanded.append(MaxentDiversity(parse_diversity(text), name, level))
+            except CriterionError as error:
+                raise CriterionError(f"diversity.{name}: {error}") from None
+    return demanded

@@ -1,1 +1,0 @@
-"""Criteria on the equivalence classes of one table."""

@@ -1,0 +1,704 @@
+"""k-combinatorial anonymity: no cell that some consistent table can fill must hold fewer than k rows (KG06 Def. 4.2).
+
+U(t) is the largest count that a nonnegative integer table with the given marginals can put on the nonsensitive cell t.
+A collection passes when no t has 0 < U(t) < k. For a decomposable one with one sensitive attribute C:
+
+    U(t) = min( sum_s min_{i: C in E_i} T_Ei(t, s),  min_{j: C not in E_j} T_Ej(t) ).
+
+Where cliques show C at several levels the inner part nests: what the cliques of a level allow for a value is at most
+the sum of what the finer ones allow for its children. If k-link holds, only cliques with C can break k-combinatorial
+anonymity, and only when there are two of them at least. Several sensitive attributes: see `several_sensitive`.
+"""
+
+from collections.abc import Collection as AnyCollection
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from checks.classes import k_link, nonsensitive_part
+from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.maxent.hull import TooManyVectorsError, distinct_positions, groups, minimal_positions, work_up
+from checks.maxent.sensitive_tree import (
+    FittingClasses,
+    Members,
+    SensitiveTree,
+    class_source,
+    depth_first,
+    fitting_positions,
+    members_of,
+)
+from models.arrays import BoolArray, FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
+from models.errors import TimeOverError, TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
+from models.programs.cell_bounds import extreme_count
+from models.programs.consistent_tables import PossibleCells, WholeNumbers, possible_cells
+from models.programs.packing import PackedRows, Packing
+from models.tables.contingency_table import ContingencyTable, group, pack
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Mask
+
+# Sensitive attributes that are published together, directly or by way of others, and the cliques that show them.
+#
+# The cliques with any attribute of a group are a connected part of the junction tree, and every separator within it
+# holds one. What the cliques of a group leave for a nonsensitive cell t is a limit for each of their sensitive cells.
+
+
+JOINT_CELLS = 20_000
+"""Cells of the sensitive attributes of a group, at most, that rows are packed into."""
+
+_LIMITS = 1 << 25
+"""Numbers that all classes of a group may have together."""
+
+
+class SensitiveGroup(NamedTuple):
+    """Sensitive attributes, and the cliques that show any of them."""
+
+    attributes: tuple[str, ...]
+    cliques: tuple[Mask, ...]
+
+
+def sensitive_groups(
+    domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
+) -> list[SensitiveGroup]:
+    """The sensitive attributes that some clique shows: those of one clique are in one group, in the domain's order."""
+    own = {a: domain.attribute_masks[domain.index(a)] for a in domain.attributes if a in sensitive}
+    groups: list[SensitiveGroup] = []
+    for clique in cliques:
+        shown = tuple(a for a, mask in own.items() if clique & mask)
+        if shown:
+            joined = [group for group in groups if set(group.attributes) & {*shown}]
+            attributes = {*shown}.union(*(group.attributes for group in joined))
+            held = (mask for group in joined for mask in group.cliques)
+            groups = [group for group in groups if group not in joined]
+            groups.append(SensitiveGroup(tuple(a for a in own if a in attributes), (*held, clique)))
+    return groups
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTree:
+    """The cliques of a group of several sensitive attributes, joined along their separators.
+
+    classes, separators: tables of the nonsensitive attributes of each clique, and of the separator to its parent. inward,
+    outward: which separator class each class of the clique, and of its parent, has. packing: of rows into the sensitive
+    cells; its margins are what the cliques show of the sensitive attributes. blocks: which of these is that of each
+    clique. deadline: when whatever is worked out from the tree ends, by TimeOverError.
+    """
+
+    attributes: tuple[str, ...]
+    tree: JunctionTree
+    cube: DataCube
+    classes: tuple[ContingencyTable, ...]
+    separators: tuple[ContingencyTable, ...]
+    inward: tuple[IndexArray, ...]
+    outward: tuple[IndexArray, ...]
+    packing: Packing
+    blocks: tuple[int, ...]
+    deadline: Deadline = NEVER
+
+    @classmethod
+    def of(cls, cube: DataCube, group: SensitiveGroup) -> "GroupTree":
+        """The tree of a group of a decomposable collection. Raises TooManyCellsError where it is too large."""
+        domain, attributes = cube.domain, group.attributes
+        tree = JunctionTree.of(domain, group.cliques)
+
+        def table_of(mask: Mask) -> ContingencyTable:
+            """The classes of a margin."""
+            return cube.table(nonsensitive_part(domain, mask, attributes))
+
+        classes = tuple(map(table_of, tree.cliques))
+        separators = tuple(map(table_of, tree.separators))
+        cells = ([each.coded_cells for each in own] for own in (classes, separators))
+        inward, outward = fitting_positions(tree.parents, *cells)
+        shown = [clique & ~nonsensitive_part(domain, clique, attributes) for clique in tree.cliques]
+        masks = sorted(set(shown))
+        packing = Packing.of(cube, masks, JOINT_CELLS)
+        if sum(map(len, classes)) * packing.width > _LIMITS:
+            raise TooManyCellsError("the classes with their sensitive values are too many to be laid out")
+        blocks = tuple(map(masks.index, shown))
+        return cls(attributes, tree, cube, classes, separators, inward, outward, packing, blocks)
+
+    def until(self, deadline: Deadline) -> "GroupTree":
+        """The same tree, from which nothing is worked out after a deadline."""
+        return self if deadline is self.deadline else replace(self, deadline=deadline)
+
+    @cached_property
+    def members(self) -> Members:
+        """For each clique its classes ordered by separator class, and where each separator class begins in that."""
+        return members_of(self.separators, self.inward)
+
+    def limits(self, cap: float) -> tuple[FloatArray, ...]:
+        """For each clique the limits of each class: its counts, at most `cap`, in its own margin's part; `cap` elsewhere.
+
+        Shape (classes, packing.width). The limits of a class combination are the componentwise minima.
+        """
+        limits = []
+        for clique, classes, block in zip(self.tree.cliques, self.classes, self.blocks):
+            own = np.full((len(classes), self.packing.width), cap)
+            begin, end = self.packing.begins[block : block + 2]
+            own[:, begin:end] = 0
+            cells = self.cube.table(clique)
+            place = cells.positions_in(self.packing.tables[block])
+            own[cells.positions_in(classes), begin + place] = np.minimum(cells.counts, cap)
+            limits.append(own)
+        return tuple(limits)
+
+    def describe(self, combination: Sequence[int]) -> WorstClass:
+        """A class combination for a reader: its cell, each attribute at the finest level, and the margins."""
+        finest: dict[str, tuple[int, str]] = {}
+        for classes, position in zip(self.classes, combination):
+            for attribute, label in classes.labels(position).items():
+                level = classes.margin[attribute]
+                if attribute not in finest or level < finest[attribute][0]:
+                    finest[attribute] = (level, label)
+        cell = {a: finest[a][1] for a in self.tree.domain.attributes if a in finest}
+        return WorstClass(cell, margins=self.tree.margins)
+
+
+def _published_levels(tree: SensitiveTree) -> list[int]:
+    return sorted({classes.level for classes in tree.classes})
+
+
+def slice_factors(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray, ...]:
+    """For each clique a vector for each class: its counts, at most `cap`, in its own level's block; `cap` elsewhere.
+
+    Blocks are the published levels of the sensitive attribute, finest first.
+    """
+    levels = _published_levels(tree)
+    width = [tree.domain.hierarchy(tree.sensitive).size(level) for level in levels]
+    begin = dict(zip(levels, np.cumsum([0, *width]).tolist()))
+    factors = []
+    for classes in tree.classes:
+        factor = np.full((len(classes), sum(width)), cap)
+        own = slice(begin[classes.level], begin[classes.level] + classes.counts.shape[1])
+        factor[:, own] = np.minimum(classes.counts, cap)
+        factors.append(factor)
+    return tuple(factors)
+
+
+def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
+    """U of class combinations, from the componentwise minima of their `slice_factors`: shape (n,)."""
+    levels = _published_levels(tree)
+    hierarchy = tree.domain.hierarchy(tree.sensitive)
+    begin = hierarchy.size(levels[0])
+    allowed = vectors[:, :begin]
+    for fine, coarse in zip(levels, levels[1:]):
+        parents = hierarchy.lift(fine, coarse)
+        sums = allowed @ np.eye(hierarchy.size(coarse))[parents]
+        allowed = np.minimum(sums, vectors[:, begin : begin + hierarchy.size(coarse)])
+        begin += hierarchy.size(coarse)
+    return np.asarray(allowed.sum(axis=1), dtype=np.float64)
+
+
+def by_search(tree: SensitiveTree, k: int, budget: int = FULL.cell_branches) -> Finding:
+    """Look for a class combination with 0 < U < k, clique by clique, the smallest U first.
+
+    A partial combination is dropped when its U is 0, or when no completion can bring it below k. Undecided when more than
+    `budget` partial combinations would have to be looked at.
+    """
+    factors = slice_factors(tree, cap=float(k))
+    arriving = inside_minima(tree, factors)
+    examined = 0
+
+    def screen(chosen: IndexArray, vectors: FloatArray) -> IndexArray:
+        nonlocal examined
+        examined += len(chosen)
+        if examined > budget:
+            raise TooManyVectorsError
+        upper = upper_bounds(tree, vectors)
+        lowest = vectors
+        for clique in range(chosen.shape[1], len(factors)):
+            parent = tree.tree.parents[clique]
+            if parent < chosen.shape[1]:
+                lowest = np.minimum(lowest, arriving[clique][tree.outward[clique][chosen[:, parent]]])
+        possible = np.flatnonzero((upper > 0) & (upper_bounds(tree, lowest) < k))
+        return np.asarray(possible[np.argsort(upper[possible], kind="stable")], dtype=np.intp)
+
+    try:
+        for chosen, vectors in tree.depth_first(factors, np.minimum, screen):
+            worst = _described(tree, chosen[0], float(upper_bounds(tree, vectors[:1])[0]))
+            return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.BRANCH_AND_BOUND,), examined)
+    except TooManyVectorsError:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.BRANCH_AND_BOUND,), examined)
+    return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.BRANCH_AND_BOUND,), examined)
+
+
+def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) -> Finding:
+    """The recursion of the module docstring: vectors capped at k, worked up the tree, never the join.
+
+    Besides dominance, a vector is dropped when what the rest of the tree can be leaves at least k on its cell: the
+    values that nothing outside can empty already sum to k. Undecided when a step would make more than `limit` vectors.
+    """
+    factors = slice_factors(tree, cap=float(k))
+    outside = outside_minima(tree, factors)
+
+    def safe(clique: int, vectors: FloatArray, block: IndexArray) -> BoolArray:
+        return upper_bounds(tree, np.minimum(vectors, outside[clique][block])) >= k
+
+    prune = partial(minimal_of_equal_support, deadline=tree.deadline)
+    try:
+        worked_up = work_up(tree, factors, np.minimum, prune, safe, limit)
+    except TooManyVectorsError:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.VECTOR_SETS,), limit)
+    bounds = upper_bounds(tree, worked_up.vectors)
+    broken = np.flatnonzero((bounds > 0) & (bounds < k))
+    if not len(broken):
+        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.VECTOR_SETS,), worked_up.examined)
+    lowest = int(broken[bounds[broken].argmin()])
+    worst = _described(tree, worked_up.chosen[lowest], float(bounds[lowest]))
+    return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.VECTOR_SETS,), worked_up.examined)
+
+
+def by_join(tree: SensitiveTree, k: int, limit: int = 20_000_000) -> Finding:
+    """The reference: U of every class combination. Undecided when there are more than `limit`."""
+    if tree.combination_count > limit:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.JOIN,), 0)
+    worst: tuple[float, IndexArray] | None = None
+    examined = 0
+    for combinations, vectors in tree.combinations(slice_factors(tree), np.minimum):
+        bounds = upper_bounds(tree, vectors)
+        possible = bounds > 0
+        examined += int(possible.sum())
+        if possible.any():
+            lowest = int(np.where(possible, bounds, np.inf).argmin())
+            if worst is None or bounds[lowest] < worst[0]:
+                worst = float(bounds[lowest]), combinations[lowest]
+    verdict = Verdict.FAILS if worst is not None and worst[0] < k else Verdict.HOLDS
+    described = _described(tree, worst[1], worst[0]) if worst else None
+    return Finding("k-combinatorial", verdict, {"k": k}, described, (Algorithm.JOIN,), examined)
+
+
+def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> WorstClass:
+    return replace(tree.describe(combination.tolist()), count=int(bound))
+
+
+def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
+    """Whether the cliques of one sensitive attribute are k-combinatorially anonymous, by search, then by vector sets.
+
+    Raises TimeOverError when the budget's deadline comes before the verdict.
+    """
+    tree = tree.until(budget.deadline)
+    finding = by_search(tree, k, budget.cell_branches)
+    return by_vector_sets(tree, k, budget.cell_vectors) if finding.verdict is Verdict.UNDECIDED else finding
+
+
+def of_part(part: SensitiveTree | GroupTree, k: int, budget: Budget = FULL) -> Finding:
+    """Whether the cliques of one group of sensitive attributes are k-combinatorially anonymous.
+
+    Raises TimeOverError when the budget's deadline comes before the verdict.
+    """
+    return of_tree(part, k, budget) if isinstance(part, SensitiveTree) else of_group(part, k, budget)
+
+
+def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
+    """Whether a collection is k-combinatorially anonymous.
+
+    A decomposable one group by group of the sensitive attributes that are published together: by the closed form for one
+    attribute, as `checks.combinatorial` says for several. Without a junction tree by programming. One
+    cell below k is shown where there is one, else the cell with the smallest count U. Undecided when none of these comes
+    to an end within the budget. Raises TimeOverError when its deadline comes before a group is decided.
+    """
+    parameters = {"k": k}
+    link = k_link(collection, sensitive, k)
+    if not link.holds:
+        return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
+    if not collection.is_decomposable:
+        return by_programming(collection, sensitive, k, budget)
+    groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
+    try:
+        # Where every class has k rows, one clique cannot break it.
+        parts = [tree_of_group(collection, group) for group in groups if len(group.cliques) > 1]
+    except TooManyCellsError as error:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
+    if not parts:
+        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
+    holding: list[Finding] = []
+    undecided: Finding | None = None
+    for part in parts:
+        finding = of_part(part, k, budget)
+        if finding.verdict is Verdict.FAILS:
+            return finding
+        holding.append(finding)
+        undecided = finding if finding.verdict is Verdict.UNDECIDED else undecided
+    if undecided is not None:
+        return undecided
+    algorithms = dict.fromkeys(algorithm for finding in holding for algorithm in finding.algorithms)
+    examined = sum(finding.examined for finding in holding)
+    together = replace(holding[0], algorithms=tuple(algorithms), examined=examined)
+    return _with_nearest(together, [part.until(budget.deadline) for part in parts], link, budget)
+
+
+def tree_of_group(collection: Collection, group: SensitiveGroup) -> SensitiveTree | GroupTree:
+    """The tree of a group of a decomposable collection. Raises TooManyCellsError where it is too large to be laid out."""
+    if len(group.attributes) > 1:
+        return GroupTree.of(collection.cube, group)
+    (attribute,) = group.attributes
+    return SensitiveTree.of(collection.junction_tree, attribute, class_source(collection.cube.table, attribute))
+
+
+def _with_nearest(
+    holding: Finding, parts: Sequence[SensitiveTree | GroupTree], link: Finding, budget: Budget
+) -> Finding:
+    """A claim that holds, with the cell nearest to failing: from the smallest class of k-link down, by search.
+
+    budget: what it says of a proof are the partial combinations that may be looked at for it; the smallest one met is
+    shown where it ends before.
+    """
+    nearest, examined = link, 0
+    for part in parts:
+        while (count := nearest.worst_class.count) is not None and count > holding.parameters["k"]:
+            try:
+                closer = _searched(part, count, replace(budget, cell_branches=budget.proof - examined))
+            except TimeOverError:
+                closer = replace(holding, verdict=Verdict.UNDECIDED, examined=0)
+            examined += closer.examined
+            if closer.verdict is Verdict.UNDECIDED:
+                note = "the cell shown is the one with the smallest count that was found; others may have a smaller one"
+                return replace(holding, worst=nearest.worst, examined=holding.examined + examined, note=note)
+            if closer.verdict is Verdict.HOLDS:
+                break
+            nearest = closer
+    return replace(holding, worst=nearest.worst, examined=holding.examined + examined)
+
+
+def _searched(part: SensitiveTree | GroupTree, k: int, budget: Budget) -> Finding:
+    if isinstance(part, SensitiveTree):
+        return by_search(part, k, budget.cell_branches)
+    return group_by_search(part, k, replace(budget, cell_programs=min(budget.cell_programs, _NEAREST_PROGRAMS)))
+
+
+_NEAREST_PROGRAMS = 50
+"""Programs, at most, of one search for a cell that is nearer to failing."""
+
+
+# k-combinatorial anonymity where cliques show several sensitive attributes together.
+#
+# Let t be a nonsensitive cell of a decomposable collection and u_E what T_E has in t, over the sensitive attributes of
+# E. Then U(t) is the largest sum of a table x of nonnegative whole numbers over the sensitive cells whose E-margin is
+# at most u_E for every clique E, a clique without sensitive attributes limiting the sum.
+#
+# No table with these marginals has more in t: what it has there is such an x. And x can be had: place it on t. What it
+# leaves of each T_E is nonnegative, and neighbours still agree on their separator, for both have lost the same margin
+# of x there. Nonnegative tables of whole numbers that agree on the separators of a junction tree can be glued to one
+# with all of them as its marginals; with x it has the published ones.
+#
+# So attributes that no clique shows together, nor by way of others, limit the sum each by itself: packings of the same
+# sum in two groups can be joined row by row. U(t) is the least over the groups and the cliques without any. Where it
+# is positive for the cliques of one group, some sensitive cell of theirs has a count everywhere, and goes on through
+# the junction tree to a cell of the whole in which each clique has a count. So a group with 0 < U < k in some cell
+# breaks it for the whole collection, and if each class has k rows nothing else can: groups are judged one by one.
+#
+# One attribute has the closed form of `k_combinatorial`. Several are a packing (`models.programs.packing`): rows that
+# fit surely settle most cells, flows and integer programs the others. Linear programming alone would pass what fails:
+# the cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the rows 000|000, 100|011, 011|101 and
+# 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
+
+
+_FLOW = 50
+"""Partial combinations that cost as much as one flow."""
+
+_NUMBERS = 1 << 21
+"""Limits that are looked at together."""
+
+
+@dataclass
+class _Judge:
+    """Judges single cells exactly, and counts the work."""
+
+    group: GroupTree
+    k: int
+    budget: Budget
+    examined: int = 0
+    programs: int = 0
+    algorithms: dict[Algorithm, None] = field(default_factory=dict)
+    undecided: WorstClass | None = None
+
+    def spend(self, work: int) -> None:
+        """Raise TooManyVectorsError where that is more than the budget has."""
+        self.examined += work
+        if self.examined > self.budget.cell_branches:
+            raise TooManyVectorsError
+
+    def failing(self, chosen: IndexArray, limits: FloatArray) -> WorstClass | None:
+        """The first of some cells that some rows fit into, but fewer than k; what cannot be told is kept as undecided."""
+        _, first = np.unique(limits, axis=0, return_index=True)
+        for place in np.sort(first).tolist():
+            self.group.deadline.check()
+            rows = self._rows(limits[place], self.k)
+            if rows.most < self.k:
+                exactly = rows if rows.least == rows.most else self._rows(limits[place], rows.most)
+                return self._described(chosen[place], _not_empty(exactly))
+            if rows.least < self.k:
+                self.undecided = self._described(chosen[place], _not_empty(rows))
+        return None
+
+    def _rows(self, limits: FloatArray, enough: int) -> PackedRows:
+        is_flow = self.group.packing.chain is not None
+        self.algorithms[Algorithm.MAXIMUM_FLOW if is_flow else Algorithm.INTEGER_PROGRAMMING] = None
+        self.spend(_FLOW)
+        left = self.programs < self.budget.cell_programs
+        seconds = min(self.budget.seconds, self.group.deadline.left) if left else 0.0
+        rows = self.group.packing.rows(limits, enough, WholeNumbers(seconds, self.budget.nodes))
+        self.programs += rows.programs
+        return rows
+
+    def _described(self, combination: IndexArray, rows: PackedRows) -> WorstClass:
+        worst = self.group.describe(combination.tolist())
+        if rows.least == rows.most:
+            return replace(worst, count=rows.most)
+        return replace(worst, count_between=(rows.least, rows.most))
+
+    def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
+        """What was found."""
+        algorithms = (algorithm, *self.algorithms)
+        if verdict is Verdict.HOLDS and self.undecided is not None:
+            verdict, worst = Verdict.UNDECIDED, self.undecided
+        return Finding("k-combinatorial", verdict, {"k": self.k}, worst, algorithms, self.examined)
+
+
+def group_by_search(group: GroupTree, k: int, budget: Budget = FULL) -> Finding:
+    """Look for a class combination with 0 < U < k, clique by clique, those into which the fewest rows fit surely first.
+
+    A partial combination is dropped when no row fits, or when k rows fit whatever completes it. Undecided when it would
+    take more work than the budget has.
+    """
+    factors, packing = group.limits(float(k)), group.packing
+    arriving = inside_minima(group, factors)
+    judge = _Judge(group, k, budget)
+
+    def screen(chosen: IndexArray, limits: FloatArray) -> IndexArray:
+        judge.spend(len(chosen))
+        lowest = limits
+        for clique in range(chosen.shape[1], len(factors)):
+            parent = group.tree.parents[clique]
+            if parent < chosen.shape[1]:
+                lowest = np.minimum(lowest, arriving[clique][group.outward[clique][chosen[:, parent]]])
+        screened = packing.screened(lowest, float(k))
+        possible = screened.possible if lowest is limits else packing.screened(limits, 0.0).possible
+        open_ones = np.flatnonzero(possible & (screened.surely < k))
+        return np.asarray(open_ones[np.argsort(screened.surely[open_ones], kind="stable")], dtype=np.intp)
+
+    block = max(_NUMBERS // max(packing.width, packing.joint_cells), 16)
+    try:
+        for chosen, limits in depth_first(group, factors, np.minimum, screen, block):
+            if (worst := judge.failing(chosen, limits)) is not None:
+                return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
+    except TooManyVectorsError:
+        return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.UNDECIDED, judge.undecided)
+    return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.HOLDS)
+
+
+def group_by_vector_sets(group: GroupTree, k: int, budget: Budget = FULL) -> Finding:
+    """Limits, capped at k, worked up the tree, never the join; of those with the same support only the smallest are kept.
+
+    Dropped is what no row fits into, and what k rows fit into whatever the rest of the tree leaves. Undecided when it
+    would take more work than the budget has.
+    """
+    factors, packing = group.limits(float(k)), group.packing
+    outside = outside_minima(group, factors)
+    judge = _Judge(group, k, budget)
+
+    def safe(clique: int, limits: FloatArray, block: IndexArray) -> BoolArray:
+        return np.asarray(packing.screened(np.minimum(limits, outside[clique][block]), float(k)).surely >= k)
+
+    def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
+        possible = np.flatnonzero(packing.screened(limits, 0.0).possible)
+        kept = minimal_of_equal_support(limits[possible], block[possible], group.deadline)
+        return np.asarray(possible[kept], dtype=np.intp)
+
+    try:
+        worked_up = work_up(group, factors, np.minimum, prune, safe, budget.cell_vectors)
+        screened = packing.screened(worked_up.vectors, float(k))
+        left = np.flatnonzero(screened.possible & (screened.surely < k))
+        worst = judge.failing(worked_up.chosen[left], worked_up.vectors[left])
+    except TooManyVectorsError:
+        return judge.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED, judge.undecided)
+    judge.examined += worked_up.examined
+    return judge.finding(Algorithm.VECTOR_SETS, Verdict.HOLDS if worst is None else Verdict.FAILS, worst)
+
+
+def of_group(group: GroupTree, k: int, budget: Budget = FULL) -> Finding:
+    """Whether the cliques of a group are k-combinatorially anonymous, by search, then by vector sets.
+
+    Raises TimeOverError when the budget's deadline comes before the verdict.
+    """
+    group = group.until(budget.deadline)
+    finding = group_by_search(group, k, budget)
+    if finding.verdict is not Verdict.UNDECIDED:
+        return finding
+    again = group_by_vector_sets(group, k, budget)
+    return finding if again.verdict is Verdict.UNDECIDED else again
+
+
+def _not_empty(rows: PackedRows) -> PackedRows:
+    """With one row at least, where some row is known to fit."""
+    return rows._replace(least=max(rows.least, 1))
+
+
+# k-combinatorial anonymity of any collection, by linear and integer programming over the cells that can be occupied.
+#
+# For each nonsensitive cell t the largest count U(t) of a consistent table of whole numbers. A table that a program
+# finds settles every cell on which it puts k rows or more, so most cells need no program of their own.
+
+
+_WHOLE = 1e-6
+"""Bounds as near to a whole number as this are taken for it, as a solver rounds."""
+
+
+def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
+    """Decide k-combinatorial anonymity; undecided, with the proven interval of a cell, when the budget ends."""
+    parameters = {"k": k}
+    algorithms = (Algorithm.INTEGER_PROGRAMMING,)
+    try:
+        cells = possible_cells(collection, budget.cells)
+    except TooManyCellsError as error:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, algorithms, 0, str(error))
+    public = [a for a in collection.domain.attributes if a in cells.margin and a not in sensitive]
+    radices = [collection.domain.hierarchy(a).size(cells.margin[a]) for a in public]
+    keys, space = pack([cells.codes[a] for a in public], radices, len(cells))
+    rows, cell_of = group(keys, space)
+    open_cells = np.ones(len(rows), dtype=bool)
+    undecided: WorstClass | None = None
+    solved = 0
+    while open_cells.any():
+        target = int(np.flatnonzero(open_cells)[0])
+        described = _described_cell(collection, sensitive, cells, public, int(rows[target]))
+        if solved >= budget.cell_programs or budget.deadline.is_over:
+            undecided = undecided or replace(described, count_between=(0, int(collection.cube.total)))
+            break
+        extreme = extreme_count(cells, cell_of == target, 1, budget.seconds, budget.nodes, budget.deadline)
+        solved += 1
+        open_cells[target] = False
+        if extreme.table is None:
+            if extreme.bound >= 1 - _WHOLE:
+                undecided = undecided or replace(described, count_between=(0, int(extreme.bound + _WHOLE)))
+            continue
+        reached = np.bincount(cell_of, extreme.table, minlength=len(rows))
+        largest = int(reached[target])
+        if 0 < largest < k:
+            worst = replace(described, count=largest)
+            return Finding("k-combinatorial", Verdict.FAILS, parameters, worst, algorithms, solved)
+        open_cells &= reached < k
+    if undecided is not None:
+        what = "time was over" if budget.deadline.is_over else "budget of programs ended"
+        note = f"the {what} before every cell was decided"
+        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, undecided, algorithms, solved, note)
+    return Finding("k-combinatorial", Verdict.HOLDS, parameters, None, algorithms, solved)
+
+
+def _described_cell(
+    collection: Collection, sensitive: AnyCollection[str], cells: PossibleCells, public: list[str], row: int
+) -> WorstClass:
+    domain = collection.domain
+    labels = {a: domain.hierarchy(a).labels[cells.margin[a]][int(cells.codes[a][row])] for a in public}
+    margins = [dict(m) for m in collection.margins if nonsensitive_part(domain, domain.mask(m), sensitive)]
+    return WorstClass(cell=labels, margins=margins)
+
+
+# A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.
+#
+# Let U(S) be the largest count that a nonnegative integer table with the given marginals can have in a set S of cells
+# of the joint domain at the finest published levels. A collection passes when no S at all has 0 < U(S) < m. Then no
+# count in 1 .. m - 1 follows from the tables, be it by differences, by complements, since the rows in all are known,
+# or otherwise: a count that is determined is its own U. It says nothing of lower bounds: "at least 3 of these 15" can
+# follow.
+#
+# Single cells decide: U(S) is at least U(t) for each t in S, and positive only where some U(t) is. So this is
+# k-combinatorial anonymity (KG06 Def. 4.2) with no attribute set aside, and k = m. A published count that is positive
+# has a possible cell in it, of which U is not more: so every published count must be 0 or at least m, with or without
+# a junction tree.
+#
+# With a junction tree that is enough. Let E_1 .. E_p be the cliques, t a joint cell in which each T_E(t) is positive,
+# and n the least of these, n >= m. Take n rows from the cell of t in every clique. What is left is nonnegative, and
+# where two cliques overlap both have lost n in the same cell of their separator, so they still agree. Nonnegative
+# integer tables that agree on the separators of a junction tree can be glued, one clique after another, to a
+# nonnegative integer table with all of them as its marginals (rows with the same separator cell are matched in any
+# order). With n more rows in t it has the published marginals, and U(t) = n. Where cliques show an attribute at
+# several levels the separators hold the coarser one, and the same is true of the induced attributes (KG06 6.1).
+#
+# Without a junction tree it is not: AB, BC and AC with the joint counts 3 0 2 3 0 0 3 0 over 000 .. 111 show no count
+# below 3 and determine a 2. Nor is it where combinations of values are known to be impossible: (a1, b) = 3, (a2, b) =
+# 4, (b, c1) = 3, (b, c2) = 4 determine a 1 when (a1, c1) cannot be. There each cell has its linear, then its integer
+# program; but only of the cyclic parts of the collection, as the other margins can be glued to them: U(t) is the least
+# of theirs and of the others' counts.
+
+
+def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Finding:
+    """Whether no published count, and no upper bound that the marginals prove, is in 1 .. least - 1.
+
+    Shown is the smallest published cell, or that with the bound in question. Exact where there is a junction tree, in time
+    linear in the published cells; else by programs, undecided when they do not come to an end within the budget.
+    """
+    # Of a collection without margins the number of all rows is published.
+    counted = collection if collection.masks else replace(collection, masks=(0,))
+    published = replace(k_link(counted, (), least), criterion="min-cell")
+    if not published.holds:
+        return published
+    parts = cyclic_parts(collection)
+    if not parts:
+        return replace(published, algorithms=(Algorithm.K_LINK,))
+    programmed = [by_programming(part, (), least, budget) for part in parts]
+    decisive = min(programmed, key=lambda finding: _TELLING.index(finding.verdict))
+    examined = published.examined + sum(finding.examined for finding in programmed)
+    if not decisive.holds:
+        return replace(decisive, criterion="min-cell", examined=examined)
+    note = "the cell shown is the smallest published one; together the tables can bound another one by less"
+    return replace(published, algorithms=decisive.algorithms, examined=examined, note=note)
+
+
+_TELLING = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS)
+"""What is true of the whole where it is true of one part, first."""
+
+
+def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
+    """Of the vectors of a block with the same support, those that no other is at most, everywhere.
+
+    A smaller vector of another support may end as U = 0, which is no finding, where the larger one ends below k.
+    """
+    distinct = distinct_positions(vectors, block)
+    alike = groups(block[distinct], np.unique(vectors[distinct] > 0, axis=0, return_inverse=True)[1].reshape(-1))
+    kept = [distinct[g if len(g) == 1 else g[minimal_positions(vectors[distinct[g]], deadline)]] for g in alike]
+    return np.sort(np.concatenate(kept)) if kept else distinct
+
+
+def outside_minima(tree: FittingClasses, factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+    """For each clique and separator class the componentwise minimum over all that the rest of the tree can be."""
+    cliques = len(tree.classes)
+    arriving = inside_minima(tree, factors)
+    outside: list[FloatArray] = [np.full((len(tree.separators[0]), factors[0].shape[1]), np.inf)] + [
+        np.zeros((0, 0))
+    ] * (cliques - 1)
+    for clique in range(cliques):
+        children = tree.tree.children[clique]
+        for child in children:
+            seen = np.minimum(factors[clique], outside[clique][tree.inward[clique]])
+            for sibling in children:
+                if sibling != child:
+                    seen = np.minimum(seen, arriving[sibling][tree.outward[sibling]])
+            outside[child] = _segment_min(seen, tree.outward[child], len(tree.separators[child]))
+    return tuple(outside)
+
+
+def inside_minima(tree: FittingClasses, factors: tuple[FloatArray, ...]) -> list[FloatArray]:
+    """For each clique and separator class the componentwise minimum over all that its subtree can be."""
+    inside: list[FloatArray] = list(factors)
+    arriving: list[FloatArray] = [np.zeros((0, 0))] * len(factors)
+    for clique in reversed(range(len(factors))):
+        for child in tree.tree.children[clique]:
+            inside[clique] = np.minimum(inside[clique], arriving[child][tree.outward[child]])
+        arriving[clique] = _segment_min(inside[clique], tree.inward[clique], len(tree.separators[clique]))
+    return arriving
+
+
+def _segment_min(rows: FloatArray, segment: IndexArray, segments: int) -> FloatArray:
+    """Componentwise minimum of the rows of each segment, infinite where it has none."""
+    result = np.full((segments, rows.shape[1]), np.inf)
+    order = np.argsort(segment, kind="stable")
+    ordered = segment[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
+    if len(starts):
+        result[ordered[starts]] = np.minimum.reduceat(rows[order], starts, axis=0)
+    return result

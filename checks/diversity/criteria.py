@@ -1,0 +1,877 @@
+"""The diversity criteria that look at a class alone: how many values it has, and how evenly its rows fall on them.
+
+Each is a class with the base `Diversity`; its text, such as `entropy:6`, is in `registry`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, comb, log
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from checks.diversity.criteria_at_odds import EntropyAtOdds
+from checks.diversity.criterion import (
+    NO_BOUND,
+    OR_EQUAL,
+    ROUNDING,
+    Cases,
+    Diversity,
+    LargestRatio,
+    Phrase,
+    RatioBounds,
+    SensitiveValues,
+    ShareBound,
+    Vectors,
+    check_l,
+    entropy_is_at_least,
+    numbers,
+    spelled,
+)
+from checks.diversity.cuts import (
+    EntropyCases,
+    GroupCases,
+    TailCases,
+    TrimmedCases,
+    empty_tails,
+    most_frequent,
+    subsets,
+    too_rare,
+)
+from checks.errors import CriterionError
+from models.arrays import FloatArray, IndexArray, effective_values, effective_values_of_products, read_only, x_log_x
+from models.tables.hierarchy import Hierarchy
+
+# Functional (tau, l)-diversity: a line bounds how much of a class the k most frequent values may hold (TZ09, TZ11).
+#
+# With F(k) the share of the k most frequent base values, a class passes when F(k) <= psi(k) for every k, where psi
+# rises linearly from psi(1) = tau to psi(l) = 1 and stays there (TZ09 Def. 4). Sensitive values may be published
+# generalized: a general value then counts for the base values under it, in proportion to their weights (Def. 2).
+
+
+@dataclass(frozen=True)
+class Induction:
+    """What published sensitive values say about base values: l(v, a) of TZ09 Def. 2.
+
+    shares[v][a]: the share of a row with the published value v that counts for the base value a; each row sums to 1.
+    """
+
+    shares: tuple[tuple[Fraction | int, ...], ...]
+
+    def __post_init__(self) -> None:
+        if len({len(row) for row in self.shares}) != 1:
+            raise CriterionError("every published value needs a share for each base value")
+        if any(sum(row) != 1 or min(row) < 0 for row in self.shares):
+            raise CriterionError("the shares of a published value must be nonnegative and sum to 1")
+
+    @classmethod
+    def of_values(
+        cls, hierarchy: Hierarchy, values: Sequence[tuple[int, int]], weights: Sequence[Fraction | int] | None = None
+    ) -> "Induction":
+        """For published values given as pairs of level and code, in the order of the columns that will count them.
+
+        weights: of the base values, what an adversary may know of their frequency; by default 1 each. Where all base
+        values under a published one have weight 0, the data contradict that knowledge, and each is as likely.
+        """
+        size = hierarchy.size(0)
+        exact_weights = [Fraction(1)] * size if weights is None else [Fraction(w) for w in weights]
+        if len(exact_weights) != size or min(exact_weights) < 0:
+            raise CriterionError(f"{size} base values need as many weights that are not negative")
+        above = {level: hierarchy.lift(0, level) for level in {level for level, _ in values}}
+        rows = []
+        for level, code in values:
+            under = np.flatnonzero(above[level] == code).tolist()
+            masses = [exact_weights[value] for value in under]
+            if not any(masses):
+                masses = [Fraction(1)] * len(under)
+            total = sum(masses)
+            # Of thousands of base values most have no share: a plain 0 or 1 is a hundred times quicker than a fraction.
+            row: list[Fraction | int] = [0] * size
+            for value, mass in zip(under, masses):
+                row[value] = int(mass / total) if mass in (0, total) else mass / total
+            rows.append(tuple(row))
+        return cls(tuple(rows))
+
+    @classmethod
+    def at_level(cls, hierarchy: Hierarchy, level: int, weights: Sequence[Fraction | int] | None = None) -> "Induction":
+        """For all values of one level of a hierarchy, in the order of their codes."""
+        return cls.of_values(hierarchy, [(level, code) for code in range(hierarchy.size(level))], weights)
+
+    @classmethod
+    def of_taxonomy(cls, hierarchy: Hierarchy, weights: Sequence[Fraction | int] | None = None) -> "Induction":
+        """For the values of all levels, base values first and `*` last: what classes of local recoding may hold."""
+        values = [(level, code) for level in range(hierarchy.height + 1) for code in range(hierarchy.size(level))]
+        return cls.of_values(hierarchy, values, weights)
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """The shares as floats: shape (published values, base values)."""
+        return read_only(np.array([[float(share) for share in row] for row in self.shares]))
+
+    @cached_property
+    def leaves(self) -> IndexArray | None:
+        """How many base values each published value counts for, evenly and alone, shape (values,); None where not so."""
+        positive = [[share for share in row if share] for row in self.shares]
+        evenly = all(len(set(shares)) == 1 for shares in positive)
+        apart = all(sum(share > 0 for share in column) <= 1 for column in zip(*self.shares))
+        return read_only(np.array([len(shares) for shares in positive], dtype=np.intp)) if evenly and apart else None
+
+    def exactly(self, vector: Sequence[Fraction | int]) -> list[Fraction]:
+        """Rows by base value for rows by published value, as fractions."""
+        return [
+            sum((Fraction(v) * share for v, share in zip(vector, column) if v), Fraction(0))
+            for column in zip(*self.shares)
+        ]
+
+
+@dataclass(frozen=True)
+class Functional(Diversity):
+    """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
+
+    induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
+    than 1 for the criterion that a given class just satisfies. odds: of evidence that it must bear (`under_odds`).
+    """
+
+    tau: Fraction
+    l: int
+    induction: Induction | None = None
+    scale: Fraction = Fraction(1)
+    odds: Fraction = Fraction(1)
+    name: ClassVar[str] = "functional"
+    parameters: ClassVar[str] = "tau,l"
+    about_base_values: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tau < 1 or self.l < 2:
+            raise CriterionError(
+                f"functional:tau,l needs tau between 0 and 1 and l of at least 2, got {spelled(self.tau)} and {self.l}"
+            )
+        if self.scale <= 0:
+            raise CriterionError(f"psi is scaled by a positive factor, not {spelled(self.scale)}")
+
+    def __str__(self) -> str:
+        text = f"functional:{spelled(self.tau)},{self.l}"
+        # Only the plain criterion has a text that can be read back; a scaled one must not be taken for it.
+        text = text if self.odds == 1 else f"{text} against {spelled(self.odds)}"
+        return text if self.scale == 1 else f"{text} scaled by {spelled(self.scale)}"
+
+    @classmethod
+    def parsed(cls, text: str) -> Self | None:
+        """From `tau,l`, l a whole number."""
+        match numbers(text):
+            case [tau, l] if l.denominator == 1:
+                return cls(tau, int(l))
+        return None
+
+    def bound(self, k: int) -> Fraction:
+        """psi(k), scaled below l."""
+        if k >= self.l:
+            return Fraction(1)
+        psi = self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1)
+        # The k most frequent values weigh odds times as much, all others as they do.
+        return self.scale * psi / (psi + self.odds * (1 - psi))
+
+    def bounds(self, size: int) -> FloatArray:
+        """psi(1), ..., psi(size)."""
+        return np.array([float(self.bound(k)) for k in range(1, size + 1)])
+
+    def frequencies(self, vectors: NDArray[Any]) -> FloatArray:
+        """The (induced) frequency of each base value in each class: shape (classes, base values) (TZ09 Def. 2)."""
+        masses = vectors if self.induction is None else vectors @ self.induction.matrix
+        return np.asarray(masses / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def cumulative(self, vectors: NDArray[Any]) -> FloatArray:
+        """F(1), F(2), ...: the share of the k most frequent base values, shape (classes, base values) (TZ09 Def. 3)."""
+        return np.asarray(np.cumsum(-np.sort(-self.frequencies(vectors), axis=1), axis=1), dtype=np.float64)
+
+    def slack(self, vectors: NDArray[Any]) -> FloatArray:
+        """Relative to psi(k), at the k where it is smallest."""
+        shares = self.cumulative(vectors)[:, : self.l - 1]
+        return np.asarray((self.bounds(shares.shape[1]) / shares).min(axis=1) - 1, dtype=np.float64)
+
+    def reached(self, vectors: NDArray[Any]) -> FloatArray:
+        """The smallest tau at which the class would pass; 1 where there are fewer than l values."""
+        shares = self.cumulative(vectors)[:, : self.l - 1] / float(self.scale)
+        step = np.arange(shares.shape[1]) / (self.l - 1)
+        return np.asarray(((shares - step) / (1 - step)).max(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        masses = sorted(vector if self.induction is None else self.induction.exactly(vector), reverse=True)
+        total = sum(masses)
+        held = Fraction(0)
+        for k, mass in enumerate(masses[: self.l - 1], 1):
+            held += mass
+            if held > self.bound(k) * total:
+                return False
+        return True
+
+    def scaled(self, factor: Fraction) -> "Functional":
+        """With psi divided by the factor below l."""
+        return replace(self, scale=self.scale / factor)
+
+    def at_odds(self, odds: Fraction) -> "Functional":
+        """With a lower psi; evidence is about base values."""
+        return replace(self, odds=self.odds * odds)
+
+    def odds_borne(self, vectors: NDArray[Any]) -> FloatArray:
+        """The smallest ratio of F / (1 - F) at psi(k) and at F(k)."""
+        shares = self.cumulative(vectors)[:, : self.l - 1]
+        bounds = self.bounds(shares.shape[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where(bounds >= 1, np.inf, bounds / (1 - bounds) * (1 - shares) / shares)
+        return np.asarray(ratios.min(axis=1, initial=np.inf), dtype=np.float64)
+
+    def among(self, values: SensitiveValues) -> "Functional":
+        """With the base values under each published one equally likely, unless it says already what these are."""
+        if self.induction is not None or not values.level:
+            return self
+        return replace(self, induction=Induction.at_level(values.hierarchy, values.level))
+
+    def violations(self, bounds: RatioBounds) -> list[Cases] | None:
+        """For every k < l the k base values that may be the most frequent ones, and the value that is so under the head.
+
+        None where published values do not share their rows evenly among base values of their own, or where there are too
+        many such groups and base values are not what is published.
+        """
+        floor, ceiling = bounds.floor, bounds.ceiling
+        leaves = np.ones(len(floor), dtype=np.intp) if self.induction is None else self.induction.leaves
+        if leaves is None:
+            return None
+        # Log-ratios by base value: that of s to h is x_s - ln leaves_s less the same of h.
+        offset = np.log(leaves)[:, None] - np.log(leaves)
+        above = floor - offset > ROUNDING
+        heads = np.flatnonzero(bounds.possible() & ~above.any(axis=0))
+        taken = most_frequent(tuple(leaves.tolist()), self.l - 1, bounds.most_cases // max(len(heads), 1))
+        if taken is None:
+            return None if leaves.max() > 1 else self._largest_groups(heads, bounds)
+        # A base value that is always more frequent is among them where the other is.
+        taken = taken[~((taken > 0) @ above.T & (taken < leaves)).any(axis=1)]
+        head, row = np.nonzero(taken.T[heads] > 0)
+        chosen, taken = heads[head], taken[row].T
+        psi = self.bounds(int(leaves.sum()))[taken.sum(axis=0) - 1]
+        balance = psi - taken / leaves[:, None]
+        violable = (balance < 0).any(axis=0)
+        chosen, balance = chosen[violable], balance[:, violable]
+        highest = np.minimum(ceiling[:, chosen], offset[:, chosen])
+        return [GroupCases.of(chosen, balance, np.minimum(floor[:, chosen], highest), highest)]
+
+    def _largest_groups(self, heads: IndexArray, bounds: RatioBounds) -> list[Cases]:
+        """The k most frequent values weigh at most k times the head; which ones is left open."""
+        values = bounds.value_count
+        if values < self.l and self.bound(values) < 1:
+            # All values together hold more than they may.
+            return [empty_tails(heads, values)]
+        highest = np.minimum(bounds.ceiling[:, heads], 0)
+        return [
+            TrimmedCases(heads, bounds.others(heads), k * float(1 / self.bound(k) - 1), k - 1, highest)
+            for k in range(1, self.l)
+            if k < values and self.bound(k) < 1
+        ]
+
+    @property
+    def facts(self) -> int:
+        """L - 1."""
+        return self.l - 1
+
+    def meaning(self) -> str:
+        """The ends of the line."""
+        return (
+            f"the most probable sensitive value has a probability of at most {spelled(self.tau)}, and at least {self.l} "
+            "sensitive values remain possible"
+        )
+
+    def reached_in_words(self, value: float) -> str:
+        """The smallest tau."""
+        return f"This class satisfies it with tau = {value:.3g} or more; {spelled(self.tau)} is claimed"
+
+
+def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> FloatArray:
+    """How far each class lies below psi: e(E), the sum of `|psi(k) - F(k)|` over all base values (TZ09 Def. 8)."""
+    shares = requirement.cumulative(vectors)
+    return np.asarray(np.abs(requirement.bounds(shares.shape[1]) - shares).sum(axis=1), dtype=np.float64)
+
+
+def excessive_protection(requirement: Functional, vectors: NDArray[Any]) -> float:
+    """e(P), that of the class that is protected least beyond need (TZ09 Def. 8); 0 for no class at all."""
+    return float(excessive_protections(requirement, vectors).min(initial=np.inf)) if len(vectors) else 0.0
+
+
+@dataclass(frozen=True)
+class Recursive(Diversity):
+    """The most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and 4.3).
+
+    The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care set
+    Y, given by their codes, may be disclosed, so the most frequent value outside Y decides; a class without such values
+    passes. With `strict` False the head may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds.
+    Reached: the smallest c at which the class would pass, infinite with fewer than l values.
+    """
+
+    c: Fraction
+    l: int
+    strict: bool = True
+    dont_care: frozenset[int] = frozenset()
+    name: ClassVar[str] = "recursive"
+    parameters: ClassVar[str] = "c,l [or equal]"
+
+    def __post_init__(self) -> None:
+        check_l("recursive:c,l", self.l)
+        if self.c <= 0:
+            raise CriterionError(f"recursive:c,l needs a positive c, got {spelled(self.c)}")
+
+    def __str__(self) -> str:
+        text = f"recursive:{spelled(self.c)},{self.l}" + ("" if self.strict else f" {OR_EQUAL}")
+        # Codes say nothing to a reader, so this is no text that can be read back; it must not be taken for the plain one.
+        return f"pd-{text} without {sorted(self.dont_care)}" if self.dont_care else text
+
+    @classmethod
+    def parsed(cls, text: str) -> Self | None:
+        """From `c,l`, l a whole number, with `or equal` where the head may equal c times the tail (KG06 Def. 2.5)."""
+        match Phrase.read(text, [OR_EQUAL]):
+            case Phrase([c, l], clauses) if l.denominator == 1:
+                return cls(c, int(l), strict=OR_EQUAL not in clauses)
+        return None
+
+    def largest_ratio(self, value_count: int) -> LargestRatio | None:
+        """c, where l is the number of values, so that the tail is one of them.
+
+        Don't-care values may hold a class alone, so that ratios of the others say nothing there.
+        """
+        compares_pairs = self.l > 1 and not self.dont_care and self.tail_size(value_count) == 1
+        return LargestRatio(self.c, self.strict) if compares_pairs else None
+
+    def share_bound(self) -> ShareBound | None:
+        """1/c of the largest share is less than what the l - 1 largest leave; None with a don't-care set."""
+        if self.l == 1:
+            return NO_BOUND
+        return None if self.dont_care else ShareBound(1 / self.c, self.l - 1, Fraction(1), self.strict)
+
+    def tail_size(self, values: int) -> int:
+        """How many of the `values` columns the tail adds up."""
+        return max(values - self.l + 1, 0)
+
+    def heads(self, values: int) -> list[int]:
+        """The codes that may not be too frequent."""
+        return [value for value in range(values) if value not in self.dont_care]
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to c."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(float(self.c) / self.reached(vectors) - 1, dtype=np.float64)
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Head over tail."""
+        values = vectors.shape[1]
+        heads = self.heads(values)
+        if self.l == 1 or not heads:
+            return np.zeros(len(vectors))
+        others = np.array(vectors, dtype=np.float64)
+        place = np.asarray(heads)[others[:, heads].argmax(axis=1)]
+        rows = np.arange(len(others))
+        head = others[rows, place]
+        others[rows, place] = np.inf
+        tail = np.sort(others, axis=1)[:, : self.tail_size(values)].sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(head > 0, head / tail, 0.0), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        heads = self.heads(len(vector))
+        if self.l == 1 or not heads:
+            return True
+        place = max(heads, key=lambda value: vector[value])
+        head = vector[place]
+        others = sorted(v for value, v in enumerate(vector) if value != place)
+        tail = sum(others[: self.tail_size(len(vector))])
+        return head == 0 or head < self.c * tail or (not self.strict and head == self.c * tail)
+
+    def scaled(self, factor: Fraction) -> "Recursive":
+        """With c divided by the factor."""
+        return Recursive(self.c / factor, self.l, self.strict, self.dont_care)
+
+    def at_odds(self, odds: Fraction) -> "Recursive":
+        """The head weighs odds times as much, its tail as it does."""
+        return self if self.l == 1 else self.scaled(odds)
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """C times the tail over the head; where the head may not equal it, any odds below that."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(float(self.c) / self.reached(vectors), dtype=np.float64)
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """The tail of a value outside the don't-care set weighs at most 1/c times that value.
+
+        For each head and each set of values that its tail may have, or for each head where there are too many sets.
+        """
+        values, floor, possible = bounds.value_count, bounds.floor, bounds.possible()
+        size = self.tail_size(values)
+        careful = self.heads(values)
+        heads = [head for head in careful if possible[head] and not (floor[careful, head] > ROUNDING).any()]
+        if self.l == 1 or not heads:
+            return []
+        theta = 1 / float(self.c)
+        if size == 0:
+            return [empty_tails(np.array(heads), values)]
+        if len(heads) * comb(values - 1, size) > bounds.most_cases:
+            chosen = np.array(heads)
+            highest = np.minimum(bounds.ceiling[:, chosen], 1e3)
+            return [TrimmedCases(chosen, bounds.others(chosen), theta, values - 1 - size, highest)]
+        parts = []
+        for head in heads:
+            # A value that alone exceeds theta cannot be in the tail of a violation.
+            light = np.flatnonzero((floor[:, head] <= log(theta) + ROUNDING) & (np.arange(values) != head))
+            tails = light[subsets(len(light), size)]
+            support = np.zeros((len(tails), values), dtype=bool)
+            np.put_along_axis(support, tails, values=True, axis=1)
+            parts.append((np.full(len(tails), head), support))
+        support = np.concatenate([part for _, part in parts]).T
+        return [TailCases(np.concatenate([part for part, _ in parts]), support, np.full(support.shape[1], theta))]
+
+    @property
+    def facts(self) -> int:
+        """L - 1."""
+        return self.l - 1
+
+    def meaning(self) -> str:
+        """The head against its tail."""
+        tail = "all others" if self.l == 2 else f"all but the {self.l - 1} most probable ones"
+        bound = "less than" if self.strict else "at most"
+        return f"the most probable sensitive value is {bound} {spelled(self.c)} times as probable as {tail} together"
+
+    def reached_in_words(self, value: float) -> str:
+        """The head against its tail."""
+        bound = "less than" if self.strict else "at most"
+        return f"{value:.4g} times as probable; {bound} {spelled(self.c)} times is claimed"
+
+
+# Entropy l-diversity where some sensitive values may be disclosed: the don't-care set (MKGV07 Defs. 4.5, Algorithm 1).
+#
+# More rows with a don't-care value are no greater risk, so their counts may be lowered before the entropy is taken.
+# The adjusted entropy is the largest that lowering can reach. At the optimum the smallest don't-care counts stay as
+# they are (they are *fixed*) and the k that are left are lowered to e^M, M the log-entropic mean of all that is fixed
+# (Theorem 4.1). With H the entropy of the fixed counts alone, exp of the adjusted entropy is then exp(H) + k.
+
+
+def log_entropic_mean(counts: ArrayLike) -> float:
+    """Mean of the logarithms of the counts, weighted by the counts (MKGV07 section 4.2), in nats.
+
+    Raises CriterionError when no count is positive.
+
+    >>> round(log_entropic_mean([3, 4]), 3)
+    1.263
+    """
+    weights = _row(counts)
+    if not weights.sum() > 0:
+        raise CriterionError("a log-entropic mean needs a positive count")
+    return float(x_log_x(weights).sum() / weights.sum())
+
+
+def adjusted_entropy(dont_care_counts: ArrayLike, sensitive_counts: ArrayLike) -> float:
+    """The largest entropy, in nats, of a class whose don't-care counts may be lowered (MKGV07 Def. 4.5, Algorithm 1).
+
+    Raises CriterionError for a negative count, or when no count is positive.
+
+    >>> round(adjusted_entropy([11, 10, 3, 2], [3, 4]), 3)
+    1.773
+    """
+    dont_care, sensitive = _row(dont_care_counts), _row(sensitive_counts)
+    if not (dont_care.sum() > 0 or sensitive.sum() > 0):
+        raise CriterionError("an adjusted entropy needs a positive count")
+    return float(adjusted_entropies(dont_care[None], sensitive[None])[0])
+
+
+def adjusted_entropies(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> FloatArray:
+    """The adjusted entropy of each class, in nats: shape (classes,).
+
+    dont_care, sensitive: class by value, nonnegative, in any scale, shapes (classes, values); a class has something in
+    one of them. Time O(classes * values * log(values)).
+    """
+    return np.asarray(np.log(_effective_values(dont_care, sensitive)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class DontCareEntropy(Diversity):
+    """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
+
+    dont_care: the codes of the values that may be disclosed. A class in which everybody has one of these passes, as it
+    does by Def. 4.3, and reaches infinity.
+    """
+
+    l: Fraction
+    dont_care: frozenset[int]
+    name: ClassVar[str] = "dont-care-entropy"
+
+    def __post_init__(self) -> None:
+        check_l("dont-care-entropy:l", self.l)
+
+    def __str__(self) -> str:
+        return f"dont-care-entropy:{spelled(self.l)}"
+
+    def slack(self, vectors: NDArray[Any]) -> FloatArray:
+        """Relative to l."""
+        return self.reached(vectors) / float(self.l) - 1
+
+    def reached(self, vectors: NDArray[Any]) -> FloatArray:
+        """Effective number of equally likely values once don't-care counts are lowered."""
+        free = np.isin(np.arange(vectors.shape[1]), sorted(self.dont_care))
+        sensitive = vectors[:, ~free]
+        return np.where(sensitive.any(axis=1), _effective_values(vectors[:, free], sensitive), np.inf)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class.
+
+        A don't-care count n is fixed iff ln n < M, which is to say that the entropy of what is fixed so far, W rows in
+        all, is below ln(W / n).
+        """
+        fixed = [v for code, v in enumerate(vector) if v > 0 and code not in self.dont_care]
+        if not fixed:
+            return True
+        lowered = sorted((v for code, v in enumerate(vector) if v > 0 and code in self.dont_care), reverse=True)
+        while lowered and not entropy_is_at_least(fixed, Fraction(sum(fixed)) / lowered[-1]):
+            fixed.append(lowered.pop())
+        still_needed = self.l - len(lowered)
+        return still_needed <= 1 or entropy_is_at_least(fixed, still_needed)
+
+
+def _row(counts: ArrayLike) -> FloatArray:
+    row = np.atleast_1d(np.asarray(counts, dtype=np.float64))
+    if row.ndim != 1 or np.any(row < 0):
+        raise CriterionError("counts must be one row of numbers that are not negative")
+    return row
+
+
+def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> FloatArray:
+    """Exp of the adjusted entropy of each class. Without sensitive rows it is the number of don't-care values."""
+    limits = np.sort(np.asarray(dont_care, dtype=np.float64), axis=1)
+    mass = _running(sensitive.sum(axis=1), limits)
+    log_mean = _running(x_log_x(sensitive).sum(axis=1), x_log_x(limits))
+    np.divide(log_mean, mass, out=log_mean, where=mass > 0)
+    with np.errstate(divide="ignore"):
+        fixed = np.count_nonzero(np.log(limits) < log_mean[:, :-1], axis=1)
+    rows = np.arange(len(limits))
+    effective = mass[rows, fixed] * np.exp(-log_mean[rows, fixed]) + (limits.shape[1] - fixed)
+    return np.asarray(np.where(mass[:, 0] > 0, effective, np.count_nonzero(limits, axis=1)), dtype=np.float64)
+
+
+def _running(start: NDArray[Any], steps: NDArray[Any]) -> FloatArray:
+    """Start plus the sum of the first 0, 1, ... steps: shape (classes, steps + 1)."""
+    return np.asarray(np.cumsum(np.column_stack((start, steps)), axis=1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Simple(Diversity):
+    """No sensitive value has a share above 1/l. Reached: 1 / largest share."""
+
+    l: Fraction
+    name: ClassVar[str] = "simple"
+    parameters: ClassVar[str] = "l"
+
+    def __post_init__(self) -> None:
+        check_l("simple:l", self.l)
+
+    def __str__(self) -> str:
+        return f"simple:{spelled(self.l)}"
+
+    @classmethod
+    def parsed(cls, text: str) -> Self | None:
+        """From `l`."""
+        match numbers(text):
+            case [l]:
+                return cls(l)
+        return None
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to l."""
+        return self.reached(vectors) / float(self.l) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """1 / largest share."""
+        return np.asarray(vectors.sum(axis=1) / vectors.max(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return max(vector) * self.l <= sum(vector)
+
+    def scaled(self, factor: Fraction) -> "Simple":
+        """With factor times l, 1 at least."""
+        return Simple(max(self.l * factor, Fraction(1)))
+
+    def at_odds(self, odds: Fraction) -> "Simple":
+        """The most frequent value weighs odds times as much, all others as they do."""
+        return Simple(1 + odds * (self.l - 1))
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """(1 - v) / ((l - 1) v), v the largest share."""
+        if self.l == 1:
+            return np.full(len(vectors), np.inf)
+        return (self.reached(vectors) - 1) / float(self.l - 1)
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """All others together weigh at most l - 1 times a most frequent value."""
+        if self.l <= 1:
+            return []
+        heads = bounds.leading()
+        theta = np.full(len(heads), max(float(self.l) - 1, 1e-300))
+        return [TailCases(heads, bounds.others(heads), theta)]
+
+    def share_bound(self) -> ShareBound:
+        """The largest share is at most 1/l."""
+        return NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, 1 / self.l, strict=False)
+
+    @property
+    def facts(self) -> int:
+        """L - 1, rounded up."""
+        return ceil(self.l) - 1
+
+    def meaning(self) -> str:
+        """The largest probability."""
+        return f"no sensitive value has a probability above 1 in {spelled(self.l)}"
+
+    def reached_in_words(self, value: float) -> str:
+        """The largest probability."""
+        return (
+            f"The most probable value has a probability of 1 in {value:.3g}; at most 1 in {spelled(self.l)} is claimed"
+        )
+
+
+@dataclass(frozen=True)
+class Entropy(Diversity):
+    """The entropy of the sensitive values is at least ln l (MKGV07 Def. 4.1). Reached: exp of the entropy."""
+
+    l: Fraction
+    name: ClassVar[str] = "entropy"
+    parameters: ClassVar[str] = "l"
+
+    def __post_init__(self) -> None:
+        check_l("entropy:l", self.l)
+
+    def __str__(self) -> str:
+        return f"entropy:{spelled(self.l)}"
+
+    @classmethod
+    def parsed(cls, text: str) -> Self | None:
+        """From `l`."""
+        match numbers(text):
+            case [l]:
+                return cls(l)
+        return None
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to l."""
+        return self.reached(vectors) / float(self.l) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Effective number of equally likely values."""
+        return effective_values(np.asarray(vectors, dtype=np.float64))
+
+    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
+        """Relative to l."""
+        slack = effective_values_of_products(first, second)
+        slack /= float(self.l)
+        slack -= 1
+        return slack
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return entropy_is_at_least(vector, self.l)
+
+    def scaled(self, factor: Fraction) -> "Entropy":
+        """With factor times l, 1 at least."""
+        return Entropy(max(self.l * factor, Fraction(1)))
+
+    def at_odds(self, odds: Fraction) -> EntropyAtOdds:
+        """With the most frequent values raised, however many of them."""
+        return EntropyAtOdds(self.l, odds)
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """The entropy is at most ln l, under a most frequent value."""
+        if self.l <= 1:
+            return []
+        heads = bounds.leading()
+        highest = np.minimum(bounds.ceiling[:, heads], 0)
+        lowest = np.minimum(bounds.floor[:, heads], highest)
+        return [EntropyCases(heads, bounds.others(heads), float(self.l), lowest, highest)]
+
+    @property
+    def facts(self) -> int:
+        """L - 1, rounded up."""
+        return ceil(self.l) - 1
+
+    def meaning(self) -> str:
+        """The uncertainty."""
+        return f"the sensitive value is at least as uncertain as {spelled(self.l)} equally likely ones"
+
+    def reached_in_words(self, value: float) -> str:
+        """The effective number of values."""
+        return f"As uncertain as {value:.4g} equally likely values; at least {spelled(self.l)} are claimed"
+
+
+@dataclass(frozen=True)
+class Distinct(Diversity):
+    """At least l different sensitive values. Reached: how many there are."""
+
+    l: int
+    name: ClassVar[str] = "distinct"
+    parameters: ClassVar[str] = "l"
+
+    def __post_init__(self) -> None:
+        check_l("distinct:l", self.l)
+
+    def __str__(self) -> str:
+        return f"distinct:{self.l}"
+
+    @classmethod
+    def parsed(cls, text: str) -> Self | None:
+        """From `l`, a whole number."""
+        match numbers(text):
+            case [l] if l.denominator == 1:
+                return cls(int(l))
+        return None
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Never near 0: a half is added to the whole number of values."""
+        return np.asarray((self.reached(vectors) - self.l + 0.5) / self.l, dtype=np.float64)
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Number of values with a positive share."""
+        return np.asarray(np.count_nonzero(vectors, axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return sum(v > 0 for v in vector) >= self.l
+
+    def at_odds(self, odds: Fraction) -> Self:  # noqa: ARG002
+        """Itself: evidence rules no value out."""
+        return self
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """Any odds, or none."""
+        return np.where(self.slack(vectors) > 0, np.inf, 0.0)
+
+    def least_values(self) -> int:
+        """Itself."""
+        return self.l
+
+    def share_bound(self) -> ShareBound:
+        """All but l - 1 values have some share."""
+        return ShareBound(Fraction(0), self.l - 1, Fraction(1), strict=True)
+
+    @property
+    def facts(self) -> int:
+        """L - 1."""
+        return self.l - 1
+
+    def meaning(self) -> str:
+        """How many values remain."""
+        return f"at least {self.l} sensitive values remain possible"
+
+    def reached_in_words(self, value: float) -> str:
+        """The number of values."""
+        return f"{value:.0f} {'value' if value == 1 else 'values'}; at least {self.l} are claimed"
+
+
+@dataclass(frozen=True)
+class NegativeDisclosure(Diversity):
+    """Every protected value has a share of at least `percent` percent (the second half of MKGV07 Def. 4.4).
+
+    protected: codes of the values whose absence may not be learnt. Reached: the smallest of their shares, in percent.
+    """
+
+    percent: Fraction
+    protected: frozenset[int]
+    name: ClassVar[str] = "negative-disclosure"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.percent < 100 or not self.protected:
+            raise CriterionError("negative disclosure needs a percentage between 0 and 100, and values to protect")
+
+    def __str__(self) -> str:
+        return f"negative-disclosure:{spelled(self.percent)} of {sorted(self.protected)}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to the percentage."""
+        return self.reached(vectors) / float(self.percent) - 1
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """The smallest share of a protected value, in percent."""
+        smallest = vectors[:, sorted(self.protected)].min(axis=1)
+        return np.asarray(100 * smallest / vectors.sum(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return 100 * min(vector[value] for value in self.protected) >= self.percent * sum(vector)
+
+    def scaled(self, factor: Fraction) -> "NegativeDisclosure | None":
+        """With factor times the percentage; None for 100 or more."""
+        percent = self.percent * factor
+        return NegativeDisclosure(percent, self.protected) if percent < 100 else None
+
+    def at_odds(self, odds: Fraction) -> "NegativeDisclosure":
+        """All others weigh odds times as much as a protected value."""
+        share = self.percent / 100
+        return NegativeDisclosure(100 * share * odds / (1 + share * (odds - 1)), self.protected)
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """V / (1 - v) over the same of the percentage, v the smallest share of a protected value."""
+        smallest = vectors[:, sorted(self.protected)].min(axis=1)
+        least = float(self.percent / 100)
+        with np.errstate(divide="ignore"):
+            # No sum is rounded to less than one of its terms, so a class of a protected value alone bears any odds.
+            return np.asarray(smallest / (vectors.sum(axis=1) - smallest) * (1 - least) / least, dtype=np.float64)
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """A protected value is rarer than percent."""
+        return [too_rare(bounds, dict.fromkeys(self.protected, self.percent / 100))]
+
+
+@dataclass(frozen=True)
+class NpdRecursive(Diversity):
+    """Recursive (c, l)-diversity with a don't-care set, and no negative disclosure of the protected values (Def. 4.4).
+
+    Reached: that of the half that is nearer to failing.
+    """
+
+    positive: Recursive
+    negative: NegativeDisclosure
+    name: ClassVar[str] = "npd-recursive"
+
+    def __str__(self) -> str:
+        return f"npd: {self.positive}, {self.negative}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """The smaller slack."""
+        return np.minimum(self.positive.slack(vectors), self.negative.slack(vectors))
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """That of the half with the smaller slack."""
+        nearer = self.positive.slack(vectors) <= self.negative.slack(vectors)
+        return np.where(nearer, self.positive.reached(vectors), self.negative.reached(vectors))
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return self.positive.decide(vector) and self.negative.decide(vector)
+
+    def scaled(self, factor: Fraction) -> "NpdRecursive | None":
+        """Both halves scaled; None where the second cannot be."""
+        negative = self.negative.scaled(factor)
+        return None if negative is None else NpdRecursive(self.positive.scaled(factor), negative)
+
+    def at_odds(self, odds: Fraction) -> "NpdRecursive":
+        """Both halves."""
+        return NpdRecursive(self.positive.at_odds(odds), self.negative.at_odds(odds))
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray:
+        """Those of the half that bears less."""
+        return np.minimum(self.positive.odds_borne(vectors), self.negative.odds_borne(vectors))
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """Those of both halves."""
+        return [*self.positive.violations(bounds), *self.negative.violations(bounds)]
+
+    @property
+    def facts(self) -> int:
+        """Those of the recursive half."""
+        return self.positive.facts

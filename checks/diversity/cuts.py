@@ -1,0 +1,287 @@
+"""Cuts that every class combination violating a criterion must satisfy, by what makes a class fail."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from math import log
+
+import numpy as np
+
+from checks.diversity.criterion import ZERO_LOG, Cases, RatioBounds, shares
+from models.arrays import BoolArray, FloatArray, IndexArray, x_log_x
+
+
+@dataclass(frozen=True, eq=False)
+class TailCases(Cases):
+    """The values of a tail sum to at most theta times the head.
+
+    support: the tails, shape (values, cases). theta: shape (cases,).
+    """
+
+    heads: IndexArray
+    support: BoolArray
+    theta: FloatArray
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """Arithmetic-geometric mean."""
+        return np.asarray(np.log(self.theta) + x_log_x(weights).sum(axis=0), dtype=np.float64)
+
+    def kept(self, which: BoolArray) -> "TailCases":
+        """Some of the cases."""
+        return TailCases(self.heads[which], self.support[:, which], self.theta[which])
+
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
+        """Shares within the tail."""
+        return shares(x, self.support)
+
+
+@dataclass(frozen=True, eq=False)
+class TrimmedCases(Cases):
+    """Some tail of all others but `spared` many values sums to at most theta times the head; which ones is left open.
+
+    ceiling: x_s - x_h of each value and case, from above.
+    """
+
+    heads: IndexArray
+    support: BoolArray
+    theta: float
+    spared: int
+    ceiling: FloatArray
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """The largest bound over all choices of spared values, each term from above."""
+        relief = weights * (self.ceiling - np.log(np.maximum(weights, 1e-300)) - log(self.theta))
+        best = _largest(relief, self.spared)
+        least = 1 - _largest(weights, self.spared)
+        share = np.maximum(least, np.exp(-1))
+        spread = np.where(least < 1, -x_log_x(share), 0.0)
+        return np.asarray(log(self.theta) + x_log_x(weights).sum(axis=0) + best + spread, dtype=np.float64)
+
+    def kept(self, which: BoolArray) -> "TrimmedCases":
+        """Some of the cases."""
+        return replace(self, heads=self.heads[which], support=self.support[:, which], ceiling=self.ceiling[:, which])
+
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
+        """Shares of the others, the largest of which are likely to be spared, damped."""
+        likely = shares(x, self.support)
+        cut = -np.sort(-likely, axis=0)[min(self.spared, len(likely) - 1)]
+        return np.asarray(np.minimum(likely, cut), dtype=np.float64)
+
+
+def empty_tails(heads: IndexArray, value_count: int) -> TailCases:
+    """Every class with a positive head is a violation; a cut with no weight says just that."""
+    nothing = np.zeros((value_count, len(heads)), dtype=bool)
+    return TailCases(heads, nothing, np.full(len(heads), np.inf))
+
+
+def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> TailCases:
+    """The ways in which a value w has less than its least share p: another exceeds its part of 1 / p - 1 times w.
+
+    The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
+    """
+    values, possible = bounds.value_count, bounds.possible()
+    heads, weighted, theta = [], [], []
+    for w, share in sorted(least.items()):
+        others = [s for s in range(values) if s != w and possible[s]]
+        # Exact until here: a share just below 1 would be rounded to 1, and nothing would be left.
+        whole = float(1 / share - 1)
+        # The parts may be anything positive: a ratio without a bound is cut off far above, one near 0 far below.
+        largest = np.exp(np.clip(bounds.ceiling[others, w], -300, 50))
+        for s, part in zip(others, whole * largest / largest.sum()):
+            heads.append(s)
+            weighted.append(w)
+            theta.append(1 / part)
+    support = np.zeros((values, len(heads)), dtype=bool)
+    support[weighted, np.arange(len(heads))] = True
+    return TailCases(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))
+
+
+@lru_cache(maxsize=64)
+def subsets(number: int, size: int) -> IndexArray:
+    """All subsets of 0 .. number - 1 of a size, one a row."""
+    chosen = list(combinations(range(number), size))
+    return np.array(chosen, dtype=np.intp).reshape(len(chosen), size)
+
+
+def _largest(columns: FloatArray, number: int) -> FloatArray:
+    """The sum of the largest entries of each column."""
+    return np.asarray(np.sort(columns, axis=0)[len(columns) - number :].sum(axis=0), dtype=np.float64)
+
+
+_GRID, _REFINEMENTS = 7, 5
+"""Multipliers tried at a time for the dual, and how often around the best; any multiplier is valid."""
+
+
+@dataclass(frozen=True, eq=False)
+class EntropyCases(Cases):
+    """The entropy is at most ln(effective), and the head is a most frequent value.
+
+    The bound is the dual of: maximize sum w_s y_s over y <= ceiling with entropy(1, e^y) <= ln(effective). With
+    F(y) = sum e^y (y + ln(effective) - m) + e^(m-1), the head included, F >= 0 follows from the entropy bound for every
+    m; so for every m and every n > 0 the separable maximum of sum w_s y_s + n F(y) is a valid M. Its terms are largest
+    at an end of their interval or at a stationary point on the lower branch of Lambert's W.
+    """
+
+    heads: IndexArray
+    support: BoolArray
+    effective: float
+    floor: FloatArray
+    ceiling: FloatArray
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """The least dual value over a grid of multipliers, refined around its best point."""
+        cases = np.arange(len(self.heads))
+        means = np.tile(np.linspace(1, 1 + log(len(weights)), _GRID), (len(cases), 1))
+        scales = np.tile(np.linspace(log(1e-3), log(1e4), _GRID), (len(cases), 1))
+        least = np.full(len(cases), np.inf)
+        for _ in range(_REFINEMENTS):
+            values = self._dual(weights, means, np.exp(scales))
+            best = values.reshape(len(cases), -1).argmin(axis=1)
+            least = np.minimum(least, values.reshape(len(cases), -1)[cases, best])
+            means = _zoomed(means, best // _GRID)
+            scales = _zoomed(scales, best % _GRID)
+        return least
+
+    def _dual(self, weights: FloatArray, means: FloatArray, scales: FloatArray) -> FloatArray:
+        """The dual value of each case at each pair of multipliers: shape (cases, means, scales)."""
+        h = log(self.effective)
+        m, n = means[:, :, None, None], scales[:, None, :, None]
+        w, low, high = (side.T[:, None, None, :] for side in (weights, self.floor, self.ceiling))
+
+        def term(y: FloatArray) -> FloatArray:
+            return np.asarray(w * y + n * np.exp(y) * (y + h - m), dtype=np.float64)
+
+        argument = np.maximum(-(w / n) * np.exp(h + 1 - m), -np.exp(-1))
+        stationary = np.where(w > 0, lower_lambert(argument) - 1 - h + m, ZERO_LOG)
+        best = np.maximum(term(np.clip(stationary, low, high)), term(np.broadcast_to(high, stationary.shape)))
+        others = (np.arange(len(weights))[:, None] != self.heads).T[:, None, None, :]
+        head = scales[:, None, :] * ((h - means[:, :, None]) + np.exp(means[:, :, None] - 1))
+        return np.asarray(np.where(others, best, 0.0).sum(axis=3) + head, dtype=np.float64)
+
+    def kept(self, which: BoolArray) -> "EntropyCases":
+        """Some of the cases."""
+        return EntropyCases(
+            self.heads[which], self.support[:, which], self.effective, self.floor[:, which], self.ceiling[:, which]
+        )
+
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:
+        """The slope of the entropy, p (-ln p - H) where that is positive; in other attempts damped shares."""
+        if attempt % 3:
+            return shares(x, self.support) ** (0.75 if attempt % 3 == 1 else 0.5)
+        p = np.exp(x - x.max(axis=0))
+        p /= p.sum(axis=0)
+        slope = -x_log_x(p) - p * (-x_log_x(p)).sum(axis=0)
+        return np.asarray(np.maximum(slope, 0) * self.support, dtype=np.float64)
+
+    @property
+    def entropy_bound(self) -> "EntropyCases":
+        """These cases: boxes can take them apart."""
+        return self
+
+
+def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
+    """For each case an even grid between the neighbours of one of its points."""
+    rows = np.arange(len(grid))
+    low, high = grid[rows, np.maximum(place - 1, 0)], grid[rows, np.minimum(place + 1, _GRID - 1)]
+    return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _GRID), dtype=np.float64)
+
+
+def lower_lambert(x: FloatArray) -> FloatArray:
+    """The branch below -1 of Lambert's W on [-1/e, 0), to rounding away from -1/e, in a few steps of Halley's method.
+
+    An error moves a stationary point, where the dual is flat, so it matters to second order only.
+    """
+    x = np.minimum(x, -1e-300)
+    logarithm = np.log(-x)
+    near_branch = -1 - np.sqrt(np.maximum(2 * (1 + np.e * x), 0))
+    w = np.where(logarithm < -1.5, logarithm - np.log(np.maximum(-logarithm, 1.0)), near_branch)
+    for _ in range(5):
+        # The equation w e^w = x in logarithms, w + ln(-w) = ln(-x), is well scaled however small x is.
+        error = w + np.log(-w) - logarithm
+        slope = 1 + 1 / w
+        w = np.minimum(w - error / np.where(np.abs(slope) > 1e-9, slope, 1e-9), -1.0)
+    return np.asarray(w, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCases(Cases):
+    """Some values, the group, weigh more together than a tail of others: sum_tail a_s v_s < sum_group c_s v_s.
+
+    Unlike a head by itself a group has no cut of its own, since the logarithm of a sum is not linear. Over the interval
+    of each log-ratio y_s to the head, which is one of the group, e^y_s is below its chord; with the tangent of the
+    logarithm at the largest log-ratios that makes ln sum_group c_s e^y_s <= ln C - sum b_s (ceiling_s - y_s).
+
+    tail: a_s, shape (values, cases). slopes: b_s, 0 at the head and outside the group. log_group: ln C less the sum of
+    b_s ceiling_s, shape (cases,). Where the tail has no value every class is a violation.
+    """
+
+    heads: IndexArray
+    tail: FloatArray
+    slopes: FloatArray
+    log_group: FloatArray
+    support: BoolArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "support", self.tail > 0)
+
+    @classmethod
+    def of(cls, heads: IndexArray, balance: FloatArray, floor: FloatArray, ceiling: FloatArray) -> "GroupCases":
+        """balance: a_s - c_s. floor, ceiling: of each log-ratio to the head. All of shape (values, cases)."""
+        group = np.maximum(-balance, 0)
+        high = np.minimum(ceiling, 1e2)
+        width = high - floor
+        # A value that can vanish has no chord, only its largest ratio.
+        useful = (floor > ZERO_LOG / 2) & (width > 0)
+        chord = np.where(useful, -np.expm1(-width) / np.where(useful, width, 1), 0.0)
+        terms = group * np.exp(high)
+        total = np.maximum(terms.sum(axis=0), 1e-300)
+        slopes = terms * chord / total
+        slopes[heads, np.arange(len(heads))] = 0
+        return cls(heads, np.maximum(balance, 0), slopes, np.log(total) - (slopes * high).sum(axis=0))
+
+    def bound(self, weights: FloatArray) -> FloatArray:
+        """Arithmetic-geometric mean of the tail, against what the group can be."""
+        mean = (x_log_x(weights) - weights * np.log(np.where(self.tail > 0, self.tail, 1))).sum(axis=0)
+        return np.asarray(np.where(self.support.any(axis=0), self.log_group + mean, np.inf), dtype=np.float64)
+
+    def form(self, weights: FloatArray) -> FloatArray:
+        """The weights of the tail, less the slopes of the group."""
+        coefficients = weights - self.slopes
+        coefficients[self.heads, np.arange(len(self.heads))] -= 1 - self.slopes.sum(axis=0)
+        return coefficients
+
+    def kept(self, which: BoolArray) -> "GroupCases":
+        """Some of the cases."""
+        return GroupCases(self.heads[which], self.tail[:, which], self.slopes[:, which], self.log_group[which])
+
+    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
+        """Weighted shares within the tail."""
+        return shares(x, self.support) * self.tail
+
+
+@lru_cache(maxsize=64)
+def most_frequent(leaves: tuple[int, ...], most: int, limit: int) -> IndexArray | None:
+    """How many base values of each published one may be the k most frequent, k = 1 .. most; shape (groups, values).
+
+    leaves: how many base values each published value holds. These are equally frequent, so that all of them are taken but
+    of one published value. None where there are more than `limit` groups.
+    """
+    values = len(leaves)
+    groups: list[list[int]] = []
+    pending: list[tuple[int, int, tuple[int, ...]]] = [(0, most, ())]
+    while pending:
+        first, left, whole = pending.pop()
+        row = [leaves[s] if s in whole else 0 for s in range(values)]
+        groups += [row] if whole else []
+        groups += [
+            [part if s == last else n for s, n in enumerate(row)]
+            for last in range(values)
+            if last not in whole
+            for part in range(1, min(leaves[last] - 1, left) + 1)
+        ]
+        if len(groups) + len(pending) > limit:
+            return None
+        pending += [(s + 1, left - leaves[s], (*whole, s)) for s in range(first, values) if leaves[s] <= left]
+    return np.array(groups, dtype=np.intp).reshape(len(groups), values)

@@ -1,1 +1,0 @@
-"""Ways of violating a diversity criterion, as linear inequalities on logarithms."""

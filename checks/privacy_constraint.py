@@ -1,0 +1,153 @@
+"""Privacy requirements as the constraint of a search."""
+
+from collections.abc import Callable
+from collections.abc import Collection as AnyCollection
+
+from checks.claims import Claim
+from checks.classes import EquivalenceClasses, nonsensitive_part
+from checks.combinatorial import GroupTree, SensitiveGroup
+from checks.diversity.criterion import satisfies
+from checks.finding import SEARCHING, Verdict
+from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.requirements import Requirements
+from models.errors import NotDecomposableError, TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.search.problem import ClassSize, Refusal, RefusalScope
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Mask
+
+
+class PrivacyConstraint:
+    """Requirements as the constraint of a search over one cube.
+
+    What a margin alone decides is decided first and remembered: k-link, the least cell, and whether a clique is diverse
+    on its own (KG06 Prop. 7.2). The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is
+    remembered for them. No check may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
+    """
+
+    def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
+        self._cube = cube
+        self._requirements = requirements
+        self._claims = requirements.claims
+        self._max_sensitive_margins = max_sensitive_margins
+        self._first_steps = {
+            attribute: 1 << cube.domain.offsets[cube.domain.index(attribute)] for attribute in requirements.sensitive
+        }
+        self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
+            attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
+        }
+        for claim in self._claims:
+            if claim.about is not None:
+                # Raises CriterionError for a label or a level that there is not, before anything is searched.
+                claim.stated_on(Collection.of(cube, [cube.domain.mask({claim.about: 0})]))
+        self._least_class = max((claim.least_count or 1 for claim in self._claims), default=1)
+        self._least_cell = requirements.cell_size
+        self._is_too_small: dict[Mask, bool] = {}
+        """Whether a margin without sensitive attributes has a class of too few rows: with and without them it is asked."""
+        self._margins: dict[Mask, Refusal | None] = {}
+        self._collections: dict[frozenset[Mask], Refusal | None] = {}
+        self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
+
+    @property
+    def pivot(self) -> Mask:
+        """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
+        if len(self._first_steps) > 1:
+            return sum(self._cube.domain.attribute_masks)
+        return sum(self._first_steps.values())
+
+    @property
+    def class_size(self) -> ClassSize:
+        """Margins without sensitive attributes are judged by their classes alone."""
+        domain = self._cube.domain
+        judged_for_more = {*self._first_steps, *(claim.about for claim in self._claims)}
+        public = (own for name, own in zip(domain.attributes, domain.attribute_masks) if name not in judged_for_more)
+        return ClassSize(self._least_class, sum(public))
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        """None when the collection with these cliques satisfies the requirements."""
+        for clique in [new] if new else cliques:
+            if refusal := self.of_margin(clique):
+                return refusal
+        sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
+        limit = self._max_sensitive_margins
+        if limit is not None and any(sum(bool(s & c) for c in sensitive) > limit for s in self._first_steps.values()):
+            return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
+        if sensitive not in self._collections:
+            self._collections[sensitive] = self._collection_refusal(sensitive)
+        return self._collections[sensitive]
+
+    def of_margin(self, clique: Mask) -> Refusal | None:
+        """What a margin is refused for by itself, and with it everything that shows it."""
+        if clique not in self._margins:
+            self._margins[clique] = self._judge_margin(clique)
+        return self._margins[clique]
+
+    def _judge_margin(self, clique: Mask) -> Refusal | None:
+        k, least = self._least_class, self._least_cell
+        public = nonsensitive_part(self._cube.domain, clique, self._requirements.sensitive)
+        if public not in self._is_too_small:
+            self._is_too_small[public] = bool(self._cube.counts(public).min(initial=k) < k)
+        if self._is_too_small[public]:
+            return Refusal(f"a class of fewer than {k} rows", RefusalScope.FINER)
+        if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:
+            return Refusal(f"a cell of fewer than {least} rows", RefusalScope.FINER)
+        for claim in self._claims:
+            if claim.class_diversity is None or claim.about is None:
+                continue
+            judged = self._cube.domain.mask({claim.about: claim.level})
+            if not judged & ~clique:
+                classes = self._classes[claim.about](clique)
+                if not satisfies(claim.class_diversity.among(classes.values), classes.counts).all():
+                    # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
+                    return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
+        return None
+
+    def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
+        """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves."""
+        trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
+        for number, claim in enumerate(self._claims):
+            for part in claim.parts(self._cube.domain, sorted(cliques), self._requirements.sensitive):
+                if (number, part) not in self._verdicts:
+                    self._verdicts[number, part] = self._verdict(claim, part, trees)
+                verdict = self._verdicts[number, part]
+                if verdict is not Verdict.HOLDS:
+                    return _together(claim, verdict, self._finest_level(part.cliques, claim.about))
+        return None
+
+    def _verdict(
+        self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]
+    ) -> Verdict:
+        """The verdict on one part of a claim. trees: those that are known of parts."""
+        try:
+            tree = trees[part] = trees[part] if part in trees else self._tree(part)
+            verdict = claim.on_tree(tree, SEARCHING)
+        except TooManyCellsError:
+            return Verdict.UNDECIDED
+        except NotDecomposableError:  # a claim that is about margins which lie apart
+            verdict = None
+        if verdict is None:
+            collection = Collection.of(self._cube, part.cliques)
+            verdict = claim.check(collection, self._requirements.sensitive, SEARCHING).verdict
+        return verdict
+
+    def _finest_level(self, cliques: AnyCollection[Mask], attribute: str | None) -> int:
+        """The finest level at which a clique shows an attribute; 0 for no attribute."""
+        if attribute is None:
+            return 0
+        domain = self._cube.domain
+        return min(domain.margin(clique).get(attribute, domain.hierarchy(attribute).height) for clique in cliques)
+
+    def _tree(self, part: SensitiveGroup) -> SensitiveTree | GroupTree:
+        """With one sensitive attribute the classes of each clique are those that neighbouring models were judged by."""
+        if len(part.attributes) > 1:
+            return GroupTree.of(self._cube, part)
+        (sensitive,) = part.attributes
+        tree = JunctionTree.of(self._cube.domain, part.cliques)
+        return SensitiveTree.of(tree, sensitive, self._classes[sensitive])
+
+
+def _together(claim: Claim, verdict: Verdict, level: int) -> Refusal:
+    # What is undecided says nothing of other collections.
+    reaches = verdict is Verdict.FAILS and claim.refuses_longer(level)
+    reason = f"{claim.criterion} {verdict.value} for the margins together"
+    return Refusal(reason, RefusalScope.LONGER if reaches else RefusalScope.ITSELF)

@@ -1,0 +1,423 @@
+"""What attackers know of people, and whom a disclosed record may be about (LSFB09 section 3)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
+from models.errors import DomainMismatchError
+from models.tables.contingency_table import group, match, pack, tally
+from models.tables.generalized_cells import Taxonomy
+from models.tables.hierarchy import Domain
+
+# Records whose values may each be generalized to a level of its own, suppressed ones included (LSFB09 section 3).
+#
+# A value is a node of its attribute's taxonomy (`models.tables.generalized_cells`). The same kind of record is what a
+# table holds, what is disclosed of it, and what an attacker's dictionary says of somebody.
+
+
+@dataclass(frozen=True)
+class RecordSpace:
+    """The set of all records over a domain, the paper's X. Equal for equal domains.
+
+    A *level vector* gives a level for each attribute, in the domain's order.
+    """
+
+    domain: Domain
+
+    def __len__(self) -> int:
+        """Number of attributes."""
+        return len(self.domain.attributes)
+
+    @cached_property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The taxonomy of each attribute."""
+        return tuple(map(Taxonomy, self.domain.hierarchies))
+
+    @cached_property
+    def heights(self) -> IndexArray:
+        """The level of `*` of each attribute: shape (attributes,)."""
+        return read_only(np.array([h.height for h in self.domain.hierarchies], dtype=np.intp))
+
+    @cached_property
+    def roots(self) -> IndexArray:
+        """The suppressed record: shape (attributes,)."""
+        return read_only(np.array([t.root for t in self.taxonomies], dtype=np.intp))
+
+    @cached_property
+    def ancestors(self) -> tuple[IndexArray, ...]:
+        """For each attribute, by level and node, the node that generalizes it to that level: shape (levels, nodes).
+
+        A node above that level stays as it is.
+        """
+        return tuple(read_only(_ancestors(taxonomy)) for taxonomy in self.taxonomies)
+
+    def level_vectors(self) -> IndexArray:
+        """All level vectors, the finest first: shape (vectors, attributes)."""
+        return np.indices((self.heights + 1).tolist()).reshape(len(self), -1).T.astype(np.intp)
+
+
+def _ancestors(taxonomy: Taxonomy) -> IndexArray:
+    above = [np.arange(taxonomy.size)]
+    for level in range(taxonomy.hierarchy.height):
+        above.append(np.where(taxonomy.levels[above[-1]] <= level, taxonomy.parents[above[-1]], above[-1]))
+    return np.stack(above).astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records of a space. nodes: shape (records, attributes), copied in.
+
+    Raises DomainMismatchError for a node that is out of range or no whole number.
+    """
+
+    space: RecordSpace
+    nodes: IndexArray
+
+    def __post_init__(self) -> None:
+        nodes = np.array(whole_numbers(self.nodes, "nodes"), dtype=np.intp, order="F")
+        if nodes.ndim != 2 or nodes.shape[1] != len(self.space):
+            raise DomainMismatchError(f"records need one node for each of {len(self.space)} attributes")
+        if len(nodes) and (nodes.min() < 0 or np.any(nodes.max(axis=0) > self.space.roots)):
+            raise DomainMismatchError("a node lies outside its taxonomy")
+        object.__setattr__(self, "nodes", read_only(nodes))
+
+    @classmethod
+    def from_codes(cls, space: RecordSpace, codes: Mapping[str, CodeArray]) -> "Records":
+        """Records with base values. codes: for some attributes, shape (records,); the others are suppressed."""
+        for attribute in codes:
+            space.domain.index(attribute)
+        length = len(next(iter(codes.values()))) if codes else 0
+        nodes = np.tile(space.roots, (length, 1))
+        for axis, attribute in enumerate(space.domain.attributes):
+            if attribute in codes:
+                nodes[:, axis] = codes[attribute]
+        return cls(space, nodes)
+
+    @classmethod
+    def _derived(cls, space: RecordSpace, nodes: IndexArray) -> "Records":
+        """What follows from records, which needs no second check: nodes with contiguous columns, kept as they are."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "space", space)
+        object.__setattr__(made, "nodes", read_only(nodes))
+        return made
+
+    def __len__(self) -> int:
+        """Number of records."""
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"Records({len(self)} over {', '.join(self.space.domain.attributes)})"
+
+    def __getitem__(self, rows: NDArray[np.integer]) -> "Records":
+        """Some of the records, by number or mask."""
+        return Records._derived(self.space, self.nodes.T[:, rows].T)
+
+    @cached_property
+    def levels(self) -> IndexArray:
+        """The level of each value: shape (records, attributes)."""
+        columns = [t.levels[column] for t, column in zip(self.space.taxonomies, self.nodes.T)]
+        return read_only(np.asfortranarray(np.stack(columns, axis=1)))
+
+    @cached_property
+    def level_vector(self) -> IndexArray | None:
+        """The levels that all records have; None where they differ, or there is no record."""
+        if not len(self):
+            return None
+        # Nodes are numbered level by level, so that the levels of the first and of the last node bound all others.
+        ends = zip(self.space.taxonomies, self.nodes.min(axis=0), self.nodes.max(axis=0))
+        lowest, highest = np.array([taxonomy.levels[[first, last]] for taxonomy, first, last in ends]).T
+        return read_only(lowest) if np.array_equal(lowest, highest) else None
+
+    def generalized(self, levels: IndexArray | Sequence[int]) -> "Records":
+        """The records with values at these levels where they are finer.
+
+        levels: one level vector, or one for each record, shape (records, attributes).
+        """
+        of_record = np.asarray(levels, dtype=np.intp)
+        # One level for all is looked up in a fifth of the time.
+        columns = [
+            above[level][nodes] if of_record.ndim == 1 else above[level, nodes]
+            for above, level, nodes in zip(self.space.ancestors, of_record.T, self.nodes.T, strict=True)
+        ]
+        return Records._derived(self.space, np.stack(columns).T)
+
+    def labels(self) -> dict[str, NDArray[np.object_]]:
+        """The label of each value: for each attribute an array of texts, shape (records,)."""
+        columns = zip(self.space.domain.attributes, self.space.taxonomies, self.nodes.T)
+        return {attribute: np.array(taxonomy.labels, dtype=object)[nodes] for attribute, taxonomy, nodes in columns}
+
+    def distinct(self) -> tuple["Records", IndexArray]:
+        """The different records among them, and for each record the number of its own among those."""
+        first, number = group(*pack(list(self.nodes.T), (self.space.roots + 1).tolist(), len(self)))
+        return self[first], number
+
+    def by_levels(self) -> Iterator[tuple[IndexArray, IndexArray]]:
+        """Each level vector that occurs, and the numbers of the records that have it."""
+        first, number = group(*pack(list(self.levels.T), (self.space.heights + 1).tolist(), len(self)))
+        order = np.argsort(number, kind="stable")
+        for row, rows in zip(first, np.split(order, np.searchsorted(number[order], np.arange(1, len(first))))):
+            yield self.levels[row], rows
+
+    def is_below(self, other: "Records") -> NDArray[np.bool_]:
+        """Whether each record is the other's or a refinement of it, x_k <= y_k for all k: shape (records,)."""
+        return np.asarray((self.generalized(other.levels).nodes == other.nodes).all(axis=1))
+
+    def is_consistent_with(self, other: "Records") -> NDArray[np.bool_]:
+        """Whether each record and the other's could be of one person: in each attribute one value is over the other.
+
+        Shape (records,); a suppressed value agrees with all.
+        """
+        shared = np.maximum(self.levels, other.levels)
+        return np.asarray((self.generalized(shared).nodes == other.generalized(shared).nodes).all(axis=1))
+
+
+def distance_from_root(records: Records, weights: Sequence[float] | None = None) -> FloatArray:
+    """The utility u(y) of each record: the steps from `*` down to its values, summed (LSFB09 7.2).
+
+    weights: what one step is worth in each attribute; 1 where nothing is said.
+    """
+    steps = records.space.heights - records.levels
+    return np.asarray(
+        steps @ np.ones(len(records.space)) if weights is None else steps @ np.asarray(weights, dtype=float)
+    )
+
+
+# Dictionaries: what an attacker knows of people, and whom a disclosed record may be about (LSFB09 section 3.2).
+#
+# An entry and a disclosed record are consistent when in each attribute one value is over the other in the hierarchy;
+# suppressed agrees with everything. Entries are counted by generalized value, one combination of levels after the
+# other: by a packed key where all records have the same levels, else attribute by attribute, and only where few are
+# left are they compared with each record.
+
+
+ENTRIES = 4
+"""So many entries for each record are all counted by a packed key; of more, most agree with no record."""
+
+PAIRS = 1 << 16
+"""So many pairs of a record and an entry are compared one by one, which is faster than telling them apart by attribute."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """One entry for each of some people.
+
+    identifiers: numbers that name the person of each entry, shape (entries,), distinct; needed only to compare
+    dictionaries. Raises DomainMismatchError where they are not one a person.
+    """
+
+    entries: Records
+    identifiers: CountArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.identifiers is not None:
+            identifiers = read_only_copy(whole_numbers(self.identifiers, "identifiers"))
+            if identifiers.shape != (len(self.entries),):
+                raise DomainMismatchError("a dictionary needs one identifier for each entry")
+            if len(np.unique(identifiers)) != len(identifiers):
+                raise DomainMismatchError("a dictionary has two entries of one identifier")
+            object.__setattr__(self, "identifiers", identifiers)
+
+    def __len__(self) -> int:
+        """Number of entries."""
+        return len(self.entries)
+
+    @property
+    def space(self) -> RecordSpace:
+        """The records that entries are compared with."""
+        return self.entries.space
+
+    @cached_property
+    def parts(self) -> tuple["DictionaryPart", ...]:
+        """The entries by level vector."""
+        return tuple(_part(self.entries, levels, rows) for levels, rows in self.entries.by_levels())
+
+    def consistent_with(self, record: Records) -> IndexArray:
+        """The numbers of the entries that are consistent with one record, the paper's rho."""
+        repeated = Records(self.space, np.broadcast_to(record.nodes, self.entries.nodes.shape))
+        return np.flatnonzero(self.entries.is_consistent_with(repeated))
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryPart:
+    """The entries of one level vector, equal ones merged. columns: nodes by attribute, shape (cells,) each."""
+
+    levels: IndexArray
+    columns: tuple[CodeArray, ...]
+    counts: CountArray
+
+
+def _part(entries: Records, levels: IndexArray, rows: IndexArray) -> DictionaryPart:
+    sizes = [taxonomy.size for taxonomy in entries.space.taxonomies]
+    columns = [column[rows].astype(np.int32) for column in entries.nodes.T]
+    first, counts = tally(*pack(columns, sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
+    return DictionaryPart(levels, tuple(read_only(column[first]) for column in columns), read_only(counts))
+
+
+def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
+    """How many entries are consistent with each record, `|rho(y, theta)|`: shape (records,).
+
+    For each level vector of the records the entries are counted once, with what their first attributes leave of them.
+    Raises DomainMismatchError for records of another space.
+    """
+    if records.space != dictionary.space:
+        raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
+    levels = records.level_vector
+    if levels is not None and sum(len(part.counts) for part in dictionary.parts) <= ENTRIES * len(records):
+        by_part = [_packed_counts(records, levels, part) for part in dictionary.parts]
+        return np.asarray(sum(by_part, np.zeros(len(records), dtype=np.int64)))
+    distinct, number = records.distinct()
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    for part in dictionary.parts:
+        # A value below the entry's counts as the entry's own: more the entry does not say.
+        sought, place = distinct.generalized(part.levels).distinct()
+        counts += _looked_up(sought, part)[place]
+    return counts[number]
+
+
+def identification_probability(counts: CountArray) -> FloatArray:
+    """The probability that an attacker finds the person who guesses among the consistent entries; 0 if there is none."""
+    return np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
+
+
+def _packed_counts(records: Records, levels: IndexArray, part: DictionaryPart) -> CountArray:
+    """How many entries of a part are consistent with each of some records that all have these levels: shape (records,)."""
+    space = records.space
+    shared = np.maximum(levels, part.levels)
+    columns, radices = [], []
+    for axis in np.flatnonzero(shared < space.heights).tolist():
+        level = shared[axis]
+        above = space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]
+        columns.append(np.concatenate([above[records.nodes[:, axis]], above[part.columns[axis]]]))
+        radices.append(space.domain.hierarchies[axis].size(level))
+    keys, bound = pack(columns, radices, len(records) + len(part.counts))
+    sought, held = keys[: len(records)], keys[len(records) :]
+    first, counts = tally(held, bound, part.counts)
+    place = _places(held[first], bound, sought)
+    return np.where(place >= 0, counts[place], 0)
+
+
+def _looked_up(sought: Records, part: DictionaryPart) -> CountArray:
+    """How often each of some distinct records occurs in a part, generalized to the same levels: shape (records,)."""
+    occurrences = np.zeros(len(sought), dtype=np.int64)
+    # What has most values tells most entries apart: after it few are left, or they merge.
+    axes = np.argsort([-h.size(0) for h in sought.space.domain.hierarchies], kind="stable").tolist()
+    rank, held_rank = np.zeros(len(sought), dtype=np.intp), np.zeros(len(part.counts), dtype=np.intp)
+    waiting = [(_Search(np.arange(len(sought)), rank, 1, part.columns, part.counts, held_rank), axes)]
+    while waiting:
+        search, left = waiting.pop()
+        if len(search.rows) * len(search.counts) <= PAIRS:
+            occurrences[search.rows] = search.compared(sought, left)
+        elif not left:
+            occurrences[search.rows] = np.bincount(search.held_rank, search.counts, search.ranks)[search.rank]
+        else:
+            waiting.extend((narrowed, left[1:]) for narrowed in search.narrowed(sought, left[0], left[1:]))
+    return occurrences
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Records and entries that agree so far, numbered by what they agree on.
+
+    rows, rank: the records and the number of what each shows so far, below ranks. columns, counts: the cells of entries
+    that agree with some of them, held_rank: with which.
+    """
+
+    rows: IndexArray
+    rank: IndexArray
+    ranks: int
+    columns: tuple[CodeArray, ...]
+    counts: CountArray
+    held_rank: IndexArray
+
+    def compared(self, sought: Records, left: Sequence[int]) -> CountArray:
+        """How many entries agree with each of the records in all that is left, pair by pair: shape (records,)."""
+        agree = self.rank[:, None] == self.held_rank
+        for axis in left:
+            levels, nodes = sought.levels[self.rows, axis], sought.nodes[self.rows, axis]
+            agree &= sought.space.ancestors[axis][levels[:, None], self.columns[axis]] == nodes[:, None]
+        return np.asarray(agree @ self.counts, dtype=np.int64)
+
+    def narrowed(self, sought: Records, axis: int, left: Sequence[int]) -> Iterator["_Search"]:
+        """What agrees in one more attribute, by the level at which the records show it."""
+        levels, nodes = sought.levels[self.rows, axis], sought.nodes[self.rows, axis]
+        size = sought.space.taxonomies[axis].size
+        for level in np.unique(levels).tolist():
+            chosen = np.flatnonzero(levels == level)
+            keys, rank = np.unique(self.rank[chosen] * size + nodes[chosen], return_inverse=True)
+            generalized = sought.space.ancestors[axis][level].astype(np.int32)[self.columns[axis]]
+            place = _places(keys, self.ranks * size, self.held_rank * size + generalized)
+            kept = np.flatnonzero(place >= 0)
+            columns = tuple(c[kept] if a in left else c for a, c in enumerate(self.columns))
+            search = _Search(self.rows[chosen], rank, len(keys), columns, self.counts[kept], place[kept])
+            yield search._merged(sought.space, left)
+
+    def _merged(self, space: RecordSpace, left: Sequence[int]) -> "_Search":
+        """The same with equal cells merged, where there are certainly some."""
+        sizes = [self.ranks, *(space.taxonomies[axis].size for axis in left)]
+        if not left or float(np.prod(sizes, dtype=float)) > len(self.counts):
+            return self
+        columns_so_far: list[CodeArray] = [self.held_rank, *(self.columns[axis] for axis in left)]
+        first, counts = tally(*pack(columns_so_far, sizes, len(self.counts)), self.counts)
+        columns = tuple(c[first] if a in left else c for a, c in enumerate(self.columns))
+        return _Search(self.rows, self.rank, self.ranks, columns, counts, self.held_rank[first])
+
+
+def _places(keys: CodeArray, space: int, sought: CodeArray) -> IndexArray:
+    """For each sought key its place among ascending keys below space, -1 where it is not among them."""
+    if space <= max(4 * len(sought), 1 << 16):
+        table = np.full(space, -1, dtype=np.intp)
+        table[keys] = np.arange(len(keys))
+        return np.asarray(table[sought])
+    place = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    return np.where(keys[place] == sought, place, -1)
+
+
+# Consistency that forgives misspelling: entries whose base values are similar, not equal (LSFB09 section 7.2).
+#
+# Only base values can be similar; a generalized or suppressed value agrees by the hierarchy. So generalizing a record
+# may lose entries that were similar, and eq. 6 does not hold: optimal disclosures are for exact consistency.
+
+
+@dataclass(frozen=True, eq=False)
+class AlikeValues:
+    """Pairs of a disclosed base value and a similar or equal one of a dictionary: shape (pairs,) each."""
+
+    disclosed: IndexArray
+    entered: IndexArray
+
+
+def approximate_counts(records: Records, dictionary: Dictionary, alike: Mapping[int, AlikeValues]) -> CountArray:
+    """How many entries are consistent with each record when some values agree that are only similar: shape (records,).
+
+    alike: by position of the attribute, the values that agree. Each record is looked up once with each combination of
+    similar values, so there should be few of them.
+    """
+    if not alike:
+        return consistent_counts(records, dictionary)
+    counts = np.zeros(len(records), dtype=np.int64)
+    axes = sorted(alike)
+    is_base = dictionary.entries.levels[:, axes] == 0
+    patterns, number = np.unique(is_base, axis=0, return_inverse=True)
+    for number_of_pattern, bases in enumerate(patterns):
+        entries = dictionary.entries[number.ravel() == number_of_pattern]
+        # An entry with a base value is counted through that one value; any other would be counted several times.
+        spelled, owner = _spelled(records, {axis: alike[axis] for axis, base in zip(axes, bases) if base})
+        of_spelling = consistent_counts(spelled, Dictionary(entries))
+        counts += np.bincount(owner, of_spelling, minlength=len(records)).astype(np.int64)
+    return counts
+
+
+def _spelled(records: Records, alike: Mapping[int, AlikeValues]) -> tuple[Records, IndexArray]:
+    """Each record with each combination of similar values, and for each result the number of its record."""
+    nodes, owner = records.nodes, np.arange(len(records))
+    for axis, values in alike.items():
+        others = np.setdiff1d(nodes[:, axis], values.disclosed)
+        left, right = np.append(values.disclosed, others), np.append(values.entered, others)
+        row, pair = match(nodes[:, axis], left)
+        nodes, owner = nodes[row].copy(), owner[row]
+        nodes[:, axis] = right[pair]
+    return Records(records.space, nodes), owner

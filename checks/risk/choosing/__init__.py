@@ -1,1 +1,0 @@
-"""Choosing among the disclosures of many records at once."""

@@ -1,0 +1,516 @@
+"""The harm that disclosed records do: how sensitive they are, what is lost, and what is to be minimized (LSFB09)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+
+from checks.errors import DisclosureRuleError, SensitivityError
+from checks.risk.attackers import (
+    AlikeValues,
+    Dictionary,
+    Records,
+    approximate_counts,
+    consistent_counts,
+    identification_probability,
+)
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
+from models.tables.contingency_table import match, match_size, pack
+from models.tables.generalized_cells import Taxonomy
+
+# Sensitivity: how much harm a disclosed record does to the person it describes once identified (LSFB09 section 3.3).
+#
+# Weights are nonnegative; an infinite one forbids to disclose a value at any chance of identification. A value's own
+# weight, its *share*, falls from 1 for a base value to 0 for `*` on the way up the hierarchy; weights of attributes,
+# of people and of interactions multiply it.
+
+
+class Sensitivity(Protocol):
+    """Phi or Psi: a sensitivity for each record, shape (records,), in [0, inf].
+
+    people: for each record the number of the person it is about, where weights are personal.
+    """
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """The positions of the attributes whose values it depends on."""
+        ...
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether it depends on whom a record is about."""
+        ...
+
+    def __call__(self, records: Records, people: IndexArray) -> FloatArray:
+        """The sensitivity of each record."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same harm whatever is disclosed: what k-anonymity assumes (LSFB09 section 5), and Psi = 0."""
+
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.value >= 0:
+            raise SensitivityError(f"a sensitivity must not be negative, got {self.value}")
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
+
+    @property
+    def is_personal(self) -> bool:
+        """It is not."""
+        return False
+
+    def __call__(self, records: Records, people: IndexArray) -> FloatArray:  # noqa: ARG002  (part of the protocol)
+        """The value, for each record."""
+        return np.full(len(records), float(self.value))
+
+
+@dataclass(frozen=True, eq=False)
+class PerPerson:
+    """A harm of each person's own, whatever is disclosed: Psi of people to whom it matters differently to be missed.
+
+    values: by person, shape (people,), copied in. Raises SensitivityError for a missing or negative one.
+    """
+
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        if not np.all(np.asarray(self.values) >= 0):
+            raise SensitivityError("the harm to a person is missing or negative")
+        object.__setattr__(self, "values", read_only_copy(self.values, np.float64))
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
+
+    @property
+    def is_personal(self) -> bool:
+        """It is."""
+        return True
+
+    def __call__(self, records: Records, people: IndexArray) -> FloatArray:  # noqa: ARG002  (part of the protocol)
+        """The value of each record's person."""
+        return np.asarray(self.values[people])
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What it weighs to disclose values: for each term, a set of attributes, the sum or exponent that it contributes.
+
+    shares: for each attribute the share of each node of its taxonomy, shape (nodes,), 0 for `*` and nowhere above that
+    of a node below. terms: sets of attribute positions; one attribute each for Phi1, Phi2 and Phi4, up to k for Phi3.
+    of_terms: shape (terms,), or (people, terms) where they are personal. A term contributes its weight times the shares
+    of its attributes; 0 times infinity is 0. Raises SensitivityError.
+    """
+
+    shares: tuple[FloatArray, ...]
+    terms: tuple[tuple[int, ...], ...]
+    of_terms: FloatArray
+
+    def __post_init__(self) -> None:
+        for share in self.shares:
+            if not np.all(share >= 0):
+                raise SensitivityError("the weight of a value is missing or negative")
+        object.__setattr__(self, "shares", tuple(map(read_only_copy, self.shares)))
+        weights = np.array(self.of_terms, dtype=np.float64)
+        if weights.ndim not in (1, 2) or weights.shape[-1] != len(self.terms):
+            raise SensitivityError(f"{len(self.terms)} weights were expected for everybody, or for each person")
+        if not np.all(weights >= 0):
+            raise SensitivityError("a weight is missing or negative")
+        if any(not term or not all(0 <= axis < len(self.shares) for axis in term) for term in self.terms):
+            raise SensitivityError("a weight is for one or several attributes of the records")
+        object.__setattr__(self, "of_terms", read_only(weights))
+
+    @classmethod
+    def linear(cls, shares: Iterable[FloatArray], of_attributes: FloatArray | Sequence[float]) -> "Weights":
+        """One term for each attribute. of_attributes: shape (attributes,) or (people, attributes)."""
+        kept = tuple(shares)
+        return cls(kept, tuple((axis,) for axis in range(len(kept))), np.asarray(of_attributes, dtype=np.float64))
+
+    def total(self, records: Records, people: IndexArray) -> FloatArray:
+        """The contributions of all terms to each record, summed: shape (records,)."""
+        total = np.zeros(len(records))
+        for number in self._weighing:
+            weight = self.of_terms[number] if self.of_terms.ndim == 1 else self.of_terms[people, number]
+            first, *others = self.terms[number]
+            # One weight for everybody is multiplied with the share of each node, not of each record.
+            shared = self.of_terms.ndim == 1
+            nodes = records.nodes[:, first]
+            weight = (
+                product(weight, self.shares[first])[nodes] if shared else product(weight, self.shares[first][nodes])
+            )
+            for axis in others:
+                weight = product(weight, self.shares[axis][records.nodes[:, axis]])
+            total += weight
+        return total
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """The positions of the attributes with a weight that is not 0."""
+        return frozenset(axis for number in self._weighing for axis in self.terms[number])
+
+    @cached_property
+    def _weighing(self) -> tuple[int, ...]:
+        """The terms with a weight that is not 0."""
+        return tuple(np.flatnonzero(self.of_terms.reshape(-1, len(self.terms)).any(axis=0)).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """What depends on the weights of what is disclosed, and on nothing else."""
+
+    weights: Weights
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """Those of the weights."""
+        return self.weights.axes
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether the weights are."""
+        return self.weights.of_terms.ndim == 2
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(_Weighed):
+    """The sum of the weights of what is disclosed: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
+
+    def __call__(self, records: Records, people: IndexArray) -> FloatArray:
+        """The sum for each record."""
+        return self.weights.total(records, people)
+
+
+@dataclass(frozen=True, eq=False)
+class Multiplicative(_Weighed):
+    """The exponential of that sum, Phi4 (eq. 5). A wholly suppressed record has sensitivity 1."""
+
+    def __call__(self, records: Records, people: IndexArray) -> FloatArray:
+        """The product for each record; infinite where it is too large for a float."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.weights.total(records, people))
+
+
+def product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The product where 0 times infinity is 0: nothing disclosed, or no chance of identification, does no harm."""
+    with np.errstate(invalid="ignore"):
+        return np.where((left == 0) | (right == 0), 0.0, left * right)
+
+
+def constant_shares(taxonomy: Taxonomy) -> FloatArray:
+    """A value weighs the same however general, nothing when suppressed (eq. 2): shape (nodes,)."""
+    return read_only((np.arange(taxonomy.size) != taxonomy.root).astype(np.float64))
+
+
+def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> FloatArray:
+    """The modified harmonic mean up the hierarchy: a parent weighs 1 / sum(1 / w_i) over its children, the root 0.
+
+    So w / l over l children of weight w (LSFB09 section 8). base: the weights of the base values, shape (leaves,), each
+    1 where nothing is said. Returns shape (nodes,).
+    """
+    weights = np.ones(taxonomy.hierarchy.size(0)) if base is None else np.asarray(base, dtype=np.float64)
+    if weights.shape != (taxonomy.hierarchy.size(0),):
+        raise SensitivityError(f"an attribute of {taxonomy.hierarchy.size(0)} values came with other weights")
+    if not np.all(weights >= 0):
+        raise SensitivityError("the weight of a value is missing or negative")
+    # Reciprocals add up level by level, so those of the base values under a node are all that counts.
+    with np.errstate(divide="ignore"):
+        reciprocals = 1.0 / weights
+        levels = range(taxonomy.hierarchy.height + 1)
+        sums = [np.bincount(taxonomy.hierarchy.lift(0, level), reciprocals) for level in levels]
+        shares = 1.0 / np.concatenate(sums)
+    shares[taxonomy.root] = 0.0
+    return read_only(shares)
+
+
+def falls_towards_root(taxonomy: Taxonomy, shares: FloatArray) -> bool:
+    """Whether no node weighs more than one below it and `*` nothing: what makes generalizing lower the sensitivity."""
+    return bool(shares[taxonomy.root] == 0 and np.all(shares[taxonomy.parents] <= shares))
+
+
+# Loss and risk of disclosing records to attackers with some dictionary (LSFB09 Definitions 2 to 4, section 3.2).
+#
+# The loss of a record is the harm to its person, expected over the attacker's guess:
+# p(Z = 1) Phi(y) + p(Z = 0) Psi(y), with 0 times infinity 0. The risk is the mean loss over the records.
+
+
+HARMLESS = Constant(0.0)
+"""Psi of an attacker whose wrong guesses harm nobody."""
+
+
+@dataclass(frozen=True)
+class Harm:
+    """Phi, when the attacker finds the person, and Psi, when not."""
+
+    identified: Sensitivity
+    missed: Sensitivity = HARMLESS
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether it depends on whom a record is about."""
+        return self.identified.is_personal or self.missed.is_personal
+
+    def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
+        """The loss of each record. counts: of the entries that are consistent with it; shape (records,), in [0, inf]."""
+        return expected_harm(self.identified(records, people), self.missed(records, people), counts)
+
+
+def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray) -> FloatArray:
+    """The expected harm of a guess among `counts` entries; certainly missed where there are none: shape (records,)."""
+    # Divided, not multiplied by a rounded reciprocal: c / k must be exactly what k entries make of c.
+    if counts.all():
+        shared = identified / counts
+    else:
+        shared = np.divide(identified, counts, out=np.zeros(len(counts)), where=counts > 0)
+    if not missed.any():
+        return shared
+    return shared + product(1.0 - identification_probability(counts), missed)
+
+
+def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray:
+    """The loss of each disclosed record, shape (records,); record i is about person i."""
+    return harm.loss(disclosed, np.arange(len(disclosed)), consistent_counts(disclosed, dictionary))
+
+
+def risk(disclosed: Records, dictionary: Dictionary, harm: Harm, probability: FloatArray | None = None) -> float:
+    """R(delta, theta): the expected loss (Definition 3). probability: of each record; equal without it."""
+    return expected(losses(disclosed, dictionary, harm), probability)
+
+
+def expected(loss: FloatArray, probability: FloatArray | None = None) -> float:
+    """The mean loss, or the one weighted by the probabilities of the records. Raises DisclosureRuleError for no records."""
+    if not len(loss):
+        raise DisclosureRuleError("risk is a mean over records, and there are none")
+    if probability is None:
+        return float(loss.mean())
+    return float(product(as_distribution(probability, len(loss), "record"), loss).sum())
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray | None) -> float:
+    """The mean over records of which each counts as often as its weight says, once without weights; 0 * inf is 0."""
+    return float(values.mean()) if weights is None else float(product(weights / weights.sum(), values).sum())
+
+
+def record_weights(weights: FloatArray, length: int) -> FloatArray:
+    """The weights, if there are `length` of them, finite and none negative, not all 0. Raises DisclosureRuleError."""
+    kept = read_only_copy(np.asarray(weights, dtype=np.float64))
+    if kept.shape != (length,) or not np.all((kept >= 0) & np.isfinite(kept)) or not kept.any():
+        raise DisclosureRuleError(
+            f"{length} weights were expected, one for each record, finite, none negative, not all 0"
+        )
+    return kept
+
+
+def bayes_risk(disclosed: Records, dictionaries: Sequence[Dictionary], prior: Sequence[float], harm: Harm) -> float:
+    """R(delta): the risk expected over dictionaries with a prior (Definition 4). Raises DisclosureRuleError."""
+    weights = as_distribution(np.asarray(prior, dtype=np.float64), len(dictionaries), "dictionary")
+    risks = np.array([risk(disclosed, dictionary, harm) for dictionary in dictionaries])
+    return float(product(weights, risks).sum())
+
+
+def worst_case_risk(disclosed: Records, dictionaries: Sequence[Dictionary], harm: Harm) -> float:
+    """The largest risk over some dictionaries, which minimax rules keep low (section 4). Raises DisclosureRuleError."""
+    if not dictionaries:
+        raise DisclosureRuleError("a worst case needs at least one dictionary")
+    return max(risk(disclosed, dictionary, harm) for dictionary in dictionaries)
+
+
+def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArray:
+    """The probabilities, if there are `length` of them, which sum to 1. Raises DisclosureRuleError otherwise."""
+    if probabilities.shape != (length,) or not length or not np.all(probabilities >= 0):
+        raise DisclosureRuleError(f"{length} probabilities were expected, one for each {of}, none negative")
+    if not np.isclose(probabilities.sum(), 1.0):
+        raise DisclosureRuleError(f"the probabilities of each {of} must sum to 1")
+    return probabilities
+
+
+# Record linkage: an attacker first joins a disclosed record with a public one, then looks for the person (LSFB09 6).
+#
+# The enlarged record y v z shows in each attribute the finer of both values. It is more sensitive than what was
+# disclosed, and tells more.
+
+
+MAX_LINKS = 20_000_000
+"""Pairs of a disclosed and a public record that are laid out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """What an attacker links: numbers of disclosed and of public records, and p(z | y): shape (links,) each.
+
+    right: whether both are about one person (the paper's W); taken for granted where nothing is said. Raises
+    DisclosureRuleError where the probabilities of a record are negative or exceed 1 in all.
+    """
+
+    disclosed: IndexArray
+    public: IndexArray
+    probability: FloatArray
+    right: BoolArray = field(default_factory=lambda: np.ones(0, dtype=bool))
+
+    def __post_init__(self) -> None:
+        if not len(self.right):
+            object.__setattr__(self, "right", np.ones(len(self.disclosed), dtype=bool))
+        if not len(self.disclosed) == len(self.public) == len(self.probability) == len(self.right):
+            raise DisclosureRuleError("links need a disclosed and a public record and a probability each")
+        totals = np.bincount(self.disclosed, self.probability)
+        if np.any(self.probability < 0) or np.any(totals > 1 + 1e-9):
+            raise DisclosureRuleError("the links of a record need probabilities that sum to at most 1")
+
+
+def uniform_links(disclosed: Records, public: Records) -> Links:
+    """Each disclosed record linked with each consistent public one, all equally likely.
+
+    Raises DisclosureRuleError for more than MAX_LINKS pairs.
+    """
+    left, right, size = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)], 0
+    radices = (disclosed.space.roots + 1).tolist()
+    for own, rows in disclosed.by_levels():
+        for other, entries in public.by_levels():
+            shared = np.maximum(own, other)
+            both = np.concatenate(
+                [disclosed[rows].generalized(shared).nodes, public[entries].generalized(shared).nodes]
+            )
+            keys, _ = pack(list(both.T), radices, len(both))
+            ours, theirs = keys[: len(rows)], keys[len(rows) :]
+            size += match_size(ours, theirs)
+            if size > MAX_LINKS:
+                raise DisclosureRuleError(f"more than {MAX_LINKS} pairs of records could be linked")
+            first, second = match(ours, theirs)
+            left.append(rows[first])
+            right.append(entries[second])
+    record = np.concatenate(left)
+    fitting = np.bincount(record, minlength=len(disclosed))
+    return Links(record, np.concatenate(right), 1.0 / fitting[record])
+
+
+def enlarged(disclosed: Records, public: Records) -> Records:
+    """The finer value of each pair, record by record. Raises DisclosureRuleError where two contradict each other."""
+    if not disclosed.is_consistent_with(public).all():
+        raise DisclosureRuleError("a disclosed record is linked with a public one that contradicts it")
+    return Records(disclosed.space, np.where(disclosed.levels <= public.levels, disclosed.nodes, public.nodes))
+
+
+NOTHING_ALIKE: Mapping[int, AlikeValues] = MappingProxyType({})
+"""Values agree when they are equal or one is over the other."""
+
+
+def linkage_losses(
+    disclosed: Records,
+    public: Records,
+    links: Links,
+    dictionary: Dictionary,
+    harm: Harm,
+    alike: Mapping[int, AlikeValues] = NOTHING_ALIKE,
+) -> FloatArray:
+    """The expected loss of each disclosed record: over its links, as it is where it is not linked: shape (records,).
+
+    A link that is not right misses the person. alike: by position of the attribute, values of records, disclosed or
+    public, and of the dictionary that agree when the person is looked for.
+    """
+    people = np.arange(len(disclosed))
+    joined = enlarged(disclosed[links.disclosed], public[links.public])
+    of_right_links = harm.loss(joined, links.disclosed, approximate_counts(joined, dictionary, alike))
+    missed = harm.missed(disclosed, people)[links.disclosed]
+    of_links = product(links.probability, np.where(links.right, of_right_links, missed))
+    linked = np.bincount(links.disclosed, links.probability, minlength=len(disclosed))
+    unlinked = np.where(np.isclose(linked, 1.0), 0.0, 1.0 - linked)
+    alone = harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike))
+    return np.bincount(links.disclosed, of_links, minlength=len(disclosed)) + product(unlinked, alone)
+
+
+def linkage_risk(disclosed: Records, public: Records, links: Links, dictionary: Dictionary, harm: Harm) -> float:
+    """R_link(delta, theta): the mean of these losses."""
+    return expected(linkage_losses(disclosed, public, links, dictionary, harm))
+
+
+# What the best disclosure of a record is: the three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9).
+#
+# Each asks every record by itself, as the paper's feasible set of section 4 does; for the trade-off, and only for it,
+# that is the same as asking the means.
+
+
+class Objective(Protocol):
+    """An order of disclosures in which less loss, more utility and more disclosed steps are never worse."""
+
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """Shape (4, n): whether it is not allowed, then three costs; the lexicographically least is the best.
+
+        steps: how many steps below `*` all values together are. They differ from utility where steps are worth more in
+        some attributes, or nothing in others.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LeastRisk:
+    """The least loss with a utility of at least so much (eq. 8); among equals the most utility, then the most steps.
+
+    Raises DisclosureRuleError where it is not finite.
+    """
+
+    utility: float
+
+    def __post_init__(self) -> None:
+        _require_finite("utility", self.utility)
+
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """Loss, then utility, then steps."""
+        return np.stack([utility < self.utility, loss, -utility, -steps])
+
+
+@dataclass(frozen=True)
+class MostUtility:
+    """The most utility with a loss of at most so much (eq. 7); among equals the least loss, then the most steps.
+
+    Raises DisclosureRuleError where it is not finite.
+    """
+
+    loss: float
+
+    def __post_init__(self) -> None:
+        _require_finite("loss", self.loss)
+
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """Utility, then loss, then steps."""
+        return np.stack([loss > self.loss, -utility, loss, -steps])
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The least loss - lambda * utility (eq. 9); among equals the most utility, then the most steps.
+
+    price: lambda, the loss that one step of utility is worth. Raises DisclosureRuleError where it is not finite.
+    """
+
+    price: float
+
+    def __post_init__(self) -> None:
+        _require_finite("price", self.price)
+
+    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+        """The difference, then utility, then steps."""
+        return np.stack([np.zeros(len(loss)), loss - self.price * utility, -utility, -steps])
+
+
+def _require_finite(name: str, value: float) -> None:
+    if not isfinite(value):
+        raise DisclosureRuleError(f"a {name} to choose by must be a finite number, not {value}")
+
+
+def is_better(score: FloatArray, than: FloatArray) -> BoolArray:
+    """Whether scores come before others, column by column: shape (n,), bool."""
+    better: BoolArray = np.less(score[-1], than[-1])
+    for own, other in zip(score[-2::-1], than[-2::-1]):
+        better = np.less(own, other) | (np.equal(own, other) & better)
+    return better

@@ -1,0 +1,598 @@
+"""Attacks on bundles: what those who hold them can conclude, with the truth beside it where it is known."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import inf, prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checks.attacks.knowledge import (
+    CertainCells,
+    Knowledge,
+    Levels,
+    Reconstruction,
+    certain_cells,
+    class_table,
+    knowledge,
+    reconstruction,
+    sensitive_levels,
+    skewness,
+    smallest_class,
+)
+from checks.attacks.minimality import (
+    LevelTold,
+    Refinement,
+    accuracy,
+    base_rate,
+    definetti,
+    levels_told,
+    published_groups,
+    refinements,
+)
+from checks.changes import UNSEEN, ChangedPeople, changed_people
+from checks.classes import equivalence_classes
+from checks.finding import Verdict
+from marginals.bundle.content import BundleContent
+from marginals.bundle.reading import counted_hierarchy, in_common, over_table, read_bundle
+from marginals.bundle.together import (
+    CommonRefinement,
+    OneTable,
+    TablePair,
+    by_table,
+    common_refinement,
+    pairs_of_tables,
+    published_views,
+)
+from marginals.deadline import Seconds, within
+from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.tables.table import Table
+from models.deadline import Deadline
+from models.errors import ContradictionError, MarginalsError, TooManyCellsError
+from models.inference.calibrated_tree import CELL_LIMIT
+from models.inference.frechet_bounds import FrechetBounds, MarginBounds
+from models.inference.marginal_model import MarginalModel
+from models.tables.hierarchy import Domain
+
+
+@dataclass(frozen=True)
+class DisclosureMeasures:
+    """What readers can conclude about one sensitive attribute.
+
+    reconstruction: of the cells of all that bears on the attribute. skewness: largest distance of a class's maxent
+    posterior from everybody's distribution, total variation. skewed_class: that class.
+    """
+
+    sensitive: str
+    reconstruction: Reconstruction
+    skewness: float
+    skewed_class: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The measures as plain values."""
+        return {
+            "sensitive": self.sensitive,
+            "reconstruction": {**asdict(self.reconstruction), "share": self.reconstruction.share},
+            "skewness": {"distance": self.skewness, "class": dict(self.skewed_class)},
+        }
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A claimed k and the smallest count that there is, None where it is not known. is_missed: whether the claim fails.
+
+    k: rows, as many as the people who are claimed can have. rows_per_person: of each at most, None where rows are claimed.
+    """
+
+    criterion: str
+    k: int
+    smallest: int | None
+    is_missed: bool = False
+    rows_per_person: int | None = None
+
+    @property
+    def claimed(self) -> int:
+        """The k of the claim: rows, or people."""
+        return self.k // (self.rows_per_person or 1)
+
+    @property
+    def binding(self) -> bool | None:
+        """Whether the threshold is met without a row to spare; None where that is not known."""
+        return None if self.smallest is None else self.smallest == self.k
+
+    def as_json(self) -> dict[str, Any]:
+        """The threshold as plain values."""
+        known = {name: value for name, value in asdict(self).items() if (name, value) != ("rows_per_person", None)}
+        return {**known, "binding": self.binding}
+
+
+@dataclass(frozen=True)
+class ReleaseMeasures:
+    """For each sensitive attribute what readers can conclude, or why that is not known; and the thresholds."""
+
+    measures: tuple[DisclosureMeasures, ...]
+    thresholds: tuple[Threshold, ...]
+    left_out: Mapping[str, str]
+
+
+def disclosure_measures(
+    published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT
+) -> ReleaseMeasures:
+    """All measures that need the release alone.
+
+    model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
+    """
+    measures, left_out = [], {}
+    for sensitive in published.sensitive:
+        levels = sensitive_levels(model, sensitive)
+        if not levels:
+            left_out[sensitive] = "no marginal shows it"
+            continue
+        cells = prod(model.domain.hierarchy(a).size(level) for a, level in levels.items())
+        try:
+            if cells > most_cells:
+                raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
+            measures.append(_measures(model, levels))
+        except MarginalsError as error:
+            left_out[sensitive] = str(error)
+    return ReleaseMeasures(tuple(measures), tuple(_thresholds(published)), left_out)
+
+
+def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeasures:
+    classes = class_table(model, levels)
+    skewed = skewness(classes)
+    determined = reconstruction(model.frechet_bounds, levels)
+    return DisclosureMeasures(classes.sensitive, determined, skewed.distance, classes.labels(skewed.position))
+
+
+def _thresholds(published: BundleContent) -> Iterator[Threshold]:
+    """The claims of a minimum count."""
+    for claim, finding in zip(published.claims, published.verify().checks):
+        if claim.least_count is not None:
+            count = finding.worst_class.count
+            smallest = count if claim.shows_smallest(finding) else None
+            failed = finding.verdict is Verdict.FAILS
+            yield Threshold(finding.criterion, claim.least_count, smallest, failed, claim.rows_per_person)
+
+
+@dataclass(frozen=True)
+class View:
+    """What the holder of some releases concludes about the cells of one margin.
+
+    smallest: bound on the least number of rows that any class that can have some can have at most, sensitive values set
+    aside; a class may have to be smaller still.
+    skewness: largest distance of a class's maxent posterior from everybody's, None where the attribute is not shown.
+    """
+
+    releases: tuple[str, ...]
+    reconstruction: Reconstruction
+    smallest: int
+    skewness: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The holding as plain values."""
+        reconstruction = {**asdict(self.reconstruction), "share": self.reconstruction.share}
+        return {
+            "releases": list(self.releases),
+            "reconstruction": reconstruction,
+            "smallest_class": self.smallest,
+            "skewness": self.skewness,
+        }
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What readers can conclude about a sensitive attribute with all releases, and with each alone, of the same margin.
+
+    unknown: releases of which that is not known alone, with the reason.
+    """
+
+    sensitive: str
+    margin: Mapping[str, int]
+    together: View
+    each: tuple[View, ...]
+    unknown: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The composition as plain values."""
+        return {
+            "sensitive": self.sensitive,
+            "margin": dict(self.margin),
+            "together": self.together.as_json(),
+            "each": [holding.as_json() for holding in self.each],
+            "unknown": dict(self.unknown),
+        }
+
+
+def composition(
+    bundles: Sequence[tuple[str, BundleContent]], together: BundleContent, model: MarginalModel
+) -> tuple[Composition, ...]:
+    """For each sensitive attribute that can be laid out what all releases tell, and each.
+
+    together: all of them as one, whose model is given.
+    """
+    models = [(name, _alone(published, together)) for name, published in bundles]
+    names = tuple(name for name, _ in bundles)
+    compositions = []
+    for sensitive in together.sensitive:
+        if not (levels := sensitive_levels(model, sensitive)):
+            continue
+        try:
+            all_held = _holding(names, model, levels, together.sensitive)
+        except MarginalsError:  # what is too large or cannot be fitted is said of the attribute already
+            continue
+        each, unknown = [], {}
+        for name, alone in models:
+            try:
+                each.append(_holding((name,), alone, levels, together.sensitive))
+            except MarginalsError as error:
+                unknown[name] = str(error)
+        compositions.append(Composition(sensitive, levels, all_held, tuple(each), unknown))
+    return tuple(compositions)
+
+
+def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
+    """The model of one release in the domain of all."""
+    attributes = together.domain.attributes
+    return MarginalModel(
+        in_common(published.collection, {a: counted_hierarchy(together.collection, a) for a in attributes}),
+        together.deadline,
+    )
+
+
+def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
+    own = sensitive_levels(model, list(levels)[-1])
+    furthest = skewness(class_table(model, own)).distance if own else None
+    bounds = model.frechet_bounds
+    return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)
+
+
+CERTAIN_SECONDS = 10.0
+"""To look for what is certain; most releases need one or two."""
+
+
+def certainties(published: BundleContent, model: MarginalModel, seconds: float) -> dict[str, CertainCells]:
+    """What is certain about each sensitive attribute that is published. seconds: for all of them."""
+    collection = published.collection
+    views = {
+        attribute: published_views(collection, attribute)
+        for attribute in filter(collection.shows, published.domain.attributes)
+    }
+    known = knowledge(model.frechet_bounds)
+    return _certainties(known, published.sensitive, views, _largest_k(published), seconds)
+
+
+def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, CertainCells]:
+    """What is certain about each sensitive attribute with several bundles that generalize an attribute differently."""
+    published, collection = refined.content, refined.content.collection
+    attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
+    sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
+    known = knowledge(FrechetBounds.of(collection, published.deadline))
+    certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
+    return {attribute: _in_atoms(refined, own) for attribute, own in certain.items()}
+
+
+def _in_atoms(refined: CommonRefinement, certain: CertainCells) -> CertainCells:
+    """The worst cell by what the labels of several bundles mean together."""
+    if certain.worst is None:
+        return certain
+    return replace(
+        certain, worst=replace(certain.worst, values=refined.by_atom(certain.worst.values, certain.worst.levels))
+    )
+
+
+def _largest_k(published: BundleContent) -> int:
+    return max((claim.least_count for claim in published.claims if claim.least_count is not None), default=0)
+
+
+def _certainties(
+    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
+) -> dict[str, CertainCells]:
+    shown = [attribute for attribute in sensitive if attribute in views]
+    deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+    parts = range(len(shown), 0, -1)
+    return {a: certain_cells(known, a, views, k, deadline.share(left)) for a, left in zip(shown, parts)}
+
+
+def certain_json(certain: CertainCells) -> dict[str, Any]:
+    """What is certain, as it stands below `reconstruction`."""
+    return {
+        "certain": {
+            "attributes": certain.attributes,
+            "determined": certain.determined,
+            "exists": certain.exists,
+            "small": certain.small,
+        },
+        "undecided": {"cells": certain.undecided, "margins": certain.unread},
+        "worst": None if certain.worst is None else asdict(certain.worst),
+    }
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """Two tables and what their releases tell of the change, for each two releases that cannot be put together.
+
+    least: of how many rows a difference is no longer small; None where no release claims a least count. unclear: attributes
+    whose labels do not tell how the values of the releases overlap. assumption: why a small difference may prove nobody,
+    as all releases state it; empty where one does not. parts: that they are of different parts of a table.
+    """
+
+    earlier: str
+    later: str
+    rows: tuple[int, int]
+    least: int | None
+    told: tuple[ChangedPeople, ...]
+    unclear: tuple[str, ...] = ()
+    beyond: str = UNSEEN
+    assumption: str = ""
+    parts: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "earlier": self.earlier,
+            "later": self.later,
+            "rows": {"before": self.rows[0], "after": self.rows[1]},
+            "least": self.least,
+            "told": [each.as_json() for each in self.told],
+            "unclear": list(self.unclear),
+            "beyond": self.beyond,
+        } | {key: said for key, said in (("assumption", self.assumption), ("parts", self.parts)) if said}
+
+
+def table_changes(tables: Sequence[OneTable]) -> Iterator[TableChange]:
+    """For each two tables, in their order, what their releases tell of those who came and left."""
+    for pair in pairs_of_tables(tables):
+        yield _change(pair)
+
+
+def _change(pair: TablePair) -> TableChange:
+    tables = (pair.earlier, pair.later)
+    sensitive = list(dict.fromkeys(name for table in tables for _, own in table.bundles for name in own.sensitive))
+    told = []
+    unclear: dict[str, None] = {}
+    for before, after, overlaps in pair.overlapping():
+        told.append(changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs, pair.narrowed))
+        unclear |= dict.fromkeys(overlaps.unclear)
+    before_rows, after_rows = (table.collections[0].cube.total for table in tables)
+    rows = before_rows, after_rows
+    return TableChange(
+        pair.earlier.name,
+        pair.later.name,
+        rows,
+        pair.least_rows,
+        tuple(told),
+        tuple(unclear),
+        assumption=pair.assumption,
+        parts=pair.parts,
+    )
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """Shares of the rows whose sensitive value is guessed, by attackers who know everybody's nonsensitive values.
+
+    definetti: who learns across classes. maxent: who does not, and takes maximum entropy given what is published and
+    known. base_rate: who guesses the most frequent value without a release.
+    """
+
+    definetti: float
+    maxent: float
+    base_rate: float
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What readers can conclude about one sensitive attribute; guessing: None where the truth is not given."""
+
+    measures: DisclosureMeasures
+    guessing: Guessing | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The measures as plain values."""
+        return {**self.measures.as_json(), "guessing": None if self.guessing is None else asdict(self.guessing)}
+
+
+@dataclass(frozen=True)
+class Minimality:
+    """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
+
+    holders: who know nothing else. insiders: who know everybody's nonsensitive values, None where the truth is not
+    given. ladders: what published levels tell that were fitted to the table, None where the truth is not given. note: why
+    there is nothing to tell, empty where there is. domain: of the levels that the steps name; None where there is nothing
+    to tell.
+    """
+
+    holders: tuple[Refinement, ...] = ()
+    insiders: tuple[Refinement, ...] | None = None
+    note: str = ""
+    domain: Domain | None = None
+    ladders: tuple[LevelTold, ...] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The steps as plain values."""
+        return {
+            "holders": [step.as_json() for step in self.holders],
+            "insiders": None if self.insiders is None else [step.as_json() for step in self.insiders],
+            "ladders": None if self.ladders is None else [told.as_json() for told in self.ladders],
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """All measures, and why a sensitive attribute was left out, if one was.
+
+    certain: by sensitive attribute what is certain about it. compositions: of several releases only. apart: the measures
+    of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
+    changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
+    """
+
+    attacked: tuple[Attacked, ...]
+    thresholds: tuple[Threshold, ...]
+    left_out: Mapping[str, str]
+    minimality: Minimality
+    compositions: tuple[Composition, ...]
+    certain: Mapping[str, CertainCells] = field(default_factory=dict)
+    apart: Mapping[str, "Attacks"] = field(default_factory=dict)
+    note: str = ""
+    changes: tuple[TableChange, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The measures as plain values."""
+        each: dict[str, Any] = {
+            "note": self.note,
+            "apart": {name: attacks.as_json() for name, attacks in self.apart.items()},
+        }
+        each |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
+        return (each if self.apart else {}) | {
+            "attacks": [*map(self._attribute_json, self._attributes())],
+            "thresholds": [threshold.as_json() for threshold in self.thresholds],
+            "left_out": dict(self.left_out),
+            "minimality": self.minimality.as_json(),
+            "composition": [composition.as_json() for composition in self.compositions],
+        }
+
+    def _attributes(self) -> list[str]:
+        """The sensitive attributes of which something is known, those that all is known of first."""
+        return list(dict.fromkeys([*(attacked.measures.sensitive for attacked in self.attacked), *self.certain]))
+
+    def _attribute_json(self, attribute: str) -> dict[str, Any]:
+        plain: dict[str, Any] = {"sensitive": attribute}
+        for attacked in self.attacked:
+            plain |= attacked.as_json() if attacked.measures.sensitive == attribute else {}
+        certain = certain_json(self.certain[attribute]) if attribute in self.certain else {}
+        return plain | {"reconstruction": {**plain.get("reconstruction", {}), **certain}}
+
+
+def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
+    """Measure attacks on one bundle, or on several put together; on each alone where they cannot be.
+
+    Of bundles of a table that changed, each table is attacked alone, and each two tell of those who came and who left.
+    truth: the table they were made from; with it, guesses are judged. seconds: what is not measured by then is
+    left out, and what is certain is told as far as it was found; without them that is looked for for ten seconds. Files are
+    read to the end all the same. Raises InputError or BundleError.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals.example import release, table
+    >>> with TemporaryDirectory() as folder:
+    ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
+    >>> attacks.attacked[0].measures.reconstruction.share, attacks.certain["diagnosis"].determined
+    (0.0, 18)
+    >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
+    (0.792, 0.375)
+    """
+    deadline = within(seconds)
+    bundles = [(str(folder), read_bundle(Path(folder), deadline)) for folder in folders]
+    tables = by_table(bundles)
+    if len(tables) > 1:
+        return _attacks_on_change(tables, truth)
+    if tables[0].together is None:
+        if truth is not None:
+            why = "the releases generalize attributes differently, or give them other roles"
+            raise InputError(f"{why}; with the table that they were made from, attack them one by one")
+        apart = {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(bundles)}
+        elsewhere = Minimality(note="each release by itself says more; see there")
+        try:
+            certain = refined_certainties(common_refinement(bundles), _for_certain(deadline))
+        except (IncompatibleReleasesError, ContradictionError) as reason:
+            return Attacks((), (), {}, elsewhere, (), apart=apart, note=str(reason))
+        return Attacks((), (), {}, elsewhere, (), certain, apart)
+    return _attacks(bundles, tables[0].together, truth)
+
+
+def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Attacks:
+    """On releases of a table that changed in between."""
+    if truth is not None:
+        raise InputError("the releases are of a table that changed; attack those of one table with --truth")
+    changes = tuple(table_changes(tables))
+    apart: dict[str, Attacks] = {}
+    for number, table in enumerate(tables):
+        own = table.sharing_time(len(tables) - number)
+        if own.together is None:
+            apart |= {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(own.bundles)}
+        else:
+            apart[own.name] = _attacks(own.bundles, own.together, None)
+    elsewhere = Minimality(note="each release by itself says more; see there")
+    return Attacks((), (), {}, elsewhere, (), apart=apart, changes=changes)
+
+
+def _each_in_time(bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[tuple[str, BundleContent]]:
+    """Each bundle with an equal share of the time that those before it have left."""
+    for number, (name, alone) in enumerate(bundles):
+        yield name, replace(alone, deadline=alone.deadline.share(len(bundles) - number))
+
+
+def _for_certain(deadline: Deadline) -> float:
+    """Seconds to look for what is certain."""
+    return CERTAIN_SECONDS if deadline.at == inf else deadline.left
+
+
+def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
+    """On what is published; bundles: what it was put together from."""
+    model = MarginalModel(published.collection, published.deadline)
+    true = None if truth is None else MarginalModel(over_table(published.collection, truth))
+    release_measures = disclosure_measures(published, model)
+    attacked = []
+    for measures in release_measures.measures:
+        guessing = (
+            None
+            if truth is None or true is None
+            else _guessing(true, measures.sensitive, model.domain.attributes, truth)
+        )
+        attacked.append(Attacked(measures, guessing))
+    together = composition(bundles, published, model) if len(bundles) > 1 else ()
+    return Attacks(
+        tuple(attacked),
+        release_measures.thresholds,
+        release_measures.left_out,
+        _minimality(bundles, model if true is None else true, truth),
+        together,
+        certainties(published, model, _for_certain(published.deadline)),
+    )
+
+
+def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalModel, truth: Table | None) -> Minimality:
+    published = bundles[0][1]
+    if len(bundles) > 1:
+        return Minimality(note="each release by itself says which finer ones were refused; name one")
+    if not published.claims:
+        return Minimality(note="the release makes no claim that could have refused a finer one")
+    if not published.collection.is_decomposable:
+        return Minimality(note="its marginals form no junction tree, so no search of this project made it")
+    if not published.verify().ok:
+        return Minimality(note="its claims are not proven to hold, so they refused nothing")
+    sensitive, claims = published.sensitive, published.claims
+    ladders = {} if truth is None else truth.ladders
+    holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
+    if truth is None:
+        return Minimality(holders, domain=model.domain)
+    cube, domain = truth.cube, truth.domain
+
+    def exactly(margin: Mapping[str, int]) -> MarginBounds:
+        """The counts of the table itself, as bounds."""
+        table = cube.table(domain.mask(margin))
+        counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
+        counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
+        return MarginBounds(counts, counts, True)
+
+    insiders = refinements(model.collection, sensitive, claims, exactly, ladders)
+    told = levels_told(model.collection, ladders)
+    return Minimality(holders, insiders, domain=model.domain, ladders=told)
+
+
+def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:
+    """attributes: of the release, be they published or not."""
+    level = sensitive_levels(true, sensitive)[sensitive]
+    base = {a: 0 for a in truth.quasi_identifiers if a in attributes}
+    people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
+    tables_with_attribute = [
+        table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)})
+        for table in true.collection.tables
+    ]
+    groups = published_groups(tables_with_attribute, people)
+    # Both know everybody's nonsensitive values; only one learns across classes.
+    learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
+    return Guessing(accuracy(learned, people), accuracy(unlearned, people), base_rate(people))

@@ -1,1 +1,0 @@
-"""What those who hold a release can conclude from it."""

@@ -1,0 +1,1012 @@
+"""Tables that others published: read as they say or as is guessed, and understood as intervals of counts."""
+
+import csv
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property, reduce
+from io import StringIO
+from itertools import product
+from math import ceil, floor
+from operator import or_
+from pathlib import Path
+from typing import Any
+
+from marginals.conditions import Range, interval
+from marginals.errors import InputError
+from marginals.files import bounded_content
+from marginals.messages import installing, suggested
+from models.errors import DomainMismatchError
+from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members
+from models.programs.consistent_tables import UNBOUNDED
+
+_MOST_BYTES = 1 << 26
+_SPREADSHEETS = (".xlsx", ".xlsm")
+_SEPARATORS = ",;\t|"
+_NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
+_LONG = 60
+"""Characters beyond which a line of one text below a table is a note."""
+
+_NUMBER = re.compile(r"\d[\d,. ]*%?")
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A table as it is published. header: names of its columns; rows: texts, as many as the header has."""
+
+    path: Path
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.path.name
+
+    def column(self, number: int) -> list[str]:
+        """The texts of a column."""
+        return [row[number] for row in self.rows]
+
+
+def read_published(path: Path) -> PublishedFile:
+    """A published table. Lines of a title above the header, notes below the rows, and what is empty are left out.
+
+    Of a spreadsheet the first sheet is read that has rows with numbers, so none with a cover or with notes.
+
+    Raises InputError for files that cannot be read, without a header, with a column name twice, and for rows that are longer
+    than the header.
+    """
+    try:
+        lines = _sheet(path) if path.suffix.lower() in _SPREADSHEETS else _csv(path)
+    except FileNotFoundError:
+        raise InputError(f"there is no table {path}") from None
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+    lines = _without_notes(_without_empty_columns(lines))
+    width = max((sum(map(bool, line)) for line in lines), default=0)
+    begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
+    if begin is None or begin + 1 >= len(lines):
+        raise InputError(f"{path.name} needs a header and rows below it")
+    header = list(lines[begin])
+    while header and not header[-1]:
+        header.pop()
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise InputError(f"{path.name} has two columns of the name {twice!r}")
+    rows = []
+    for number, line in enumerate(lines[begin + 1 :], start=begin + 2):
+        if any(line[len(header) :]):
+            raise InputError(f"{path.name}: row {number} is longer than the header")
+        rows.append(tuple([*line, *([""] * len(header))][: len(header)]))
+    if not rows:
+        raise InputError(f"{path.name} needs a header and rows below it")
+    return PublishedFile(path, tuple(header), tuple(rows))
+
+
+def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    width = max(map(len, lines), default=0)
+    used = [any(line[n] for line in lines if n < len(line)) for n in range(width)]
+    return [[text for text, is_used in zip(line, used) if is_used] for line in lines]
+
+
+def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
+    """Lines with something in them, without what is written below the table: single texts that are no row without counts.
+
+    The first of them begins like a note or a source, is long, or stands below an empty line; no row with a number follows.
+    """
+    last = max((n for n, line in enumerate(lines) if any(map(_NUMBER.fullmatch, line[1:]))), default=len(lines))
+    for number, line in enumerate(lines[last + 1 :], start=last + 1):
+        is_single = bool(line) and bool(line[0]) and not any(line[1:])
+        if is_single and (_NOTE.match(line[0]) or len(line[0]) > _LONG or not any(lines[number - 1])):
+            return [each for each in lines[:number] if any(each)]
+    return [line for line in lines if any(line)]
+
+
+def _csv(path: Path) -> list[list[str]]:
+    content = bounded_content(path, _MOST_BYTES)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    first = text[:5_000]
+    separator = max(_SEPARATORS, key=lambda sign: (first.count(sign), -_SEPARATORS.index(sign)))
+    try:
+        return [[field.strip() for field in line] for line in csv.reader(StringIO(text), delimiter=separator)]
+    except csv.Error:
+        raise InputError(f"{path.name} cannot be read as text with separators") from None
+
+
+def _sheet(path: Path) -> list[list[str]]:
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(f"{path.name} is a spreadsheet; reading it needs openpyxl: {installing('excel')}") from None
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheets = [
+            [[_text_of(value) for value in line] for line in sheet.iter_rows(values_only=True)]
+            for sheet in book.worksheets
+        ]
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # whatever a damaged archive raises
+        raise InputError(f"{path.name} cannot be read as a spreadsheet: {type(error).__name__}") from None
+    with_numbers = (
+        lines
+        for lines in sheets
+        if sum(any(map(_NUMBER.fullmatch, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
+    )
+    return next(with_numbers, sheets[0])
+
+
+def _text_of(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def names(values: Sequence[str]) -> str:
+    """Some texts in a sentence."""
+    return ", ".join(map(repr, values[:8])) + (f" and {len(values) - 8} more" if len(values) > 8 else "")
+
+
+UNKNOWN: Interval = (0, UNBOUNDED)
+"""Of a cell that says nothing."""
+
+_DASHES = "-\u2013\u2014"
+_GROUPED = re.compile("\\d{1,3}(?:[,' \\u2019\\u00a0\\u2009\\u202f]\\d{3})+|\\d{1,3}(?:\\.\\d{3}){2,}")
+_WHOLE = re.compile(r"(\d{1,12})(?:\.0{1,2})?")  # 12.000 is twelve here and twelve thousand there
+_BETWEEN = re.compile(rf"(\d{{1,12}})\s*(?:[{_DASHES}]|\.\.|to|bis)\s*(\d{{1,12}})")
+_BELOW = re.compile("(<=|<|\u2264|less than |fewer than )\\s*(\\d{1,9})")
+_PERCENT = re.compile(r"(\d{1,3})(?:[.,](\d{1,9}))?\s*%?")
+
+
+class Rounding(Enum):
+    """How counts are rounded to a multiple of a base; random: to either of the two that are next."""
+
+    NEAREST = "nearest"
+    RANDOM = "random"
+    UP = "up"
+    DOWN = "down"
+
+    def before(self, rounded: int, base: int) -> Interval:
+        """The counts that are rounded to this one; to the nearest: with both ends where a count lies in the middle.
+
+        >>> Rounding.NEAREST.before(10, 5), Rounding.NEAREST.before(0, 3), Rounding.RANDOM.before(10, 5)
+        ((8, 12), (0, 1), (6, 14))
+        """
+        below, above = {
+            Rounding.NEAREST: (base // 2, base // 2),
+            Rounding.RANDOM: (base - 1, base - 1),
+            Rounding.UP: (base - 1, 0),
+            Rounding.DOWN: (0, base - 1),
+        }[self]
+        return max(rounded - below, 0), rounded + above
+
+
+@dataclass(frozen=True)
+class CellTexts:
+    """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts."""
+
+    markers: Mapping[str, Interval] = field(default_factory=dict)
+    base: int = 1
+    rounding: Rounding = Rounding.NEAREST
+
+    def interval(self, text: str) -> Interval | None:
+        """The range of counts that a text means; None where it has no meaning.
+
+        >>> texts = CellTexts({"*": (0, 9), "<5": (1, 4)})
+        >>> [texts.interval(text) for text in ("1,234", "<5", "10-14", "*", "?")]
+        [(1234, 1234), (1, 4), (10, 14), (0, 9), None]
+        """
+        text = text.strip()
+        if text in self.markers:
+            return self.markers[text]
+        if (count := whole(text)) is not None:
+            return self.rounding.before(count, self.base)
+        if (match := _BETWEEN.fullmatch(text)) and int(match[1]) <= int(match[2]):
+            return int(match[1]), int(match[2])
+        return None
+
+
+def whole(text: str) -> int | None:
+    """The whole number that a text is, with separators of thousands or without; None for another text."""
+    text = text.strip()
+    if _GROUPED.fullmatch(text):
+        return int(re.sub(r"\D", "", text))
+    match = _WHOLE.fullmatch(text)
+    return int(match[1]) if match else None
+
+
+def below(text: str) -> int | None:
+    """The largest count that a text such as "<5" means; None for another text.
+
+    >>> below("<5"), below("<= 5"), below("5")
+    (4, 5, None)
+    """
+    match = _BELOW.fullmatch(text.strip().lower())
+    if not match:
+        return None
+    return int(match[2]) - (match[1] not in ("<=", "\u2264"))
+
+
+_OF_PERCENT = re.compile(r"(?i)\s*[(\[,]?\s*(?:%|per ?cent|pct|percentage)\s*[)\]]?\s*$")
+
+
+def without_percent(label: str) -> str:
+    """The value that a column of percentages is about.
+
+    >>> without_percent("Female %"), without_percent("Male (percent)"), without_percent("65+")
+    ('Female', 'Male', '65+')
+    """
+    return _OF_PERCENT.sub("", label) or label
+
+
+def share_of(text: str, total: Interval) -> Interval | None:
+    """The counts that a rounded percentage of a total means; None where the text is none.
+
+    >>> share_of("12.5%", (80, 80)), share_of("33", (10, 10))
+    ((10, 10), None)
+    """
+    match = _PERCENT.fullmatch(text.strip())
+    if not match:
+        return None
+    decimals = match[2] or ""
+    percent = Fraction(int(match[1] + decimals), 10 ** len(decimals))
+    half = Fraction(1, 2 * 10 ** len(decimals))
+    low = max(ceil((percent - half) * total[0] / 100), 0)
+    high = floor((percent + half) * total[1] / 100) if total[1] < UNBOUNDED else UNBOUNDED
+    return (low, high) if low <= high else None
+
+
+SPEC_KEYS = ("small", "protection", "sensitive", "markers", "attributes", "tables")
+TABLE_KEYS = ("attributes", "count", "across", "ignore", "scope", "rounding", "percent_of", "absent", "people")
+ATTRIBUTE_KEYS = ("totals", "groups", "others")
+
+
+@dataclass(frozen=True)
+class AttributeSpec:
+    """totals: labels of all values together. groups: labels of several values, with these. others: whether people
+    may have none of the values that the tables list.
+    """
+
+    totals: tuple[str, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    others: bool = False
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """How a table is read.
+
+    attributes: columns with values. count: the column of counts, of a long table. across: what the header's values are
+    values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
+    rounding: of counts. percent_of: the total, or the column with it, whose percentages the cells are. absent: the range of
+    counts of cells that the table does not list. people: whom it counts; tables of other people are not combined.
+    """
+
+    attributes: tuple[str, ...]
+    count: str = ""
+    across: str = ""
+    ignore: tuple[str, ...] = ()
+    scope: Mapping[str, str] = field(default_factory=dict)
+    base: int = 1
+    rounding: Rounding = Rounding.NEAREST
+    percent_of: int | str | None = None
+    absent: Interval = UNKNOWN
+    people: str = "everybody"
+
+    @property
+    def every_attribute(self) -> tuple[str, ...]:
+        """All attributes of the table, those of its columns first."""
+        crossed = (self.across,) if self.across else ()
+        return tuple(dict.fromkeys((*self.attributes, *crossed, *self.scope)))
+
+
+@dataclass(frozen=True)
+class AuditSpec:
+    """How all tables are read. tables: by their file, as given. markers: texts of suppressed cells, and what they mean."""
+
+    tables: Mapping[Path, TableSpec]
+    attributes: Mapping[str, AttributeSpec]
+    markers: Mapping[str, Interval]
+    small: int = 4
+    protection: int = 0
+    sensitive: tuple[str, ...] = ()
+
+    def check_attributes(self) -> None:
+        """Raise InputError for an attribute that no table has."""
+        used = {name for table in self.tables.values() for name in table.every_attribute}
+        for name in (*self.attributes, *self.sensitive):
+            if name not in used:
+                raise InputError(f"no table has the attribute {name!r}; {suggested(name, sorted(used), 'there is')}")
+
+
+def read_spec(path: Path) -> AuditSpec:
+    """The spec in a TOML file. Raises InputError naming the file and the key at fault."""
+    try:
+        content = tomllib.loads(bounded_content(path, 1 << 22).decode("utf-8").replace("\r\n", "\n"))
+    except FileNotFoundError:
+        raise InputError(f"there is no spec {path}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InputError(f"{path.name} is not valid TOML: {error}") from None
+    try:
+        return _spec(path.parent, content)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+
+
+def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
+    _check_keys(content, SPEC_KEYS, "")
+    tables = _section(content, "tables")
+    if not tables:
+        raise InputError("it needs a section [tables.FILE] for each table")
+    attributes = _section(content, "attributes")
+    return AuditSpec(
+        {folder / name: _table_spec(f"tables.{name}", section) for name, section in tables.items()},
+        {name: _attribute(f"attributes.{name}", section) for name, section in attributes.items()},
+        {text: _range(f"markers.{text}", given) for text, given in _section(content, "markers").items()},
+        _number(content, "small", 4, 1),
+        _number(content, "protection", 0, 0),
+        _texts(content.get("sensitive", []), "sensitive"),
+    )
+
+
+def _check_keys(section: Mapping[str, Any], known: Iterable[str], prefix: str) -> None:
+    for key in section:
+        if key not in known:
+            hint = suggested(key, list(known), "known are")
+            raise InputError(f"unknown key {prefix}{key}; {hint}")
+
+
+def _section(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = content.get(name, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{name} must be a section [{name}]")
+    return section
+
+
+def _table_spec(where: str, section: object) -> TableSpec:
+    if not isinstance(section, dict):
+        raise InputError(f"{where} must be a section")
+    _check_keys(section, TABLE_KEYS, f"{where}.")
+    given: dict[str, Any] = {
+        "attributes": _texts(section.get("attributes", []), f"{where}.attributes"),
+        "ignore": _texts(section.get("ignore", []), f"{where}.ignore"),
+    }
+    for key in ("count", "across", "people"):
+        if key in section:
+            given[key] = _required_text(section[key], f"{where}.{key}")
+    if bool(given.get("count")) == bool(given.get("across")):
+        raise InputError(f"{where} needs one of the keys count (a column of counts) and across (what the header shows)")
+    scope = section.get("scope", {})
+    if not isinstance(scope, dict):
+        raise InputError(f'{where}.scope must give values of attributes, as {{ sex = "female" }}')
+    given["scope"] = {name: _required_text(value, f"{where}.scope.{name}") for name, value in scope.items()}
+    if "rounding" in section:
+        given["base"], given["rounding"] = _rounding(section["rounding"], f"{where}.rounding")
+    if "percent_of" in section:
+        of = section["percent_of"]
+        if isinstance(of, bool) or not isinstance(of, int | str) or (isinstance(of, int) and of < 1):
+            raise InputError(f"{where}.percent_of must be a number of people, or the column that has it")
+        given["percent_of"] = of
+    if "absent" in section:
+        given["absent"] = _range(f"{where}.absent", section["absent"])
+    return TableSpec(**given)
+
+
+def _rounding(given: object, where: str) -> tuple[int, Rounding]:
+    section = {"base": given} if isinstance(given, int) else given
+    ways = [way.value for way in Rounding]
+    if isinstance(section, dict):
+        _check_keys(section, ("base", "how"), f"{where}.")
+        base, how = section.get("base"), section.get("how", "nearest")
+        if isinstance(base, int) and not isinstance(base, bool) and 1 <= base <= 10**6 and how in ways:
+            return base, Rounding(how)
+    raise InputError(f'{where} must be a base, or {{ base = 5, how = "nearest" }}; how is one of {", ".join(ways)}')
+
+
+def _attribute(where: str, section: object) -> AttributeSpec:
+    if not isinstance(section, dict):
+        raise InputError(f"{where} must be a section")
+    _check_keys(section, ATTRIBUTE_KEYS, f"{where}.")
+    groups = section.get("groups", {})
+    if not isinstance(groups, dict):
+        raise InputError(f'{where}.groups must give the values of each group, as {{ "under 65" = ["0-17", "18-64"] }}')
+    others = section.get("others", False)
+    if not isinstance(others, bool):
+        raise InputError(f"{where}.others must be true or false")
+    return AttributeSpec(
+        _texts(section.get("totals", []), f"{where}.totals"),
+        {label: _texts(members, f"{where}.groups.{label}") for label, members in groups.items()},
+        others,
+    )
+
+
+def _range(where: str, given: object) -> Interval:
+    if given == "unknown":
+        return UNKNOWN
+    if given == "zero":
+        return 0, 0
+    ends = [given, given] if isinstance(given, int) else given
+    if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) and end >= 0 for end in ends):
+        low, high = int(ends[0]), int(ends[1])
+        if low <= high < UNBOUNDED:
+            return low, high
+    raise InputError(f'{where} must be the least and the largest count, as [1, 4], or "unknown" or "zero"')
+
+
+def _number(content: Mapping[str, Any], key: str, default: int, least: int) -> int:
+    value = content.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{key} must be a whole number of at least {least}")
+    return value
+
+
+def _required_text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where} must be a text")
+    return value
+
+
+def _texts(value: object, where: str) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+        raise InputError(f"{where} must be a list of texts")
+    return tuple(value)
+
+
+TOTALS = frozenset(
+    {
+        *("", "total", "totals", "all", "sum", "overall", "everyone", "everybody", "both", "both sexes", "persons"),
+        *("all ages", "all persons", "all sexes", "all areas", "grand total", "insgesamt", "gesamt", "ensemble"),
+    }
+)
+"""Labels that are taken for a total where no spec says which ones are."""
+
+_LISTED = 200_000
+"""Cells that a table does not list, at most, that are taken to be of the range that its spec gives."""
+
+
+@dataclass(frozen=True)
+class PublishedTables:
+    """Tables that are about the same people, and what the values of their attributes are."""
+
+    people: str
+    tables: tuple[IntervalTable, ...]
+    classifications: tuple[Classification, ...]
+
+
+@dataclass(frozen=True)
+class LabelledCell:
+    """A cell as it is published: a label of each attribute, and its range."""
+
+    labels: tuple[str, ...]
+    interval: Interval
+
+
+def read_tables(spec: AuditSpec) -> list[PublishedTables]:
+    """All tables of a spec, by whom they are about. Raises InputError naming file, column or label at fault."""
+    cells = {
+        path: list(labelled_cells(read_published(path), table, spec.markers)) for path, table in spec.tables.items()
+    }
+    made = []
+    for people in dict.fromkeys(table.people for table in spec.tables.values()):
+        own = {path: table for path, table in spec.tables.items() if table.people == people}
+        made.append(_tables(people, own, {path: cells[path] for path in own}, spec))
+    return made
+
+
+def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> Iterator[LabelledCell]:
+    """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
+    wanted = [*table.attributes, *table.ignore, *([table.count] if table.count else [])]
+    if isinstance(table.percent_of, str):
+        wanted.append(table.percent_of)
+    for name in wanted:
+        if name not in file.header:
+            raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")
+    texts = CellTexts(markers, table.base, table.rounding)
+    labels = [file.header.index(name) for name in table.attributes]
+    if table.count:
+        counts = [file.header.index(table.count)]
+    else:
+        counts = [number for number, name in enumerate(file.header) if name not in wanted]
+    if not counts:
+        raise InputError(f"{file.name} has no columns of counts beside those that the spec names")
+    shown = without_percent if table.percent_of is not None else str
+    for line, row in enumerate(file.rows, start=2):
+        if isinstance(table.percent_of, str) and table.across:  # the total of a row is a cell, too
+            yield LabelledCell(
+                (*(row[place] for place in labels), "", *table.scope.values()), _total(file, table, row, texts)
+            )
+        for number in counts:
+            across = (shown(file.header[number]),) if table.across else ()
+            where = f"{file.name}, row {line}, column {file.header[number]!r}"
+            total = _total(file, table, row, texts)
+            interval = texts.interval(row[number])
+            if table.percent_of is not None and row[number].strip() not in markers:
+                interval = share_of(row[number], total)
+            if interval is None:
+                raise InputError(
+                    f"{where}: {row[number]!r} is neither a count nor a range; say what it means under [markers]"
+                )
+            yield LabelledCell((*(row[place] for place in labels), *across, *table.scope.values()), interval)
+
+
+def _total(file: PublishedFile, table: TableSpec, row: Sequence[str], texts: CellTexts) -> Interval:
+    if table.percent_of is None or isinstance(table.percent_of, int):
+        return (table.percent_of or 0,) * 2
+    return texts.interval(row[file.header.index(table.percent_of)]) or UNKNOWN
+
+
+def _tables(
+    people: str, specs: Mapping[Path, TableSpec], cells: Mapping[Path, Sequence[LabelledCell]], spec: AuditSpec
+) -> PublishedTables:
+    shown: dict[str, dict[str, None]] = {}
+    for path, table in specs.items():
+        for cell in cells[path]:
+            for name, label in zip(table.every_attribute, cell.labels):
+                shown.setdefault(name, {})[label] = None
+    classifications = tuple(
+        _classification(name, list(labels), spec.attributes.get(name, AttributeSpec()))
+        for name, labels in shown.items()
+    )
+    by_name = {c.name: c for c in classifications}
+    return PublishedTables(
+        people,
+        tuple(_table(path, table, cells[path], by_name, spec) for path, table in specs.items()),
+        classifications,
+    )
+
+
+def is_total(label: str, attribute: AttributeSpec) -> bool:
+    """Whether a label stands for all values together; one without text always does."""
+    return not label.strip() or label in attribute.totals or (not attribute.totals and label.strip().lower() in TOTALS)
+
+
+def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:
+    groups = attribute.groups
+    base = [label for label in labels if not is_total(label, attribute) and label not in groups]
+    base += [each for members in groups.values() for each in members if each not in groups and each not in base]
+
+    def members(label: str, above: tuple[str, ...] = ()) -> frozenset[str]:
+        if label in above:
+            raise InputError(f"the group {label!r} of {name!r} is a part of itself")
+        if label not in groups:
+            return frozenset({label})
+        return frozenset().union(*(members(part, (*above, label)) for part in groups[label]))
+
+    others = attribute.others or len(base) == 1  # one value is never all of them
+    try:
+        return Classification(name, tuple(dict.fromkeys(base)), {group: members(group) for group in groups}, others)
+    except DomainMismatchError as error:
+        raise InputError(str(error)) from None
+
+
+def _table(
+    path: Path,
+    table: TableSpec,
+    cells: Sequence[LabelledCell],
+    classifications: Mapping[str, Classification],
+    spec: AuditSpec,
+) -> IntervalTable:
+    attributes = table.every_attribute
+    sets: list[dict[str, Members]] = []
+    for place, name in enumerate(attributes):
+        classification, attribute = classifications[name], spec.attributes.get(name, AttributeSpec())
+        labels = dict.fromkeys(cell.labels[place] for cell in cells)
+        own = {label: classification.members(label) for label in labels if not is_total(label, attribute)}
+        listed = reduce(or_, own.values(), 0)
+        # A total counts the values that the table lists, unless there are people with others.
+        total = classification.everything if classification.others or not listed else listed
+        sets.append({**own, **{label: total for label in labels if label not in own}})
+    ranges: dict[tuple[Members, ...], Interval] = {}
+    for cell in cells:
+        key = tuple(known[label] for known, label in zip(sets, cell.labels))
+        if key in ranges and ranges[key] != cell.interval:
+            raise InputError(f"{path.name} has two counts for {names(cell.labels)}")
+        ranges[key] = cell.interval
+    if table.absent != UNKNOWN:
+        every = [dict.fromkeys(known.values()) for known in sets]
+        if reduce(lambda size, values: size * len(values), every, 1) > _LISTED:
+            raise InputError(f"{path.name} has too many cells that it does not list for the key absent")
+        for key in product(*every):
+            ranges.setdefault(key, table.absent)
+    try:
+        return IntervalTable.of(path.name, attributes, ranges)
+    except DomainMismatchError as error:
+        raise InputError(str(error)) from None
+
+
+_FROM_ROUNDED = 8
+"""Different counts that are needed to conclude that they are rounded."""
+
+
+@dataclass(frozen=True)
+class GuessedSpec:
+    """A spec, and why: for each table, marker and attribute a sentence. folder: where it is to lie."""
+
+    spec: AuditSpec
+    folder: Path | None = None
+    why_tables: Mapping[Path, Sequence[str]] = field(default_factory=dict)
+    why_markers: Mapping[str, str] = field(default_factory=dict)
+    why_attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """The spec as TOML with the reasons as comments; files as seen from its folder."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        yield "# How published tables are read, and what counts as a fact. Guessed: review each line."
+        yield f"small = {self.spec.small}          # counts from 1 to this one are small"
+        yield f"protection = {self.spec.protection}     # range that must be left of a suppressed count"
+        yield 'sensitive = []     # attributes such as "diagnosis": is a value certain for a group?'
+        yield '\n[markers]          # texts of suppressed cells: [least, largest], "unknown" or "zero"'
+        for text, given in self.spec.markers.items():
+            shown = '"unknown"' if given == UNKNOWN else json.dumps(list(given))
+            yield f"{_key(text)} = {shown}  # {self.why_markers[text]}"
+        for name, attribute in self.spec.attributes.items():
+            yield f"\n[attributes.{_key(name)}]"
+            yield from (f"# {why}" for why in self.why_attributes.get(name, ()))
+            yield f"totals = {_list(attribute.totals)}"
+            yield f"others = {json.dumps(attribute.others)}"
+            if attribute.groups:
+                yield f"[attributes.{_key(name)}.groups]"
+                yield from (f"{_key(label)} = {_list(members)}" for label, members in attribute.groups.items())
+        for path, table in self.spec.tables.items():
+            seen = path.name if self.folder is None else Path(os.path.relpath(path, self.folder)).as_posix()
+            yield f"\n[tables.{_key(seen)}]"
+            yield from (f"# {why}" for why in self.why_tables.get(path, ()))
+            yield f"attributes = {_list(table.attributes)}"
+            yield f"count = {json.dumps(table.count)}" if table.count else f"across = {json.dumps(table.across)}"
+            if table.ignore:
+                yield f"ignore = {_list(table.ignore)}"
+            yield 'people = "everybody"   # whom it counts: tables of other people are not combined with it'
+            if table.percent_of is not None:
+                yield f"percent_of = {json.dumps(table.percent_of)}"
+            if table.base > 1:
+                yield f"rounding = {{ base = {table.base}, how = {json.dumps(table.rounding.value)} }}"
+            yield '# absent = "zero"   # cells that it does not list; without this line nothing is known of them'
+
+
+def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
+    """A spec for some tables, which its text names as seen from a folder.
+
+    Raises InputError for files that cannot be read, or that do not look like tables of counts.
+    """
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InputError("a table is named twice")
+    files = [read_published(path) for path in paths]
+    tables: dict[Path, TableSpec] = {}
+    reasons: dict[Path, list[str]] = {}
+    known: dict[str, set[str]] = {}
+    for file in sorted(files, key=lambda each: not count_column(each)):  # long ones first: they name what they show
+        tables[file.path], reasons[file.path] = _guessed_table(file, known)
+        for name in tables[file.path].attributes:
+            known.setdefault(name, set()).update(file.column(file.header.index(name)))
+    tables = {path: tables[path] for path in paths}
+    markers: dict[str, Interval] = {}
+    why_markers: dict[str, str] = {}
+    for file in files:
+        for text, given, why in _markers(file, tables[file.path]):
+            if text not in markers or given != markers[text]:
+                markers[text] = (0, given[1]) if text in markers else given
+                why_markers[text] = why if text not in why_markers else "from 0, since not every table shows zeros"
+    for file in files:
+        tables[file.path], of_rounding = _rounded(file, tables[file.path], markers)
+        reasons[file.path] += of_rounding
+    attributes, why_attributes = _attributes(files, tables, markers)
+    return GuessedSpec(AuditSpec(tables, attributes, markers), folder, reasons, why_markers, why_attributes)
+
+
+def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
+    counted = [n for n in range(len(file.header)) if looks_counted(file, n)]
+    percents = [n for n in range(1, len(file.header)) if looks_like_percentages(file, n)]
+    whole_numbers = [n for n in counted if n and n not in percents]
+    if len(percents) > 1 and len(whole_numbers) == 1:
+        return _of_percentages(file, known, percents, file.header[whole_numbers[0]])
+    if percents and not whole_numbers:
+        raise InputError(f"{file.name} shows percentages or rates and no counts; say of what in a spec: percent_of")
+    if not counted:
+        raise InputError(f"{file.name} has no column of counts; write a spec that says how to read it")
+    count = count_column(file)
+    if count:
+        ignored = beside_counts(file, count)
+        others = tuple(name for name in file.header if name != count and name not in ignored)
+        why = [f"{name!r} is left out: it {reason}" for name, reason in ignored.items()]
+        return TableSpec(others, count=count, ignore=tuple(ignored)), [
+            f"{count!r} is the column of counts, the others are attributes",
+            *why,
+        ]
+    while 0 in counted:  # row labels can be numbers, such as years
+        counted.remove(0)
+    counted = [n for n in counted if n not in percents]
+    across, why_across = _across(known, {file.header[n] for n in counted})
+    attributes = tuple(name for n, name in enumerate(file.header) if n not in counted and n not in percents)
+    ignore = tuple(file.header[n] for n in percents)
+    reasons = [
+        why_across,
+        *(
+            [f"left out, since they are percentages, rates or other numbers with decimals: {names(ignore)}"]
+            if ignore
+            else []
+        ),
+    ]
+    return TableSpec(attributes, across=across, ignore=ignore), reasons
+
+
+def _of_percentages(
+    file: PublishedFile, known: Mapping[str, set[str]], percents: Sequence[int], total: str
+) -> tuple[TableSpec, list[str]]:
+    across, why = _across(known, {without_percent(file.header[n]) for n in percents})
+    attributes = tuple(name for n, name in enumerate(file.header) if n not in percents and name != total)
+    return TableSpec(attributes, across=across, percent_of=total), [
+        why,
+        f"the cells are percentages of {total!r}, the one column of whole numbers",
+    ]
+
+
+def _across(known: Mapping[str, set[str]], shown: set[str]) -> tuple[str, str]:
+    """What the values of a header are values of, and why."""
+    matching = [name for name, labels in known.items() if len(shown & labels) > 1]
+    across = matching[0] if matching else _named_by(shown)
+    why = f"its values are those of {across!r} in another table" if matching else "from what the header says"
+    return across, f"the header shows values of {across!r}: {why}"
+
+
+def _named_by(labels: set[str]) -> str:
+    numbers = sum(interval(_plain(label)) is not None for label in labels)
+    if numbers * 2 > len(labels):
+        return "age"
+    return "sex" if {label.lower() for label in labels} & {"male", "female", "m", "f", "men", "women"} else "group"
+
+
+def _markers(file: PublishedFile, table: TableSpec) -> Iterator[tuple[str, Interval, str]]:
+    numbers = (
+        [file.header.index(table.count)]
+        if table.count
+        else [n for n, name in enumerate(file.header) if name not in (*table.attributes, *table.ignore)]
+    )
+    texts = dict.fromkeys(text for n in numbers for text in file.column(n))
+    has_zeros = "0" in texts
+    for text in texts:
+        most = below(text)
+        if most is not None and has_zeros:
+            yield text, (1, most), "from 1, since zeros are shown"
+        elif most is not None:
+            yield text, (0, most), "from 0, since no zero is shown"
+        elif CellTexts().interval(text) is None and not (table.percent_of and share_of(text, (1_000, 1_000))):
+            yield text, (0, UNBOUNDED), "it says nothing of the count"
+
+
+def _rounded(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> tuple[TableSpec, list[str]]:
+    cells = list(labelled_cells(file, table, markers))
+    exact = {cell.interval[0] for cell in cells if cell.interval[0] == cell.interval[1]} - {0}
+    for base in (1000, 100, 50, 20, 10, 5, 3):
+        if len(exact) >= _FROM_ROUNDED and all(count % base == 0 for count in exact):
+            because = f"all {len(exact)} different counts are multiples of {base}; random: the widest way to round"
+            return replace(table, base=base, rounding=Rounding.RANDOM), [because]
+    return table, []
+
+
+def _attributes(
+    files: Sequence[PublishedFile], tables: Mapping[Path, TableSpec], markers: Mapping[str, Interval]
+) -> tuple[dict[str, AttributeSpec], dict[str, list[str]]]:
+    labels: dict[str, dict[str, None]] = {}
+    adding: dict[str, dict[str, tuple[str, ...]]] = {}
+    exceeding: set[str] = set()
+    for file in files:
+        table = tables[file.path]
+        cells = list(labelled_cells(file, table, markers))
+        for place, name in enumerate(table.every_attribute):
+            labels.setdefault(name, {}).update(dict.fromkeys(cell.labels[place] for cell in cells))
+            lines: dict[tuple[str, ...], dict[str, Interval]] = {}
+            for cell in cells:
+                rest = (*cell.labels[:place], *cell.labels[place + 1 :])
+                lines.setdefault(rest, {})[cell.labels[place]] = cell.interval
+            adding.setdefault(name, {}).update(_subtotals([*lines.values()]))
+            if _exceeds([*lines.values()], adding[name]):
+                exceeding.add(name)
+    made: dict[str, AttributeSpec] = {}
+    why: dict[str, list[str]] = {}
+    for name, shown in labels.items():
+        totals = tuple(label for label in shown if is_total(label, AttributeSpec()))
+        values = [label for label in shown if label not in totals]
+        groups, reason = _number_groups(values)
+        if not groups and adding[name]:
+            groups = {group: parts for group, parts in adding[name].items() if group in values}
+            reason = "groups are values that add up to them"
+        why[name] = [reason] if groups else []
+        others = name in exceeding or not totals or len(values) == 1
+        if name in exceeding:
+            why[name].append("others: a total is larger than the values that are listed can be")
+        elif others:
+            why[name].append(
+                "others: no total shows that the values listed are all; false lets tables be linked by them"
+            )
+        made[name] = AttributeSpec(totals, groups, others)
+    return made, why
+
+
+def _subtotals(lines: Sequence[Mapping[str, Interval]]) -> dict[str, tuple[str, ...]]:
+    """Labels that are the sum of those that stand right after them, in two or more lines that have something."""
+    order = list(dict.fromkeys(label for line in lines for label in line))
+    found: dict[str, tuple[str, ...]] = {}
+    for place, label in enumerate(order):
+        if is_total(label, AttributeSpec()):
+            continue
+        for end in range(place + 3, min(len(order), place + 30) + 1):
+            parts = order[place + 1 : end]
+            if any(is_total(part, AttributeSpec()) for part in parts):
+                break
+            whole_lines = [
+                line
+                for line in lines
+                if all(each in line and line[each][0] == line[each][1] for each in (label, *parts)) and line[label][0]
+            ]
+            if len(whole_lines) >= 3 and all(
+                line[label][0] == sum(line[part][0] for part in parts) for line in whole_lines
+            ):
+                found[label] = tuple(parts)
+                break
+    return found
+
+
+def _exceeds(lines: Sequence[Mapping[str, Interval]], groups: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a total is surely larger than what is listed beside it."""
+    for line in lines:
+        totals = [given for label, given in line.items() if is_total(label, AttributeSpec())]
+        parts = [given for label, given in line.items() if not is_total(label, AttributeSpec()) and label not in groups]
+        if totals and len(parts) > 1 and sum(most for _, most in parts) < max(least for least, _ in totals):
+            return True
+    return False
+
+
+def _plain(label: str) -> str:
+    """A label without the words around its numbers: "Aged 18 to 64 years" is 18-64."""
+    text = re.sub(r"(?i)\b(aged?|years?|yrs?|old)\b", "", label).strip()
+    text = re.sub("(?i)^(\\d+)\\s*(?:to|\u2013|\u2014)\\s*(\\d+)$", r"\1-\2", text)
+    return re.sub(r"(?i)\s+(and over|or more|and older|or over)$", " and over", text)
+
+
+def _number_groups(labels: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], str]:
+    """Labels that are ranges of numbers, as groups of the pieces that they cut each other into."""
+    ranges = {label: interval(_plain(label)) for label in labels}
+    if not labels or any(each is None for each in ranges.values()):
+        return {}, ""
+    whole_ranges = {label: _half_open(each) for label, each in ranges.items() if each is not None}
+    ends = sorted({end for pair in whole_ranges.values() for end in pair})
+    pieces = {}
+    for low, high in zip(ends, ends[1:]):
+        named = [label for label, pair in whole_ranges.items() if pair == (low, high)]
+        if any(pair[0] <= low and high <= pair[1] for pair in whole_ranges.values()):
+            pieces[low, high] = named[0] if named else _piece(low, high)
+    groups = {
+        label: tuple(name for (low, high), name in pieces.items() if pair[0] <= low and high <= pair[1])
+        for label, pair in whole_ranges.items()
+        if pair not in pieces or pieces[pair] != label
+    }
+    return groups, "groups are ranges of numbers that hold others" if groups else ""
+
+
+def _half_open(given: Range) -> tuple[Decimal, Decimal]:
+    """From the first number on to before the second, of whole numbers."""
+    low = max(given.low, Decimal(0))
+    return low, given.high + 1 if given.with_high and given.high.is_finite() else given.high
+
+
+def _piece(low: Decimal, high: Decimal) -> str:
+    if not high.is_finite():
+        return f"{low}+"
+    return f"{low}" if high - low == 1 else f"{low}-{high - 1}"
+
+
+def _key(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
+
+
+def _list(texts: Sequence[str]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False)
+
+
+_COUNTS = re.compile(
+    r"(?i)counts?|n|numbers?|values?|obs_value|people|persons|population|freq|frequency|cases|deaths|births"
+)
+_PERCENT_NAME = re.compile(r"(?i).*(%|\bper ?cent|\bpct\b|percentage)")
+_MARKERS = frozenset(
+    {"*", "**", "c", "x", "s", "-", "\u2013", "..", "...", ":", ".", "n/a", "na", "suppressed", "conf", "z", "\u2020"}
+    | {"..c", "c..", "np", "n.p.", "(x)", "(d)", "(s)", "#", "~", "^", "unreliable", "not applicable", "missing", "nr"}
+)
+_DECIMAL = re.compile(r"-?\d+[.,]\d+%?")
+_DECIMALS = "holds percentages, rates or other numbers with decimals"
+_OTHER = "is another count"
+_SUPPRESSED = 15
+"""The largest count that a column shows nothing but suppressed ones of."""
+
+
+def looks_counted(file: PublishedFile, number: int) -> bool:
+    """Whether a column seems to hold counts, some of them suppressed."""
+    filled = [text for text in file.column(number) if text]
+    if not filled or not all(map(_is_cell, filled)):
+        return False
+    if any(whole(text) is not None or text.endswith("%") or text.lower() in _MARKERS for text in filled):
+        return any(whole(text) is not None for n in range(len(file.header)) for text in file.column(n))
+    return all((below(text) or UNBOUNDED) <= _SUPPRESSED for text in filled)  # "<18" and "18-64" are ages
+
+
+def looks_like_percentages(file: PublishedFile, number: int) -> bool:
+    """Whether a column seems to hold percentages: its name or its texts say so."""
+    filled = [text for text in file.column(number) if text and text.lower() not in _MARKERS]
+    numbers = [text.rstrip("% ").replace(",", ".") for text in filled]
+    if not filled or not all(re.fullmatch(r"\d{1,3}(\.\d+)?", text) and float(text) <= 100 for text in numbers):
+        return False
+    named = _PERCENT_NAME.match(file.header[number]) is not None
+    return named or any(text.endswith("%") or _DECIMAL.fullmatch(text) for text in filled)
+
+
+def count_column(file: PublishedFile) -> str:
+    """The one column of counts of a long table, empty for none."""
+    counted = [n for n in range(len(file.header)) if looks_counted(file, n) and not _PERCENT_NAME.match(file.header[n])]
+    named = [n for n in counted if _COUNTS.fullmatch(file.header[n].strip())]
+    hidden = [n for n in named if any(text and whole(text) is None for text in file.column(n))]
+    if named:
+        return file.header[(hidden or named)[-1]]
+    return file.header[counted[0]] if len(counted) == 1 else ""
+
+
+def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
+    """Columns of a long table that are no attributes, and what each does."""
+    left_out: dict[str, str] = {}
+    kept: list[int] = []
+    for number, name in enumerate(file.header):
+        if name == count:
+            continue
+        texts = file.column(number)
+        numbered = [str(line) for line in range(1, len(texts) + 1)]
+        same = next((other for other in kept if _same(file.column(other), texts)), None)
+        if len(texts) > 2 and (texts == numbered or texts == ["0", *numbered[:-1]]):
+            left_out[name] = "numbers the rows"
+        elif all(text.lower() in TOTALS for text in texts):
+            left_out[name] = "is empty, or marks totals"
+        elif looks_like_percentages(file, number) or _has_decimals(texts):
+            left_out[name] = _DECIMALS
+        elif _COUNTS.fullmatch(name.strip()) and looks_counted(file, number):
+            left_out[name] = _OTHER
+        elif same is not None:
+            left_out[name] = f"tells the same as {file.header[same]!r}"
+        else:
+            kept.append(number)
+    if len({tuple(row[number] for number in kept) for row in file.rows}) < len(file.rows):
+        # Numbers that tell rows apart are values of an attribute, such as doses.
+        return {name: why for name, why in left_out.items() if why not in (_DECIMALS, _OTHER)}
+    return left_out
+
+
+def _is_cell(text: str) -> bool:
+    return (
+        CellTexts().interval(text) is not None
+        or below(text) is not None
+        or text.lower() in _MARKERS
+        or text.endswith("%")
+    )
+
+
+def _has_decimals(texts: list[str]) -> bool:
+    filled = [text for text in texts if text and text.lower() not in _MARKERS]
+    return any(map(_DECIMAL.fullmatch, filled)) and all(_DECIMAL.fullmatch(t) or whole(t) is not None for t in filled)
+
+
+def _same(one: list[str], other: list[str]) -> bool:
+    """Whether two columns tell rows apart alike, and do tell some apart."""
+    pairs = set(zip(one, other))
+    return len(pairs) == len(set(one)) == len(set(other)) > 1

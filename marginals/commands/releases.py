@@ -1,0 +1,550 @@
+"""Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import marginals
+from marginals.commands.options import (
+    CONFIG,
+    FILE,
+    JSON,
+    PATH,
+    RELEASE,
+    SIGN,
+    ProgressBars,
+    Target,
+    csv_bytes,
+    ends_within,
+    output,
+    print_findings,
+    print_json,
+    print_lines,
+    print_warnings,
+    stops_after,
+)
+from marginals.errors import InputError, NothingPublishableError
+from marginals.messages import printable
+from models.deadline import Deadline
+
+if TYPE_CHECKING:
+    from marginals import Verification
+    from marginals.release.release import Release
+    from marginals.release.steward import StewardFile
+
+
+@click.command()
+@CONFIG
+@click.option("--out", required=True, type=PATH, help="Release folder; an existing release there is replaced.")
+@click.option(
+    "--steward",
+    metavar="FILE",
+    type=FILE,
+    help="Page for the steward alone, outside of the release: how near its tables and counts come to the data, which "
+    "associations are lost, and how it was searched. By default OUT-steward.html; an older page of this kind is replaced.",
+)
+@click.option(
+    "--ledger",
+    metavar="DIR",
+    type=PATH,
+    help="Private folder that notes what is out of this table; made when missing. The release shows as much of what changed "
+    "since the last one as is safe beside all of them; the rest waits, as the steward's page says.",
+)
+@SIGN
+@ends_within(
+    None,
+    "For everything, instead of search.time_limit: half of what reading and the base table leave is for the search, half "
+    "for verifying and writing. [default: search.time_limit, which ends the search alone]",
+)
+@JSON
+def publish(
+    config: Path,
+    out: Path,
+    steward: Path | None,
+    ledger: Path | None,
+    sign: Path | None,
+    deadline: "Deadline",
+    as_json: bool,
+) -> None:
+    """Choose marginals that satisfy the policy and write them.
+
+    The policy is that of CONFIG. What does not follow from the marginals, such as the divergence from the data, is no
+    part of the release: it is printed, and stands on a page of its own that is not for publication.
+
+    A signature (datapackage.json.minisig) shows readers who have your public key that the release is yours. `minisign -G`
+    makes a pair of keys; with -W the key has no password and also signs where there is no terminal.
+
+    With where = "age >= 21" under [data] the release is of a part of the table. Beside a ledger everybody is judged, and the
+    cells of the part are written, so that other parts, and the whole, can follow; without one publish nothing else of it.
+
+    \b
+    Examples:
+      marginals publish release.toml --out release
+      marginals publish release.toml --out release --sign minisign.key
+      marginals publish release.toml --out release-2026-02 --ledger ledger
+    """
+    from marginals.bundle.target import require_replaceable
+    from marginals.release.steward import StewardFile, beside
+    from marginals.wording import dropped_lines, left_out_lines, part_lines
+
+    if sign is not None:
+        from marginals.bundle.signature import secret_key
+
+        secret_key(sign)  # What would be refused after a long search is refused before it.
+    with ProgressBars(not as_json) as progress:
+        configured = marginals.read_config(config)
+        configured.require_collections()
+        reads = configured.reads if sign is None else (*configured.reads, sign)
+        require_replaceable(out, reads)
+        page = StewardFile(steward or beside(out), out, reads)
+        if ledger is not None:
+            from marginals.ledger import Ledger
+
+            Ledger.read(ledger).require_apart(out, reads)
+        table = configured.read_table()
+        if not as_json:
+            for line in dropped_lines(table.whole.rows, table.missing, table.missing_in):
+                click.echo(line, err=True)
+            for line in part_lines(table, ledger):
+                click.echo(printable(line), err=True)
+            for line in left_out_lines(table):
+                click.echo(line, err=True)
+            if reason := table.left_to_pandas:
+                click.echo(f"{printable(reason)}: pandas reads it, which takes longer and more memory.", err=True)
+        try:
+            release = marginals.publish(table, configured.policy, progress, configured.title, deadline, ledger)
+        except NothingPublishableError as error:
+            if error.in_the_table and not as_json:
+                click.echo(printable(error.in_the_table), err=True)
+            raise
+    hand_over(written(release, out, page, sign), page, as_json)
+    if sign is not None and not as_json:
+        click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
+
+
+@click.command()
+@RELEASE
+@output("--out", "-o", help="File for the page. Without it, the page replaces the release's own report.html.")
+@SIGN
+@ends_within(
+    60.0,
+    "What is not decided by then stands as undecided on the page; stop with exit status 2 if not even the files are read.",
+)
+@JSON
+def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline", as_json: bool) -> None:
+    """Write the report of a release again, as one HTML page.
+
+    The page is made from the files of RELEASE alone, and its claims are checked for it. Exit status 1 when a claim is not
+    proven to hold; the page says so too. Replacing the report of a signed release needs --sign, since its files change;
+    verify the release before. With --out the release stays as it is.
+
+    \b
+    Examples:
+      marginals report release
+      marginals report release --out report.html
+      marginals report release --sign minisign.key
+    """
+    from marginals.bundle.content import REPORT
+
+    target.opened()
+    release = marginals.open_release(folder, deadline)
+    release.write_report(target.path, sign=sign)
+    verification, written = release.verify(), target.path or folder / REPORT
+    if as_json:
+        print_json({"out": str(written), **verification.as_json()})
+    else:
+        click.echo(f"Wrote {written}. Open it in a browser.")
+    if not verification.ok:
+        click.get_current_context().exit(FAILED)
+
+
+def written(release: "Release", out: Path, page: "StewardFile", sign: Path | None = None) -> "Release":
+    """A release that was just made, written with its steward's page: both, or neither where it cannot be."""
+    if release.steward is None:
+        raise ValueError("a release that was just made has a report for its steward")
+    with page.around(release.steward.page(release.steward)):
+        return release.write(out, sign=sign)
+
+
+def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
+    """Print what a release that was written publishes and how private it is.
+
+    What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
+    """
+    from marginals.bundle.content import REPORT
+    from marginals.ledger import waiting_lines
+    from marginals.terminal import publication_lines, steward_lines, wanted_lines
+    from marginals.wording import rule_lines
+
+    verification, steward, folder = release.verify(), release.steward, release.path
+    if steward is None or folder is None:
+        raise ValueError("a release that was just made and written has a folder, and a report for its steward")
+    search, binding = steward.search, steward.binding
+    if as_json:
+        print_json(
+            {
+                "out": str(folder),
+                "steward": str(page.path),
+                "information": release.published.information,
+                "kl_divergence": steward.kl_divergence,
+                "kl_suppressed": steward.kl_suppressed,
+                "errors": steward.comparison.as_json(),
+                "suggestions": [suggestion.as_json() for suggestion in steward.suggestions],
+                "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
+                "margins": [dict(margin) for margin in release.margins],
+                "unpublished": dict(steward.unpublished),
+                "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
+                "checks": verification.as_json()["checks"],
+                "search": {
+                    "strategy": search.strategy,
+                    "evaluated": search.evaluated,
+                    "optimal": search.optimal,
+                    "lower_bound": search.bound,
+                    "base": steward.base.as_json(),
+                },
+            }
+            | ({"rules": verification.as_json()["rules"]} if verification.rules else {})
+            | ({"ledger": steward.waiting.as_json()} if steward.waiting else {})
+            | ({"wanted": [table.as_json() for table in steward.wanted]} if steward.wanted else {})
+        )
+        return
+    print_lines(publication_lines(release))
+    print_lines(wanted_lines(steward.wanted, release.domain))
+    print_findings(verification.checks)
+    print_lines(rule_lines(verification.rules))
+    print_lines(steward_lines(steward))
+    if steward.waiting is not None:
+        print_lines(waiting_lines(steward.waiting, steward.domain))
+    click.echo(
+        f"These numbers do not follow from the release and are not in it. More of them, for you alone: {page.path}"
+    )
+    click.echo(f"A page about the release to read and print: {folder / REPORT}")
+
+
+FAILED = 1
+"""Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
+
+
+@click.command()
+@click.argument("folders", metavar="RELEASE...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CHECK",
+    help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
+    "diversity=CRITERION, also of single attributes and levels as in a config, or odds=G, the diversity against attackers "
+    "with evidence of such odds; of releases of a table that changed also difference=K. May be repeated.",
+)
+@click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="Check what this rule demands instead of the release's own claims: a name such as cms-11, or a TOML file with a "
+    "rule of your own. May be repeated.",
+)
+@click.option(
+    "--key",
+    metavar="PUBLICKEY",
+    help="Check that each release is signed with this public key of minisign: the key itself (RW...), or its file.",
+)
+@click.option(
+    "--config",
+    metavar="CONFIG",
+    type=FILE,
+    help="RELEASE is a table that `anonymize` wrote, a CSV file: check it against the policy of this config. The table's "
+    "data are not read, so that hierarchies of sensitive attributes must be files.",
+)
+@ends_within(60.0, "What is not decided by then is undecided; stop with exit status 2 if not even the files are read.")
+@JSON
+def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: Any) -> None:
+    """Check the privacy claims of a release from its files.
+
+    Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
+    status 1, as for a check that fails. Releases that generalize an attribute differently, one into 20-29 and another into
+    15-24, are checked over the pieces that both leave, 20-24 and 25-29. Where their labels do not tell these, or only one of
+    them calls it sensitive, the joint check is undecided, and each release is checked by itself.
+    Releases with different numbers of rows, or that contradict each other, are of a table that changed. Then each is checked
+    by itself, and the check "difference" asks whether readers of both find a change by fewer people than k, the largest that
+    is claimed. Values that the releases generalize differently are compared at the finest value that both tell; where they
+    overlap and no difference is small, the check is undecided. One that holds is no proof that nothing else follows.
+    Without --key no signature is checked, and the answer says so.
+    With --config a single table is checked class by class, also one of the methods sweep and hilbert.
+
+    \b
+    Examples:
+      marginals verify release
+      marginals verify release-a release-b
+      marginals verify release-2025 release-2026 --check difference=10
+      marginals verify release --check k-link=10 --check diversity=recursive:3,4
+      marginals verify release --check odds=1.05
+      marginals verify release --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
+      marginals verify release --rule cms-11
+      marginals verify release --key minisign.pub
+      marginals verify swept.csv --config release.toml
+    """
+    if asked["config"] is None:
+        if len(folders) == 1 and folders[0].suffix.casefold() == ".csv" and folders[0].is_file():
+            raise InputError(
+                f"{folders[0].name} is a single table, and a release is a folder; to check it against the policy of a "
+                "config, give --config CONFIG"
+            )
+        verification = marginals.verify(
+            *folders, claims=asked["checks"], key=asked["key"], seconds=deadline, rules=asked["rules"]
+        )
+    else:
+        verification = _verified_table(folders, **asked)
+    if as_json:
+        print_json(verification.as_json())
+    else:
+        _print(verification)
+    if not verification.ok:
+        click.get_current_context().exit(FAILED)
+
+
+def _verified_table(
+    files: Sequence[Path], config: Path, checks: Sequence[str], rules: Sequence[str], key: str | None
+) -> "Verification":
+    """The findings on a single table, of the config's policy or of what is asked instead."""
+    from marginals.bundle.content import Verification
+    from marginals.bundle.verification import asked_claims
+    from marginals.tables.attribute import Role
+
+    if len(files) > 1 or rules or key is not None:
+        raise InputError("with --config one table is checked, without --rule and --key")
+    configured = marginals.read_config(config)
+    attributes = configured.source.attributes
+    sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
+    people = configured.source.unit.stated
+    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None).claims
+    claims = asked_claims(checks, sensitive, demanded) if checks else demanded
+    return Verification(marginals.verify_recoded(files[0], attributes, claims))
+
+
+def _print(verification: "Verification") -> None:
+    """The findings, what the rules say, and the warnings."""
+    from marginals.wording import rule_lines
+
+    print_findings(verification.checks)
+    print_lines(rule_lines(verification.rules))
+    print_warnings(verification.warnings)
+
+
+MOST_ROWS = 100_000_000
+"""That are drawn at once, in memory."""
+
+
+@click.command()
+@RELEASE
+@click.argument("conditions", metavar="[NAME=LABEL]...", nargs=-1)
+@ends_within(10.0, "Answer with the bounds proven by then; stop with exit status 2 if not even the files are read.")
+@JSON
+def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: bool) -> None:
+    """Estimate and bound how many rows, or people, have certain values.
+
+    NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" means one label or the other; NAME=20-39 and "NAME>=65" are
+    ranges of numbers. All conditions must hold. If a label means different things at different levels, the finest
+    published level counts; NAME=LABEL@LEVEL chooses another. Formulas such as "age > 40 and sex != 'Male'" are read, too,
+    as far as they say of each attribute by itself which values are meant. The estimate is that of maximum entropy; the
+    bounds hold for certain. What is counted is rows; it is people where the release says that each row is one.
+
+    One more line says what the estimate rests on. published: on published counts alone. supported: a published table shows
+    the same attributes, but coarser than asked. assumed: no published table shows some two of them together, so the
+    estimate takes them to be independent, which says nothing about the data.
+
+    \b
+    Examples:
+      marginals query release age=30-34 sex=Female
+      marginals query release "age in 20-39" "sex=Male|Female" --json
+    """
+    from marginals.release.estimates import count
+    from marginals.terminal import codebook_lines, estimate_lines
+
+    release = marginals.open_release(folder, deadline)
+    estimate = count(release.model, conditions, seconds=inf)
+    if as_json:
+        bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
+        where = {"where": release.published.where} if release.published.where else {}
+        print_json({"expected": estimate.expected, **bounds, **where, **estimate.basis.as_json()})
+    else:
+        if release.published.where:
+            click.echo(f"Of the part of a table where {printable(release.published.where)}:")
+        print_lines(estimate_lines(estimate, release.domain, release.published.rows_per_person))
+        print_lines(codebook_lines(release.published.codebook, conditions))
+
+
+@click.command()
+@RELEASE
+@click.option(
+    "-n", "--rows", default=1000, show_default=True, type=click.IntRange(0, MOST_ROWS), help="Number of rows."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")
+@click.option(
+    "--base-values", is_flag=True, help="Draw base values, each value under a published one with equal probability."
+)
+@output("-o", "--out", help="File to write, .csv or .parquet; standard output by default.")
+@stops_after
+@JSON
+def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target, as_json: bool) -> None:
+    """Draw synthetic rows from a release.
+
+    The rows are independent draws from the maximum-entropy distribution of RELEASE, with labels of the finest published
+    levels. No row is taken from the data.
+
+    Columns that no published table shows together are independent in the rows, given the others, whatever they are in the
+    data: these pairs are named on standard error, and rows.csv.pairs.csv, beside rows.csv, says of each pair of columns
+    whether what the rows say of it is published, supported by a coarser table, or assumed.
+
+    \b
+    Examples:
+      marginals sample release -n 1000 --seed 0 -o rows.csv
+      marginals sample release -n 10000 --base-values -o rows.parquet
+    """
+    if as_json and target.path is None:
+        raise InputError("--json goes with --out, since the rows would stand on standard output too")
+    import numpy as np
+    import pandas as pd
+
+    from marginals.release.estimates import drawn, drawn_base_values, pairs_in
+    from marginals.wording import pair_rows, synthetic_lines
+
+    write = marginals.interchange.rows_writer(target.path)
+    file = target.opened()
+    beside = Target(None if file is None or file.is_device else _pairs_path(file.path), target.force)
+    pairs_file = beside.opened()
+    release = marginals.open_release(folder)
+    draw = drawn_base_values if base_values else drawn
+    frame = draw(release.model, rows, np.random.default_rng(seed))
+    levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
+    pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
+    if pairs_file is not None:
+        pairs_file.write(csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"])))
+    write(frame)
+    for line in synthetic_lines(frame.attrs["assumed"]):
+        click.echo(printable(line), err=True)
+    if as_json:
+        written = {"out": str(target.path), "rows": rows, "attributes": list(frame.columns), "pairs": pairs}
+        kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
+        print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
+    elif target.path is not None:
+        where = f" where {printable(release.published.where)}" if release.published.where else ""
+        click.echo(
+            f"Wrote {rows} synthetic rows{where} to {target.path}. They tell what the release tells, and no more."
+        )
+        if beside.path is not None:
+            click.echo(f"Which two columns tell something of each other: {beside.path}")
+
+
+def _pairs_path(rows: Path) -> Path:
+    """Where it stands which kind each pair of columns is: `rows.csv.pairs.csv` beside `rows.csv`."""
+    return rows.with_name(f"{rows.name}.pairs.csv")
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.option(
+    "--retract",
+    metavar="RELEASE",
+    type=int,
+    help="Note that the release of this number was taken back. It is judged as before: nobody forgets what was out.",
+)
+@stops_after
+@JSON
+def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
+    """List what is out of a table that changes, and what it tells.
+
+    DIR is the private folder of `publish --ledger DIR`. Of each two of its releases it is said how many rows came and left
+    between them, whether both are safe together, and the smallest difference that readers can compute. It holds a copy of
+    each release and the people that it shows, so it is never for publication. Its files are compared with their hashes
+    first. Exit status 1 when two releases are not proven to be safe together.
+
+    \b
+    Examples:
+      marginals publish release.toml --out release-2026-02 --ledger ledger
+      marginals ledger ledger
+      marginals ledger ledger --retract 1
+    """
+    from marginals.ledger import Ledger, entry_line, pair_lines, pairs
+
+    kept = Ledger.read(folder)
+    if not kept.entries:
+        raise InputError(f"the ledger {folder} has no release; publish with --ledger {folder} makes its first entry")
+    if retract is not None:
+        kept = kept.retracted(retract, datetime.now(UTC).date().isoformat())
+    told = list(pairs(kept))
+    if as_json:
+        releases = [
+            {
+                "release": entry.number,
+                "date": entry.date,
+                "rows": entry.rows,
+                "part": {"where": entry.where, "of_rows": entry.table.total} if entry.where else None,
+                "folder": entry.folder,
+                "margins": [dict(margin) for margin in entry.margins],
+                "out": entry.is_out,
+                "retracted": entry.retracted or None,
+                "turnover_known": entry.turnover_known,
+                "waiting": {"came": entry.waiting[0], "left": entry.waiting[1]},
+            }
+            for entry in kept.entries
+        ]
+        print_json({"releases": releases, "pairs": [pair.as_json() for pair in told]})
+    else:
+        print_lines(entry_line(entry) for entry in kept.entries)
+        for pair in told:
+            print_lines(pair_lines(pair))
+    if not all(pair.ok for pair in told):
+        click.get_current_context().exit(FAILED)
+
+
+@click.command()
+@click.argument("folders", metavar="RELEASE...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--truth", metavar="CONFIG", type=FILE, help="Score the attacks' guesses against the table of this config."
+)
+@ends_within(20.0, "What is not measured by then is left out; stop with exit status 2 if not even the files are read.")
+@JSON
+def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
+    """Measure what readers of a release can conclude.
+
+    Shown are: cells whose count is determined exactly (reconstruction), with all that is published and in tables of up to
+    three attributes, and how many of these certainly have a row; the class whose sensitive values differ most from
+    everybody's (skewness), claims that are met without a row to spare, and what a reader infers who knows that the release
+    is as fine as its claims allow (minimality). Of several releases: what all show together, and each alone. With --truth
+    also: how often sensitive values are guessed right (deFinetti). Of releases that generalize an attribute
+    differently what both together determine is measured, and the rest of each alone. Of releases of a table that changed,
+    which count different numbers of rows or contradict each other, each two show the smallest changes that both tell, how
+    many people came or left at least, and classes in which one sensitive value alone rose or fell. These are measures, not
+    verdicts; exit
+    status 1 only when the releases cannot be put together because their labels do not tell how they overlap.
+
+    \b
+    Examples:
+      marginals attack release
+      marginals attack release --truth release.toml --json
+      marginals attack release-a release-b
+      marginals attack release-2025 release-2026
+    """
+    from marginals.terminal import attack_lines, change_lines
+
+    table = None if truth is None else marginals.read_config(truth).read_table()
+    attacks = marginals.attack(*folders, truth=table, seconds=deadline)
+    if as_json:
+        print_json(attacks.as_json())
+    else:
+        for change in attacks.changes:
+            print_lines(change_lines(change))
+        for name, alone in attacks.apart.items():
+            print_lines([f"{name}:", *attack_lines(alone)])
+        if attacks.note:
+            print_lines([f"Not measured together: {attacks.note}."])
+        elif not attacks.changes:
+            print_lines(["All together, by what the labels of both mean:"] if attacks.apart else [])
+            print_lines(attack_lines(attacks))
+    if attacks.note:
+        click.get_current_context().exit(FAILED)

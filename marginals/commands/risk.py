@@ -1,0 +1,358 @@
+"""Commands about rows that are disclosed one by one, and about tables that others published."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import marginals
+from marginals.commands.options import (
+    CONFIG,
+    FILE,
+    JOBS,
+    JSON,
+    LEVELS_METAVAR,
+    PATH,
+    NumberRange,
+    ProgressBars,
+    Target,
+    csv_bytes,
+    ends_within,
+    output,
+    parse_levels,
+    print_json,
+    print_lines,
+    print_warnings,
+    row_order,
+    stops_after,
+)
+from marginals.commands.releases import FAILED
+from marginals.errors import InputError
+from models.deadline import Deadline
+
+if TYPE_CHECKING:
+    from checks.risk.attackers import Records
+    from checks.risk.harm import Objective
+    from marginals.disclosure import RowOrder
+    from marginals.output import OutputFile
+    from marginals.pages.risk_page import RiskReport
+    from marginals.risk import RiskAssessment
+
+
+@dataclass(frozen=True)
+class _RiskOptions:
+    """What `marginals risk` was called with. Raises InputError for options that exclude each other."""
+
+    config: Path
+    folders: Sequence[Path]
+    levels: str | None
+    utility: float | None
+    loss: float | None
+    price: float | None
+    attributes: int | None
+    on_average: bool
+    minimax: bool
+    wants_frontier: bool
+    plot: Path | None
+    page: Path | None
+    target: Target
+    order: "RowOrder | None"
+    as_json: bool
+
+    def __post_init__(self) -> None:
+        if self.order is not None and self.target.path is None:
+            raise InputError("--seed and --keep-order go with --out")
+        if sum(value is not None for value in (self.utility, self.loss, self.price, self.attributes)) > 1:
+            raise InputError("choose one of --utility, --loss, --price and --attributes")
+        if self.minimax and (self.attributes is not None or not (self.objective or self.wants_frontier or self.plot)):
+            raise InputError("--minimax goes with --utility, --loss, --price, --frontier or --plot")
+        if self.on_average and self.utility is None and self.loss is None:
+            raise InputError(
+                "--on-average goes with --utility or --loss; --price is the same row by row and on average"
+            )
+
+    @property
+    def objective(self) -> "Objective | None":
+        """What each row's disclosure is chosen by."""
+        from checks.risk.harm import LeastRisk, MostUtility, TradeOff
+
+        kinds = ((LeastRisk, self.utility), (MostUtility, self.loss), (TradeOff, self.price))
+        return next((kind(value) for kind, value in kinds if value is not None), None)
+
+    def outputs(self, reads: tuple[Path, ...]) -> "tuple[OutputFile | None, ...]":
+        """The files for rows, plot and page. Raises InputError where one may not be written, or two are the same."""
+        targets = [self.target, *(Target(path, self.target.force) for path in (self.plot, self.page))]
+        files = tuple(target.opened(reads) for target in targets)
+        paths = [file.path.resolve() for file in files if file is not None]
+        if len(set(paths)) < len(paths):
+            raise InputError("--out, --plot and --report must name files of their own")
+        return files
+
+
+@click.command()
+@CONFIG
+@click.argument("folders", metavar="[RELEASE]...", nargs=-1, type=PATH)
+@click.option("--levels", metavar=LEVELS_METAVAR, help="Disclose at these levels; other attributes stay as they are.")
+@click.option(
+    "--utility",
+    type=NumberRange(0),
+    help="Per row, minimize risk subject to utility >= UTILITY (steps below '*').",
+)
+@click.option("--loss", type=NumberRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
+@click.option("--price", type=NumberRange(0), help="Per row, minimize loss - PRICE * utility.")
+@click.option(
+    "--attributes",
+    type=click.IntRange(0),
+    help="Per row, show so many attributes, those of least loss if attributes are independent (or risk.clusters).",
+)
+@click.option(
+    "--minimax",
+    is_flag=True,
+    help="Count each row's loss under the dictionary that is worst for that row, not the expected one. Their mean is an "
+    "upper bound of the risk under every dictionary.",
+)
+@click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
+@click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
+@click.option("--plot", type=FILE, help="Write the frontier as .svg, .png or .pdf.")
+@click.option(
+    "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
+)
+@output("--out", help="CSV file for the disclosed rows.")
+@row_order
+@stops_after
+@JSON
+def risk(**options: Any) -> None:
+    """Report what attackers could do to the people in a table.
+
+    The risk is the expected harm per person: the harm times the probability that an attacker identifies the person,
+    guessing uniformly among matching records (Lebanon et al. 2009). With releases named, their risk is compared too, the
+    least first. The section [risk] of CONFIG says what attackers hold, what harms whom, which spellings agree, and by
+    which rules the table is disclosed; without it, attackers know the quasi-identifiers, and identification costs 1. The
+    linkage of [risk.linkage] is left aside by --utility, --loss, --price and --frontier. The page of --report shows the
+    frontier if that takes seconds, or with --frontier.
+
+    \b
+    Examples:
+      marginals risk release.toml
+      marginals risk release.toml --levels age=2,postcode=3
+      marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
+      marginals risk release.toml --utility 8 --on-average --out on-average.csv
+      marginals risk release.toml --utility 8 --minimax
+      marginals risk release.toml release-a release-b
+      marginals risk release.toml release-a release-b --report risk.html
+    """
+    from marginals.pages.risk_page import plot_format, risk_html, write_plot
+
+    request = _RiskOptions(**options)
+    if request.plot is not None:
+        plot_format(request.plot)
+    configured = marginals.read_config(request.config)
+    rows_file, picture, page_file = request.outputs(configured.reads)
+    assessment = replace(marginals.disclosure_risk(configured, parse_levels(request.levels)), minimax=request.minimax)
+    report = _computed(request, assessment, wants_frontier=picture is not None, wants_page=page_file is not None)
+    if picture is not None and report.frontier is not None:
+        write_plot(picture, report.frontier, report.points)
+    if rows_file is not None:
+        disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
+        rows_file.write(_in_order(disclosed, request.order))
+    if page_file is not None:
+        page_file.write(risk_html(assessment, report, request.objective))
+    if request.as_json:
+        print_json(report.as_json())
+        return
+    click.echo(str(report))
+    print_warnings(report.warnings)
+    if configured.source.unit.stated not in (None, 1):
+        click.echo("A person can have several of these rows: the risk is that of a row.")
+    _tell_written(len(report.table.utility), rows_file, picture, page_file)
+
+
+def _computed(
+    request: _RiskOptions, assessment: "RiskAssessment", *, wants_frontier: bool, wants_page: bool
+) -> "RiskReport":
+    """What was asked of the risk. wants_frontier: for a picture; a page has it where it takes seconds."""
+    from checks.risk.harm import LeastRisk, MostUtility
+    from marginals.pages.risk_page import RiskReport
+    from marginals.risk import least_risk_first
+
+    objective = request.objective
+    on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
+    with ProgressBars(not request.as_json) as progress:
+        edge = None
+        if request.wants_frontier or wants_frontier or on_page:
+            edge = assessment.frontier(progress=lambda done, total: progress("frontier", done, total))
+        best, mean = None, None
+        if request.on_average and isinstance(objective, LeastRisk | MostUtility):
+            mean = assessment.optimum_on_average(
+                objective, lambda done, total: progress("best disclosure", done, total)
+            )
+            best = mean.optimum
+        elif objective is not None:
+            best = assessment.optimum(objective, lambda done, total: progress("best disclosure", done, total))
+        elif request.attributes is not None:
+            best = assessment.optimum_of_attributes(request.attributes)
+    releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
+    return RiskReport(
+        assessment.of_table(),
+        best,
+        edge,
+        least_risk_first(releases),
+        assessment.harm.warnings,
+        mean,
+        request.minimax,
+        request.attributes,
+    )
+
+
+def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
+    """The rows as the bytes of a CSV file, shuffled where no order is asked for."""
+    import pandas as pd
+
+    from marginals.disclosure import Shuffled, positions
+
+    frame = pd.DataFrame(disclosed.labels())
+    return csv_bytes(frame.iloc[positions(order or Shuffled(), len(frame))])
+
+
+def _tell_written(rows: int, rows_file: "OutputFile | None", *pages: "OutputFile | None") -> None:
+    """Which files were written, and what they are."""
+    if rows_file is not None:
+        click.echo(f"Wrote {rows} rows to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
+    for file in pages:
+        if file is not None:
+            click.echo(f"Wrote {file.path}. It is made from the table: keep it to yourself.")
+
+
+@click.command()
+@CONFIG
+@output("--out", required=True, help="CSV file for the disclosed rows.")
+@row_order
+@stops_after
+@JSON
+def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bool) -> None:
+    """Write a table with its disclosure rules applied.
+
+    The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their
+    condition holds. The rows are shuffled, since their order can tell whose they are. With DuckDB (data.engine "duckdb", or
+    "auto" where it is installed) also tables that do not fit in memory are written. No privacy is checked: see
+    `marginals risk`.
+
+    \b
+    Examples:
+      marginals disclose release.toml --out disclosed.csv
+      marginals disclose release.toml --out in-order.csv --keep-order
+    """
+    from marginals.config.release_toml import disclose_table
+    from marginals.disclosure import Shuffled
+
+    configured = marginals.read_config(config)
+    file = target.opened(configured.reads)
+    assert file is not None, "click requires --out"
+    written = disclose_table(configured, file, order or Shuffled())
+    if as_json:
+        print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
+    else:
+        click.echo(
+            f"Wrote {written.rows} rows to {file.path} ({written.engine}). Nothing was checked of their privacy."
+        )
+
+
+@click.command()
+@click.argument("tables", metavar="TABLE...", nargs=-1, type=FILE)
+@click.option(
+    "--spec", metavar="FILE", type=FILE, help="How the tables are read (audit.toml); without it that is guessed."
+)
+@click.option("--init", is_flag=True, help="Guess the spec, write it to --out with the reasons as comments, and stop.")
+@output("--out", help="Spec that --init writes. [default: audit.toml]")
+@click.option("--report", "page", metavar="FILE", type=FILE, help="Write a page with all that was found.")
+@click.option(
+    "--small", type=click.IntRange(1), help="Counts from 1 to this one are small. [default: 4, or as the spec says]"
+)
+@click.option(
+    "--protection",
+    type=click.IntRange(0),
+    help="Least range that must be left of a suppressed count. [default: 0, or as the spec says]",
+)
+@click.option("--sensitive", metavar="NAME,NAME", help="Attributes of which a value may be certain for a whole group.")
+@ends_within(60.0, "Seconds for all work; what is not proven by then is called not decided.")
+@JOBS
+@JSON
+def audit(
+    tables: tuple[Path, ...],
+    spec: Path | None,
+    init: bool,
+    target: Target,
+    page: Path | None,
+    small: int | None,
+    protection: int | None,
+    sensitive: str | None,
+    deadline: Deadline,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Say what tables that others published give away together.
+
+    TABLE is a CSV file or a spreadsheet with counts. It is long, with a column of counts, or crossed, with the values of an
+    attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"); totals and subtotals help.
+    The command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from
+    which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
+    people exist, when tables contradict each other, and when something is not decided.
+
+    \b
+    Examples:
+      marginals audit by_age.csv by_sex.csv
+      marginals audit by_age.csv by_sex.csv --init
+      marginals audit --spec audit.toml --report audit.html
+      marginals audit --spec audit.toml --protection 3 --json
+    """
+    from marginals.auditing import audit as audited
+
+    if init:
+        _write_spec(tables, target, as_json)
+        return
+    if target.path is not None:
+        raise InputError("--out goes with --init")
+    reads = (*tables, *([spec] if spec else []))
+    file = Target(page, target.force).opened(reads)
+    names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
+    found = audited(
+        *tables, spec=spec, seconds=deadline, small=small, protection=protection, sensitive=names, jobs=jobs
+    )
+    if file is not None:
+        from marginals.pages.audit_page import audit_html
+
+        file.write(audit_html(found))
+    if as_json:
+        print_json(found.as_json())
+    else:
+        from marginals.auditing import audit_lines
+
+        if spec is None:
+            print_lines(
+                ["It is guessed how the tables are read, and that all count the same people; --init writes that down."]
+            )
+        print_lines(audit_lines(found))
+    if not found.ok:
+        click.get_current_context().exit(FAILED)
+
+
+def _write_spec(tables: tuple[Path, ...], target: Target, as_json: bool) -> None:
+    from marginals.audited_tables import guessed_spec
+
+    if not tables:
+        raise InputError("--init needs the tables to guess a spec for")
+    out = Target(target.path or Path("audit.toml"), target.force)
+    file = out.opened(tables)
+    guessed = guessed_spec(tables, (out.path or Path()).parent)
+    if file is not None:
+        file.write(guessed.text.encode())
+    if as_json:
+        print_json({"out": str(out.path), "tables": [path.name for path in guessed.spec.tables]})
+        return
+    for path, why in guessed.why_tables.items():
+        for line in why:
+            click.echo(f"{path.name}: {line}")
+    click.echo(f"Wrote {out.path}. Review each line, then:")
+    click.echo(f"  marginals audit --spec {out.path}")

@@ -1,0 +1,458 @@
+"""Commands about one table: a first config for it, what it gives away, and how it could be published as a single table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import marginals
+from checks.errors import CriterionError
+from marginals.commands.options import (
+    CONFIG,
+    JSON,
+    LEVELS_METAVAR,
+    PATH,
+    NumberRange,
+    ProgressBars,
+    Target,
+    csv_bytes,
+    output,
+    parse_levels,
+    print_findings,
+    print_json,
+    print_lines,
+    stops_after,
+)
+from marginals.commands.releases import FAILED, hand_over, written
+from marginals.config import RARE
+from marginals.errors import InputError, NothingPublishableError
+from marginals.messages import installing
+
+if TYPE_CHECKING:
+    from checks.requirements import Requirements
+    from marginals.config.release_toml import Config
+    from marginals.output import OutputFile
+    from marginals.publishing.searching import Progress
+    from marginals.release.release import Release
+    from marginals.release.steward import StewardFile
+    from marginals.tables.table import Table
+
+
+@click.command()
+@CONFIG
+@click.option("--levels", metavar=LEVELS_METAVAR, help="Generalize to these levels first; other attributes stay as is.")
+@click.option(
+    "--eligible", is_flag=True, help="Also tell the strongest requirements that any generalization satisfies."
+)
+@stops_after
+@JSON
+def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
+    """Report what a table itself gives away.
+
+    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, and how many
+    classes have one sensitive value for everybody, or for nearly everybody (95 percent); then the risk that somebody finds
+    a person's row (prosecutor, marketer, and with the section [population] of CONFIG journalist), and which columns make
+    rows unique. With --eligible also which requirements can be met at all by generalizing quasi-identifiers (l, c, tau), and
+    how far beyond a functional:tau,l of CONFIG the classes are protected (Tian and Zhang). Exit status 1 when the table
+    does not satisfy the policy of CONFIG, or what [population] demands.
+
+    \b
+    Examples:
+      marginals assess release.toml
+      marginals assess release.toml --levels age=2,postcode=3
+      marginals assess release.toml --eligible
+    """
+    from marginals.terminal import assessment_lines, eligibility_lines, reidentification_lines
+
+    configured = marginals.read_config(config)
+    table = configured.read_table()
+    assessed = marginals.assess(table, configured.policy, parse_levels(levels), configured.read_population())
+    if as_json:
+        told = {attribute: found.as_json() for attribute, found in assessed.eligible.items()}
+        print_json(assessed.as_json() | ({"eligible": told} if eligible else {}))
+    else:
+        print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
+        print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
+        if eligible:
+            print_lines(eligibility_lines(assessed.eligible))
+        print_findings(assessed.checks)
+        if assessed.checks:
+            print_lines(["Of each class only its size is shown: its values are those of people in the table."])
+    if not assessed.ok:
+        click.get_current_context().exit(FAILED)
+
+
+@click.command()
+@CONFIG
+@click.option(
+    "--method",
+    type=click.Choice(["lattice", "sweep", "hilbert"]),
+    default="lattice",
+    show_default=True,
+    help="All minimal full-domain tables, or one table recoded by SWEEP or along a Hilbert curve.",
+)
+@click.option(
+    "--suppression",
+    type=NumberRange(0, 1),
+    default=0.0,
+    help="Largest share of rows that may be suppressed: shown with '*' in every quasi-identifier, together one class that "
+    "satisfies the policy too (lattice only).",
+)
+@output("--out", help="CSV file for one generalized table: the best, or that of --levels.")
+@click.option(
+    "--levels",
+    metavar=LEVELS_METAVAR,
+    help="The table at these levels, instead of the best; other attributes stay as is (lattice only).",
+)
+@click.option("--all", "every", is_flag=True, help="List all minimal tables, not the ten best alone.")
+@stops_after
+@JSON
+def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
+    """List the best single tables that satisfy the policy, and write one.
+
+    A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
+    demanded of it as k-anonymity, and min_cell of each of its cells. The ten best minimal tables are listed, by KL
+    divergence to the data. --out writes the best, or the one at --levels: a line for each combination of values, with its
+    number of rows. The methods sweep and hilbert generalize each class in its own way.
+
+    \b
+    Examples:
+      marginals anonymize release.toml
+      marginals anonymize release.toml --out table.csv
+      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.05 --out chosen.csv
+      marginals anonymize release.toml --method sweep --out swept.csv
+    """
+    asked = _Asked(**chosen)
+    configured = marginals.read_config(config)
+    configured.require_collections()
+    out = target.opened(configured.reads)
+    if asked.method == "lattice":
+        _generalize(configured, asked, out, as_json)
+    else:
+        _recode_locally(configured, asked.method, out, as_json)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What single table is asked for. Raises InputError for options that do not go together."""
+
+    method: str
+    suppression: float
+    levels: str | None
+    every: bool
+
+    def __post_init__(self) -> None:
+        given = {"--suppression": self.suppression, "--levels": self.levels is not None, "--all": self.every}
+        for option, is_given in given.items():
+            if is_given and self.method != "lattice":
+                raise InputError(f"{option} goes with the method lattice only")
+
+
+_BEST = 10
+"""Minimal tables that are listed where nobody asks for all."""
+
+
+def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
+    """Look for the minimal tables, or at one, and write the best, or that one."""
+    from marginals.anonymizers.lattice import LatticeResult, published_table
+    from marginals.publishing.obstacles import no_single_table
+    from marginals.publishing.searching import chosen_table
+    from marginals.terminal import single_table_lines, written_table_lines
+
+    with ProgressBars(not as_json) as progress:
+        table, policy = configured.read_table(), configured.policy
+        requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+        _require_demands(requirements, out)
+        if asked.levels is None:
+            result = marginals.anonymize(table, policy, progress, asked.suppression)
+        else:
+            chosen = chosen_table(table, policy, parse_levels(asked.levels), asked.suppression)
+            result = LatticeResult(1, 1, (chosen,))
+    best = result.best()
+    if best is None:
+        raise NothingPublishableError(no_single_table(table, requirements))
+    answer = {"nodes": result.nodes, "minimal": [one.as_json() for one in result.minimal]}
+    most = None if asked.every else _BEST if out is None else 1
+    lines = list(single_table_lines(result, table.domain, most))
+    if out is not None:
+        recoded = published_table(table, best.levels, requirements)
+        out.write(csv_bytes(recoded.frame()))
+        answer |= {"out": str(out.path), "written": best.as_json()}
+        lines += written_table_lines(str(out.path), recoded, _demanded(requirements), best.suppressed)
+    if as_json:
+        print_json(answer)
+    else:
+        print_lines(lines)
+
+
+def _require_demands(requirements: "Requirements", out: "OutputFile | None") -> None:
+    if out is not None and not requirements.claims:
+        raise InputError(
+            "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial, min_cell "
+            "diversity or rules under [privacy]"
+        )
+
+
+def _demanded(requirements: "Requirements") -> list[str]:
+    """The diversities that every class satisfies, in words; each once where it is one for all sensitive attributes."""
+    claims = requirements.diversity_claims
+    texts = {str(claim.class_diversity) for claim in claims}
+    if len(texts) == 1 and len(claims) == len(requirements.sensitive):
+        return [*texts]
+    return [f"{claim.class_diversity} in {claim.sensitive}" for claim in claims]
+
+
+def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
+    from marginals.terminal import written_table_lines
+
+    table = configured.read_table()
+    recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
+    requirements = configured.policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    _require_demands(requirements, out)
+    if requirements.cell_size is not None:
+        raise InputError(
+            f"the method {method} cannot keep min_cell; leave it out of [privacy], or use the method lattice"
+        )
+    try:
+        diversity = requirements.common_diversity
+    except CriterionError:
+        raise InputError(
+            f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
+            "method lattice"
+        ) from None
+    recoded = recode(table, diversity, k=requirements.class_size or 1)
+    if out is not None:
+        out.write(csv_bytes(recoded.frame()))
+    kl_divergence = recoded.kl_divergence(table)
+    on_chains = _swept_on_chains(table) if method == "sweep" else {}
+    if as_json:
+        print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence, **on_chains})
+        return
+    click.echo(
+        f"{method}: {len(recoded):,} classes of {recoded.average_class_size:.1f} rows on average, "
+        f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
+    )
+    if on_chains:
+        click.echo(
+            f"SWEEP went through {on_chains['swept']:,} of {on_chains['combinations']:,} combinations of levels, on chains "
+            "from all values as they are to all suppressed: all of them were too many."
+        )
+    if out is not None:
+        print_lines(written_table_lines(str(out.path), recoded, _demanded(requirements)))
+
+
+def _swept_on_chains(table: "Table") -> dict[str, int]:
+    """How many combinations of levels SWEEP goes through, and how many there are; nothing where it goes through all."""
+    from marginals.anonymizers.local_recoding import class_order, level_combinations, sweeps_all
+
+    if sweeps_all(table):
+        return {}
+    return {"swept": len(class_order(table, table.quasi_identifiers)), "combinations": level_combinations(table)}
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--rows", default=24_000, show_default=True, type=click.IntRange(1000, 10_000_000), help="Table size.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same table."
+)
+@click.option(
+    "--months",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 99),
+    help="More than one: a hospital whose patients come and go, published every month beside a ledger.",
+)
+@stops_after
+@JSON
+def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None:
+    """Simulate a census, publish it, and say what was gained.
+
+    Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
+    it for its steward to the new folder DIR. The release.toml can be edited for a table of your own. With --months the table
+    is that of a hospital which changes by 2 percent a month, and of each month, 01 and so on, there are a table, a config, a
+    release and a page.
+
+    \b
+    Examples:
+      marginals demo demo
+      marginals demo hospital --months 12
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty; choose a new folder")
+    import numpy as np
+
+    from marginals.bundle.target import OutputFolder
+    from marginals.demo import CENSUS_CONFIG, census_hierarchies, hospital_config, simulate_census, simulate_hospital
+    from marginals.files import replace_folder
+
+    _ = OutputFolder(folder)
+    with ProgressBars(not as_json) as progress:
+        progress("simulating", 0, 0)
+        rng = np.random.default_rng(seed)
+        tables = [simulate_census(rng, rows)] if months == 1 else simulate_hospital(rng, rows, months)
+        files = {}
+        for number, table in enumerate(tables, 1):
+            month = "" if months == 1 else f"-{number:02d}"
+            files[f"census{month}.csv"] = table.to_csv(index=False, lineterminator="\n")
+            files[f"release{month}.toml"] = hospital_config(f"census{month}.csv") if month else CENSUS_CONFIG
+        for attribute, values in census_hierarchies().items():
+            files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
+        try:
+            replace_folder(folder, {path: text.encode() for path, text in files.items()})
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+        configs = sorted(folder.glob("*.toml"))
+        ledger = folder / "ledger" if months > 1 else None
+        made = [_published(config, ledger, progress) for config in configs]
+    if ledger is not None:
+        _hand_over_months(made, ledger, as_json)
+        return
+    ((release, page),) = made
+    hand_over(release, page, as_json)
+    if not as_json:
+        click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
+        click.echo(f"  marginals verify {folder / 'release'}")
+
+
+def _published(path: Path, ledger: Path | None, progress: "Progress") -> "tuple[Release, StewardFile]":
+    """The release of a config, written beside it, and where its steward's page is."""
+    from marginals.release.steward import StewardFile, beside
+
+    config = marginals.read_config(path)
+    out = path.with_suffix("")
+    page = StewardFile(beside(out), out)
+    release = marginals.publish(config.read_table(), config.policy, progress, ledger=ledger)
+    return written(release, out, page), page
+
+
+def _hand_over_months(made: "list[tuple[Release, StewardFile]]", ledger: Path, as_json: bool) -> None:
+    """Print who waits in each of some months."""
+    waits = [release.steward.waiting for release, _ in made if release.steward is not None and release.path is not None]
+    paths = [str(release.path) for release, _ in made]
+    if as_json:
+        each = [{"out": out, **waiting.as_json()} for out, waiting in zip(paths, waits) if waiting is not None]
+        print_json({"ledger": str(ledger), "months": each})
+        return
+    for (release, _), waiting in zip(made, waits):
+        if waiting is not None:
+            waited = f"{waiting.came:,} who came and {waiting.left:,} who left wait for a later one"
+            click.echo(f"{release.path}  {release.rows:,} patients; {waited}")
+    click.echo(
+        f"\nWho waits is for you alone; {made[0][1].path} says more. Look at what is out, and check two of the releases:"
+    )
+    click.echo(f"  marginals ledger {ledger}")
+    click.echo(f"  marginals verify {paths[0]} {paths[-1]}")
+
+
+@click.command()
+@click.argument("table", type=PATH)
+@click.option(
+    "--rare",
+    default=RARE,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Values with fewer rows than this are rare: they are not named, and merged with others.",
+)
+@click.option(
+    "--wanted",
+    metavar="NAME,NAME",
+    help="Columns that readers will look at together: they are kept, and written as an analysis that the release is for.",
+)
+@output(
+    "--out",
+    "-o",
+    default="release.toml",
+    show_default=True,
+    help="Config to write; hierarchy files go to the folder hierarchies beside it.",
+)
+@stops_after
+@JSON
+def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool) -> None:
+    """Write a first config for a table, to be reviewed.
+
+    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes; or a file of SPSS, Stata, SAS or Excel. The command
+    guesses what each column is, says why, and writes that as comments into the config. It publishes nothing. Review the
+    config, above all the roles.
+
+    \b
+    Examples:
+      marginals init people.csv
+      marginals init people.csv --out people.toml
+      marginals init people.csv --wanted diagnosis,age
+    """
+    from marginals.config.first_config import initial_config
+    from marginals.tables.attribute import Role
+
+    out = target.path or Path("release.toml")
+    config = initial_config(table, out, rare, [name.strip() for name in (wanted or "").split(",") if name.strip()])
+    config.keep_apart(out, table)
+    if not target.force:
+        config.refuse_to_replace(out)
+    files = config.write(out)
+    if as_json:
+        person = {} if config.person is None else {"person": config.person.column}
+        decimal = {"decimal": config.decimal.sign} if config.decimal.why else {}
+        print_json(
+            {
+                "out": str(out),
+                "hierarchies": list(map(str, files[:-1])),
+                "attributes": config.as_json(),
+                **person,
+                **decimal,
+            }
+        )
+        return
+    if config.decimal.why:
+        click.echo(f"Numbers are read with a decimal comma: {config.decimal.why}.")
+    for token, why in config.missing.why.items():
+        click.echo(f"{token} is taken for a missing value: {why}.")
+    for name, guess in config.guesses.items():
+        shown = name or '""'  # as the config writes the name of a column whose header is empty
+        click.echo(f"{guess.role.value:>16}  {shown}: {guess.why}")
+    if config.person is not None:
+        click.echo(f"{config.person}. The first row of each counts; see person and one_row in the config.")
+    if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
+        click.echo("No column looked sensitive; if one is, say so in the config.")
+    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
+    click.echo(f"  marginals assess {out}")
+    click.echo(f"  marginals publish {out} --out release")
+
+
+@click.command("open")
+@click.argument("path", metavar="[TABLE|CONFIG|RELEASE]", type=PATH, default=Path())
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1. [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+def open_window(path: Path, port: int, no_browser: bool) -> None:
+    """Open a window in the browser for the whole way, without code.
+
+    From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. All that is
+    done there is an edit of release.toml or a command, which the page shows. The window is served on this machine only,
+    to whoever has the address that is printed; it reads and writes nothing outside of the folder of the file. Ctrl-C or its
+    button ends it. It needs the extra `window`.
+
+    \b
+    Examples:
+      marginals open people.csv
+      marginals open release.toml
+      marginals open release
+    """
+    from marginals.window.project import Project
+
+    project = Project.at(path)
+    try:
+        from marginals.window.server import serve
+    except ImportError:
+        raise InputError(f"the window needs Werkzeug and tomlkit; install both with: {installing('window')}") from None
+
+    def announce(address: str) -> None:
+        click.echo(f"The window is at {address}\nCtrl-C ends it.")
+
+    try:
+        serve(project, port, announce, show=not no_browser)
+    except KeyboardInterrupt:  # how a window ends where it has a terminal
+        pass
+    except OSError as error:
+        raise InputError(f"port {port} cannot be used: {error.strerror or type(error).__name__}") from None
+    click.echo("The window is closed.")

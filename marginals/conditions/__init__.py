@@ -1,1 +1,0 @@
-"""Conditions: which rows or values a text means; one grammar for the queries of analysts and the rules of stewards."""

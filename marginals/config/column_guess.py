@@ -1,0 +1,911 @@
+"""What a column of an unknown table probably is: its role, and how its values may be generalized.
+
+Guesses err on the side of publishing less. What they say of a column names no value of it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from math import floor, log, log10
+
+import numpy as np
+import pandas as pd
+
+from marginals.config import RARE
+from marginals.tables.attribute import COUNT, Column, Role, words_in_order, words_of
+from marginals.tables.distinct_rows import factorized
+from marginals.tables.people import RepeatingKey
+from marginals.tables.values import MOST_CONSECUTIVE, date_text
+from models.arrays import CountArray, IndexArray
+
+
+def _list(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+IDENTIFYING = _set("""
+    id uuid guid key ssn nino passport name firstname lastname forename surname email mail phone telephone mobile fax
+    address street iban account licence license username login user ip url mrn nhs
+    vorname nachname familienname adresse strasse telefon handy konto ausweis versichertennummer patientennummer
+    nom prenom rue telephone courriel nombre apellido apellidos direccion calle telefono correo dni nif
+    cognome indirizzo via codicefiscale naam voornaam achternaam adres straat
+    """)
+"""Names of columns that name or number people."""
+
+NUMBERING = _set("""
+    id ids idno idnr idnum nr no num number uid guid uuid pid pidnum ptid patid patno patnr patientid subjid usubjid
+    personid caseid userid memberid clientid customerid mrn ssn nhs nino passport personennummer patientennummer
+    versichertennummer kundennummer personnummer patient person subject participant respondent proband client customer member
+    """)
+"""Names of columns that number somebody, once or several times."""
+
+_HOW_MANY = _set("nr no num number")
+"""Words that number somebody, or say how many of something there are: `patient_no`, `num_children`."""
+
+PLACES = _set("longitude latitude lon lng lat gps coordinates easting northing laengengrad breitengrad")
+"""Names of columns that say exactly where somebody is."""
+
+SENSITIVE = _list("""
+    diagnosis diagnoses diagnose diagnosen diagnostic diagnostico diagnosi diagnostique disease krankheit erkrankung
+    maladie enfermedad malattia ziekte doenca illness condition disorder hiv aids icd cause causes todesursache medication
+    medikament medikation medicament medicacion medicamento farmaco drug therapy therapie terapia treatment behandlung
+    traitement tratamiento severity stage disability behinderung handicap discapacidad health gesundheit sante salud salute
+    religion religione konfession glaube faith denomination orientation sexuality party partei parti partido partito pid
+    partyid political affiliation vote votes voted voting conviction convictions vorstrafe offence offense offences offenses
+    crime felony charge charges sentence arrest arrested arrests rearrest rearrested recidivism prison union gewerkschaft
+    syndicat sindicato salary salaries gehalt lohn salaire salario stipendio sueldo income incomes einkommen revenu ingreso
+    ingresos reddito inkomen wage wages earnings earning verdienst debt debts schulden dette deuda wealth vermogen patrimoine
+    credit kredit score scores grade grades
+    """)
+"""Words in the names of columns that nobody should learn about a person, the most telling first."""
+
+_INCOMES = ("inc", "income", "incm", "earn", "wage", "salary")
+"""How abbreviated names of incomes end: `hhninc`, `faminc`, `lwage`."""
+
+CATEGORIES = _set("""
+    state region county country district province department canton sector industry occupation class type group category
+    kind code party status race ethnicity language religion center centre hospital ward site clinic bundesland
+    kreis gemeinde landkreis comune departement sector branche beruf
+    """)
+"""Names of columns whose numbers are names, which have no order and no distance."""
+
+CODES = _set("zip zipcode postcode postal plz code codes icd nace isco naics soc")
+"""Names of columns whose values are codes that begin with what they have in common."""
+
+AGES = _set("age ages alter edad eta leeftijd idade alder years")
+"""Names of columns of ages in years."""
+
+TIMES = _set(
+    "week month day year quarter time date wave period round visit woche monat tag jahr welle semaine mois jour"
+)
+"""Names of columns that count time, of which balanced tables have as many rows each."""
+
+_STEMS = {
+    "illnesses and causes of death": """
+        neoplas carcin tumor tumour cancer leukem leukaem lymphom melanom diabet asthm hypertens circulat respirat digest
+        nervous mental psychi schizo depress dement alzheim parkins epilep stroke infarct cardi coronar hepat tubercul
+        pneumon influenz measl infect injur fractur poison overdos malignan benign syphil gonorrh chlamyd homicid suicid
+        death shooting krebs herzinfarkt grippe
+        """,
+    "offences": "robber burglar theft larcen assault murder manslaughter rape arson fraud felon misdemean convict",
+    "religions": """
+        catholic protestant muslim islam jewish judais hindu buddh christian atheis lutheran orthodox sikh mormon baptist
+        methodist presbyt katholi evangeli
+        """,
+    "parties": "republican democrat liberal conservativ socialist communist labour",
+    "sexual orientations": "lesbian bisexual homosexual heterosexual",
+    "drugs": "alcohol cocain heroin opioid opiat cannabis",
+}
+"""How words begin that stand for what nobody should learn about a person."""
+
+_WHOLE = {"illnesses and causes of death": {"flu", "hiv", "aids", "heart", "lung"}, "sexual orientations": {"gay"}}
+"""Whole words of the same kinds."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+_RATINGS = {"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"}
+
+
+def says_how_many(name: str) -> bool:
+    """Whether the name of a column says how many there are of what is not somebody.
+
+    >>> says_how_many("num_open_accounts"), says_how_many("num_client"), says_how_many("account_num")
+    (True, False, False)
+    """
+    first, *others = words_in_order(name) or [""]
+    return first in _HOW_MANY and bool(others) and not NUMBERING & set(others)
+
+
+def sensitive_name(words: Collection[str]) -> tuple[int, str] | None:
+    """The rank and the word by which a name says that nobody should learn what it names; None where none does."""
+    for rank, word in enumerate(SENSITIVE):
+        if word in words:
+            return rank, word
+    abbreviated = sorted(word for word in words if len(word) > 4 and word.endswith(_INCOMES))
+    return (SENSITIVE.index("income"), abbreviated[0]) if abbreviated else None
+
+
+def sensitive_values(column: Column, meanings: Collection[str] = ()) -> str | None:
+    """What the values of at least half the rows are, where nobody should learn it about a person; None for anything else.
+
+    meanings: what the values are labelled, where they are codes.
+    """
+    if len(column.values) < 2:
+        return None
+    texts = [value.lower() for value in (meanings or column.values)]
+    weights = [1] * len(texts) if meanings else column.counts.tolist()
+    if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:
+        return "ratings, as of health"
+    spoken = [(words, weight) for text, weight in zip(texts, weights) if (words := _WORD.findall(text))]
+    for kind, stems in _STEMS.items():
+        begins, whole = tuple(stems.split()), _WHOLE.get(kind, set())
+        if 2 * sum(weight for words, weight in spoken if _tells(words, begins, whole)) >= sum(weights):
+            return kind
+    return None
+
+
+def _tells(words: Iterable[str], begins: tuple[str, ...], whole: Collection[str]) -> bool:
+    return any(word.startswith(begins) or word in whole for word in words)
+
+
+# Columns that number somebody, each in several rows, noticed by how their values repeat rather than by their names.
+#
+# A key of people who have several rows is recognized by a second column: one that numbers the rows of each person (1,
+# 2, 3), or one that no two rows of a person share, as years, where the rows of a person stand together, or a third
+# column says the same in all of them.
+
+
+_FEWEST = 30
+"""Different values of a key, at least, and those of them that repeat."""
+_REPEATING = 0.8
+"""Share of the values that repeat, at least, where no column numbers their rows."""
+_MOST_EACH = 200
+"""Rows of one value on average, at most."""
+_LOOKED_AT = 50_000
+"""Rows by which it is decided: all rows of the values that come first."""
+
+
+@dataclass(frozen=True)
+class ContentKeys:
+    """keys: columns that number somebody, the one with most values first. numbering: those that number the rows of each
+    value of another column, which number nobody.
+    """
+
+    keys: tuple[RepeatingKey, ...]
+    numbering: frozenset[str]
+
+
+def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Collection[str]) -> ContentKeys:
+    """The keys of a table by how their values repeat. columns: its columns. missing: texts that stand for no value.
+
+    >>> visits = pd.DataFrame({"hid": [str(500 + 7 * (n // 3)) for n in range(120)], "no": ["1", "2", "3"] * 40})
+    >>> found = keys_by_content(visits, [Column.of(name, visits[name]) for name in visits], ("",))
+    >>> str(found.keys[0]), sorted(found.numbering)
+    ("'hid' looks like a key and repeats: 40 values in 120 rows, and no numbers the rows of each", ['no'])
+    """
+    codes = {column.name: factorized(frame[column.name], missing)[0] for column in columns if len(column.values) > 1}
+    candidates = [column for column in columns if column.name in codes and _may_be_key(column)]
+    found: dict[str, tuple[Column, str]] = {}
+    numbering: set[str] = set()
+    for column in candidates:
+        some = _rows_of_first(codes[column.name])
+        own = codes[column.name][some]
+        for other in columns:
+            if other.name in codes and other is not column and _numbers_rows(own, other, frame[other.name], some):
+                found[column.name] = (column, f"{other.name} numbers the rows of each")
+                numbering.add(other.name)
+                break
+    keys = {column.name for column in candidates if _repeats(column)}
+    for column in candidates:
+        is_open = column.name in keys and column.name not in found and column.name not in numbering
+        if is_open and (reason := _told_apart(column, codes, keys)):
+            found[column.name] = (column, reason)
+    ordered = sorted(found.values(), key=lambda named: -len(named[0].values))
+    return ContentKeys(
+        tuple(RepeatingKey(column.name, len(column.values), column.rows, why) for column, why in ordered),
+        frozenset(numbering),
+    )
+
+
+def _may_be_key(column: Column) -> bool:
+    """Whether a column may number somebody: whole numbers or codes, many of which repeat, a few times each."""
+    distinct, repeated = len(column.values), int((column.counts > 1).sum())
+    return (
+        repeated >= _FEWEST
+        and column.rows <= _MOST_EACH * distinct
+        and not column.words & (AGES | TIMES | PLACES | CODES | CATEGORIES)
+        and are_numbers_of_things(column)
+        and not has_decimals(column)
+    )
+
+
+def _repeats(column: Column) -> bool:
+    """Whether nearly all values repeat."""
+    return bool((column.counts > 1).sum() >= _REPEATING * len(column.values))
+
+
+def _rows_of_first(codes: IndexArray) -> IndexArray:
+    """The rows of the values that come first, up to so many rows as are looked at."""
+    rows = np.cumsum(np.bincount(codes[codes >= 0]))
+    most = max(_FEWEST, int(np.searchsorted(rows, _LOOKED_AT, side="right")))
+    return np.flatnonzero((codes >= 0) & (codes < most))
+
+
+def _numbers_rows(own: IndexArray, other: Column, texts: pd.Series, some: IndexArray) -> bool:
+    """Whether another column counts the rows of each value of this one: 1, 2, ... to their number, in whatever order.
+
+    own: the values of some rows. texts: of the other column, in all rows.
+    """
+    if not {"1", "2"} <= set(other.values) or len(other.values) > int(np.bincount(own).max()):
+        return False
+    numbers = pd.to_numeric(texts.iloc[some], errors="coerce").to_numpy(dtype=np.float64)
+    if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
+        return False
+    order = np.lexsort((numbers, own))
+    begins = np.flatnonzero(np.diff(own[order], prepend=-1))
+    place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order)))) + 1
+    return bool(np.array_equal(numbers[order], place))
+
+
+def _told_apart(column: Column, codes: Mapping[str, IndexArray], keys: Collection[str]) -> str:
+    """Why the rows of each value are those of one thing at several times, or nothing."""
+    some = _rows_of_first(codes[column.name])
+    own = codes[column.name][some]
+    counts = np.bincount(own)
+    values, most = int((counts > 0).sum()), int(counts.max())
+    times, constant = "", ""
+    for name, all_codes in codes.items():
+        other = all_codes[some]
+        size = int(other.max()) + 1
+        if name == column.name or (other < 0).any() or not len(np.unique(other)) >= 2:
+            continue
+        pairs = len(np.unique(own.astype(np.int64) * size + other))
+        if pairs == len(own) and len(np.unique(other)) <= 3 * most and name not in keys and not times:
+            times = name
+        elif pairs == values and len(np.unique(other)) < values and not constant:
+            constant = name
+    whole = codes[column.name]
+    in_blocks = np.count_nonzero(np.diff(whole)) + 1 == len(np.unique(whole))
+    if not times or not (in_blocks or constant):
+        return ""
+    beside = f", and {constant} is the same in all rows of each" if constant else ""
+    return f"no two rows of one have the same {times}{beside}"
+
+
+# How dates are spelled in a column, and the hierarchy of a column whose dates do not begin with the year.
+#
+# Prefixes of 2023-11-12 are its month and its year; those of 12.11.2023 would be days of all years.
+
+
+_MOST_YEARS = 200
+"""Dates that lie farther apart hold mistakes, or stand-ins for dates that nobody knows."""
+
+_DAYS_BY_DAY = 200
+"""Dates within so many days may be published by the day."""
+
+_SPELLED = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
+_SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
+
+
+def begin_with_year(values: Sequence[str]) -> bool:
+    """Whether all values are dates such as 2023-11-12, with or without a time of the day."""
+    return all(re.fullmatch(r"[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}([ T][0-9:.]+Z?)?", value) for value in values)
+
+
+def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
+    """What dates are cut to, the finest unit first: days where they lie within some months; None where some are no dates,
+    or lie too far apart.
+
+    >>> likely_units(["2023-11-12", "2001-02-03"]), likely_units(["12.11.2023", "28.12.2023"]), likely_units(["11/12/2023"])
+    (('month', 'quarter', 'year'), ('day', 'month', 'quarter', 'year'), None)
+    """
+    days = [text[:10] for value in values if (text := date_text(value)) is not None]
+    if not days or len(days) < len(values):
+        return None
+    span = date.fromisoformat(max(days)) - date.fromisoformat(min(days))
+    if span.days > _MOST_YEARS * 366:
+        return None
+    units = ("month", "quarter", "year")
+    return ("day", *units) if span.days <= _DAYS_BY_DAY else units
+
+
+def end_with_year(values: Sequence[str]) -> bool:
+    """Whether all values are spelled like 12.11.2023, 12/11/2023, 12-11-2023 or with two digits of the year."""
+    return all(map(_SPELLED.fullmatch, values)) or all(map(_SHORT_YEAR.fullmatch, values))
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """How dates that end with the year are spelled.
+
+    day: the place of the day, 0 or 1; the month has the other one. padded: with two digits each.
+    """
+
+    day: int
+    sign: str
+    padded: bool
+
+    def spelled(self, when: date) -> str:
+        """A date.
+
+        >>> Calendar(0, ".", padded=True).spelled(date(2023, 11, 2))
+        '02.11.2023'
+        """
+        parts = [when.month, when.day] if self.day else [when.day, when.month]
+        return self.sign.join([f"{part:02d}" if self.padded else str(part) for part in parts] + [f"{when.year:04d}"])
+
+    def rows(self, first: int, last: int) -> Iterator[tuple[str, str, str, str]]:
+        """Rows `day, month, year, *` of a hierarchy file: every day of these years.
+
+        >>> list(Calendar(0, ".", padded=True).rows(2023, 2023))[305]
+        ('02.11.2023', '2023-11', '2023', '*')
+        """
+        when = date(first, 1, 1)
+        while when.year <= last:
+            yield self.spelled(when), f"{when:%Y-%m}", f"{when:%Y}", "*"
+            if when == date.max:
+                return
+            when += timedelta(days=1)
+
+
+def calendar_rows(values: Sequence[str]) -> tuple[tuple[str, ...], ...] | str:
+    """The hierarchy of dates that end with the year, or, in words that quote none, why there is none.
+
+    It holds all days of the decades that occur, so that it tells nothing of single days.
+    """
+    rewrite = "rewrite them as YYYY-MM-DD in the table, to be cut to months, then years"
+    if not all(map(_SPELLED.fullmatch, values)):
+        return f"dates with two digits for the year; {rewrite}"
+    fields = [(int(a), int(b), int(year)) for a, _, b, year in (_fields(value) for value in values)]
+    signs = {_fields(value)[1] for value in values}
+    calendars = [
+        calendar
+        for calendar in (Calendar(day, sign, padded) for day in (0, 1) for sign in signs for padded in (True, False))
+        if _agrees(calendar, values, fields)
+    ]
+    if "." in signs:
+        calendars = [
+            calendar for calendar in calendars if calendar.day == 0
+        ]  # nobody writes the month first with points
+    if {calendar.day for calendar in calendars} == {0, 1}:
+        return f"dates of which the day and the month cannot be told apart; {rewrite}"
+    if not calendars:
+        return f"dates, but some are spelled in another way or are no days of the calendar; {rewrite}"
+    years = [year for _, _, year in fields]
+    first, last = min(years) // 10 * 10, max(years) // 10 * 10 + 9
+    if last - first >= _MOST_YEARS or first < 1:
+        return "dates that lie too far apart; leave those empty in the table that stand for unknown ones"
+    return tuple(calendars[0].rows(first, last))
+
+
+def _fields(value: str) -> tuple[str, ...]:
+    match = _SPELLED.fullmatch(value)
+    return match.groups() if match else ()
+
+
+def _agrees(calendar: Calendar, values: Sequence[str], fields: Sequence[tuple[int, int, int]]) -> bool:
+    for value, (a, b, year) in zip(values, fields):
+        day, month = (b, a) if calendar.day else (a, b)
+        try:
+            if calendar.spelled(date(year, month, day)) != value:
+                return False
+        except ValueError:
+            return False
+    return True
+
+
+_LADDERS = {1: (1, 5, 10), 2: (2, 10, 20), 2.5: (2.5, 5, 10), 5: (5, 10, 20)}
+"""Widths by the first, to be multiplied by a power of ten."""
+
+_LEAST = -6
+"""The power of ten of the finest interval."""
+
+
+def widths_of(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int, ...] | tuple[Decimal, ...]:
+    """Up to three widths of intervals for numbers that occur so often; of the widest there are two at least.
+
+    The first is about a thirteenth of the range that most rows lie in, so the widest makes a few intervals of it; where most
+    rows are decides, not how far a few of them stray. Whole numbers have whole widths.
+
+    >>> whole = list(map(Decimal, range(101)))
+    >>> widths_of(whole, np.ones(101, dtype=np.int64))
+    (5, 10, 20)
+    >>> tenths = [Decimal(n) / 10 for n in range(7, 18)]
+    >>> [str(width) for width in widths_of(tenths, np.ones(11, dtype=np.int64))]
+    ['0.1', '0.5']
+    """
+    are_whole = all(number == number.to_integral_value() for number in numbers)
+    span = max(numbers) - min(numbers)
+    low, high = _most(numbers, counts)
+    ladder = _ladder(float(max(high - low, span / 20)), are_whole)
+    fitting = [width for width in ladder if 2 * width <= span + (1 if are_whole else 0)]
+    return tuple(map(int, fitting)) if are_whole else tuple(fitting)
+
+
+_BANDS = 100
+"""About so many finest bands hold most rows; a fitted ladder merges from there."""
+_MOST_BANDS = 20_000
+_SINGLE_VALUES = 200
+"""Whole numbers that most rows lie within so many of are merged from single values on."""
+
+
+def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool) -> tuple[int | Decimal, ...]:
+    """The width of the bands that a fitted ladder of numbers begins with; none for single whole values.
+
+    A round one, of which a hundred or so hold most rows; of ages with decimals whole years.
+
+    >>> whole = list(map(Decimal, range(5001)))
+    >>> each = np.ones(5001, dtype=np.int64)
+    >>> finest_width(whole, each, False), finest_width(whole[:99], each[:99], True)
+    ((50,), ())
+    >>> finest_width([Decimal("0.4"), Decimal("0.9"), Decimal("21.6")], np.array([50, 50, 1]), False)
+    (Decimal('0.1'),)
+    """
+    are_whole = all(number == number.to_integral_value() for number in numbers)
+    low, high = _most(numbers, counts)
+    span = max(numbers) - min(numbers)
+    if are_whole and high - low <= _SINGLE_VALUES and span < MOST_CONSECUTIVE:
+        return ()
+    unit = min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
+    wished = max((high - low) / _BANDS, span / _MOST_BANDS, Decimal(1) if are_ages else unit)
+    width = max(_round_width(wished), unit)
+    return (int(width),) if are_whole else (width,)
+
+
+def _most(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal, Decimal]:
+    """The ends of the nine tenths of the rows in the middle."""
+    order = np.argsort([float(number) for number in numbers])
+    below = np.cumsum(counts[order]) / counts.sum()
+    low, high = (numbers[int(order[min(int(np.searchsorted(below, q)), len(numbers) - 1)])] for q in (0.05, 0.95))
+    return low, high
+
+
+def _round_width(wished: Decimal) -> Decimal:
+    """The nearest of 1, 2, 5 times a power of ten."""
+    power = Decimal(1).scaleb(wished.adjusted())
+    return min((digit * power for digit in (1, 2, 5, 10)), key=lambda width: abs(log(width / wished)))
+
+
+def _ladder(span: float, are_whole: bool) -> tuple[Decimal, ...]:
+    """Three round widths, the first about a thirteenth of a span; of whole numbers 2 at least."""
+    wished = max(span / 13, 2.0 if are_whole else 10.0**_LEAST)
+    power = floor(log10(wished))
+    firsts = [
+        (digit, scale) for scale in (power, power + 1) for digit in ((2, 5) if are_whole and not scale else (1, 2.5, 5))
+    ]
+    digit, scale = min(firsts, key=lambda first: abs(log(first[0] * 10.0 ** first[1] / wished)))
+    return tuple(Decimal(str(step)) * Decimal(10) ** scale for step in _LADDERS[digit])
+
+
+ALWAYS = ("", "?")
+"""What stands for nothing in every table."""
+
+WORDS = (
+    "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "NULL", "null", "#NULL!", ".", "..", "-", "--",
+)  # fmt: skip
+"""What stands for nothing wherever it occurs."""
+
+_NEGATIVE = ("-7", "-8", "-9", "-77", "-88", "-99", "-777", "-888", "-999", "-9999")
+_NINES = ("98", "99", "998", "999", "9998", "9999", "99999")
+
+_FAR = 2
+"""Times that a number for nothing is as large as the largest that is one, at least."""
+
+_FEW = 5
+"""Different numbers besides, at least: of fewer nobody can say what is out of place."""
+
+
+@dataclass(frozen=True)
+class MissingTokens:
+    """What stands for no value. texts: all of it. why: of each number among them, for people."""
+
+    texts: tuple[str, ...]
+    why: Mapping[str, str]
+
+
+def missing_tokens(columns: Sequence[Column]) -> MissingTokens:
+    """What stands for no value in a table. A number only does where it does so in every column that has it.
+
+    >>> ages = Column.of("age", ["31", "42", "53", "64", "75", "-9", "NA"])
+    >>> tokens = missing_tokens([ages])
+    >>> tokens.texts, tokens.why
+    (('', '?', 'NA', '-9'), {'-9': 'all other numbers of age are 0 or more'})
+    """
+    words = [word for word in WORDS if any(word in column.values for column in columns)]
+    why: dict[str, str] = {}
+    numbers: dict[str, dict[str, Decimal]] = {}
+    for token in (*_NEGATIVE, *_NINES):
+        having = [column for column in columns if _spelling(token, column)]
+        for column in having:
+            if column.name not in numbers:
+                numbers[column.name] = _numbers_by_text(column)
+        reasons = [_stands_apart(Decimal(token), column, numbers[column.name]) for column in having]
+        if having and all(reasons):
+            others = "" if len(having) == 1 else f", and the same goes for {len(having) - 1} more columns"
+            for spelling in dict.fromkeys(_spelling(token, column) for column in having):
+                why[spelling] = f"{reasons[0]}{others}"
+    return MissingTokens((*ALWAYS, *words, *why), why)
+
+
+def _spelling(token: str, column: Column) -> str:
+    """How a column spells a number, as -9 or -9.0; empty where it lacks it."""
+    return next((text for text in (token, f"{token}{column.decimal}0") if text in column.values), "")
+
+
+def _numbers_by_text(column: Column) -> dict[str, Decimal]:
+    """The values of a column as numbers, words for missing values left out; none where another is no number."""
+    try:
+        number_of = {v: Decimal(numeral) for v, numeral in zip(column.values, column.numerals) if v not in WORDS}
+    except ArithmeticError:
+        return {}
+    return number_of if all(number.is_finite() for number in number_of.values()) else {}
+
+
+def _stands_apart(token: Decimal, column: Column, number_of: Mapping[str, Decimal]) -> str:
+    """Why a number stands for nothing in a column that has it; empty where it may be a number like the others."""
+    others = set(number_of.values()) - set(map(Decimal, _NEGATIVE if token < 0 else _NINES))
+    if len(others) < _FEW:
+        return ""
+    if token < 0:
+        return f"all other numbers of {column.name} are 0 or more" if min(others) >= 0 else ""
+    count = int(column.counts[[number_of.get(value) == token for value in column.values]].sum())
+    is_far = 0 < _FAR * max(others) <= token and min(others) >= 0
+    return f"all other numbers of {column.name} are no more than half of it" if is_far and count > 1 else ""
+
+
+_NUMBER_WITH = {sign: re.compile(rf"[-+]?[0-9]+(?:{re.escape(sign)}([0-9]+))?") for sign in ".,"}
+_THOUSANDS = {sign: re.compile(rf"[-+]?[1-9][0-9]{{0,2}}{re.escape(sign)}[0-9]{{3}}") for sign in ".,"}
+"""What may be a whole number, with a sign between its thousands."""
+
+
+@dataclass(frozen=True)
+class DecimalSign:
+    """The sign before the fraction of a number, and why, for people; nothing where it is the point, as usual."""
+
+    sign: str = "."
+    why: str = ""
+
+
+POINT = DecimalSign()
+
+
+def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
+    """The comma where some columns hold numbers with one and no column holds numbers with a point, else the point.
+
+    1,234 and 5,678 may be whole numbers: columns in which every fraction has three digits say nothing.
+
+    >>> likely_decimal([Column.of("bmi", ["21,5", "30", "NA"]), Column.of("age", ["31", "42", "53"])])
+    DecimalSign(sign=',', why='the numbers of bmi have a comma before their fraction, and no column has a point there')
+    >>> likely_decimal([Column.of("bmi", ["21,5", "30"]), Column.of("weight", ["61.5"])])
+    DecimalSign(sign='.', why='')
+    """
+    with_comma = [column.name for column in columns if _has_fractions(column, ",")]
+    if not with_comma or any(_has_fractions(column, ".") for column in columns):
+        return POINT
+    more = {1: "", 2: " and one more column"}.get(len(with_comma), f" and {len(with_comma) - 1} more columns")
+    return DecimalSign(
+        ",", f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"
+    )
+
+
+def _has_fractions(column: Column, sign: str) -> bool:
+    """Whether all values are numbers, some of them with a sign that stands before a fraction for sure."""
+    numbers = [value.strip() for value in column.values if value not in (*ALWAYS, *WORDS)]
+    is_number: Callable[[str], object] = _NUMBER_WITH[sign].fullmatch
+    fractions = [number for number in numbers if sign in number]
+    return all(map(is_number, numbers)) and not all(map(_THOUSANDS[sign].fullmatch, fractions))
+
+
+_MOST_LEVELS = 3
+_LARGE_ENOUGH = 0.5
+"""Share of the rows that are to be in groups which are not rare, at the longest prefix."""
+
+
+def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tuple[int, ...]:
+    """Falling lengths at which codes branch: the longest one at which half of the rows are in groups that are not rare, then
+    such as halve the number of groups; none where no prefix puts some codes together and keeps others apart.
+
+    codes: distinct, of one length. counts: rows of each, shape (codes,). rare: rows, fewer of which are rare.
+
+    >>> import numpy as np
+    >>> likely_prefixes(["PT-1480", "PT-1485", "PT-3063", "PT-3068"], np.array([9, 9, 9, 9]), 10)
+    (6,)
+    """
+    length = len(codes[0])
+    groups = {kept: _groups(codes, counts, kept) for kept in range(length, 0, -1)}
+    branching = [kept for kept in range(length - 1, 0, -1) if 1 < len(groups[kept]) < len(groups[kept + 1])]
+    large = (kept for kept in branching if _rows_in_large(groups[kept], rare) >= _LARGE_ENOUGH * sum(counts.tolist()))
+    first = next(large, branching[-1] if branching else 0)
+    chosen = [first] if first else []
+    for kept in branching:
+        if chosen and kept < chosen[-1] and 2 * len(groups[kept]) <= len(groups[chosen[-1]]):
+            chosen.append(kept)
+    return tuple(chosen[:_MOST_LEVELS])
+
+
+def _groups(codes: Sequence[str], counts: CountArray, kept: int) -> Counter[str]:
+    """The rows of each prefix of a length."""
+    groups: Counter[str] = Counter()
+    for code, rows in zip(codes, counts.tolist()):
+        groups[code[:kept]] += rows
+    return groups
+
+
+def _rows_in_large(groups: Counter[str], rare: int) -> int:
+    return sum(rows for rows in groups.values() if rows >= rare)
+
+
+_MOST_CATEGORIES = 100
+_MOST_PREFIXED = 100_000
+_WIDEST_RANGE = 10**8
+_FEW_NUMBERS = 20
+_LONG_TEXT = 40
+_LONG_CATEGORY = 60
+"""As long a text may be that enough rows share."""
+
+_HEAPED = 0.1
+"""Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
+_MANY_MISSING = 0.05
+_ALMOST_UNIQUE = 0.9
+_FEWEST_KEYS = 30
+_ROWS_OF_A_NUMBER = 20
+"""Rows of each value on average, at least, of a column that says how many there are of something; a key has fewer."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a file says of a column in words: a description, and the label of each code."""
+
+    description: str = ""
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+_UNSAID = Said()
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A role, at most one way to generalize, and why, in words that quote no value.
+
+    hierarchy: rows `value, ..., *` of a file that is to be reviewed. is_fitted: whether its levels are fitted to how often
+    values occur. likely_sensitive: that nobody should learn it, the
+    lower the rank the more so; None where nothing says so. missing: what becomes of rows without a value. said: what the
+    file says.
+    """
+
+    role: Role
+    why: str
+    intervals: tuple[int | Decimal, ...] = ()
+    prefixes: tuple[int, ...] = ()
+    hierarchy: tuple[tuple[str, ...], ...] = ()
+    likely_sensitive: int | None = None
+    missing: str = "drop"
+    said: Said = _UNSAID
+    dates: tuple[str, ...] = ()
+    is_fitted: bool = False
+
+    @property
+    def only_in_bands(self) -> bool:
+        """Whether its values are sensitive numbers, of which a release shows no more than the bands that they lie in."""
+        return self.role is Role.SENSITIVE and bool(self.intervals)
+
+
+def guess(column: Column, rare: int = RARE, said: Said = _UNSAID) -> Guess:
+    """The guess on one column by itself. rare: values that fewer rows have are put together in a hierarchy."""
+    guessed = _of_values(column, rare, said)
+    if guessed.role.is_used and column.missing > _MANY_MISSING * (column.rows + column.missing):
+        share = 100 * column.missing / (column.rows + column.missing)
+        lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
+        why = f"{guessed.why}; {lacking}, as they would be left out otherwise"
+        guessed = replace(guessed, why=why, missing="as a value")
+    return replace(guessed, said=said)
+
+
+def _of_values(column: Column, rare: int, said: Said) -> Guess:
+    if reason := _not_publishable(column, rare):
+        return Guess(Role.IGNORED, reason)
+    if reason := _identifies(column):
+        return Guess(Role.IDENTIFIER, reason)
+    if (sensitive := _sensitive(column, said)) is not None:
+        return sensitive
+    if _almost_unique(column):
+        return Guess(Role.IDENTIFIER, f"{len(column.values)} of {column.rows} values are different")
+    return _quasi_identifier(column, rare, said)
+
+
+def _not_publishable(column: Column, rare: int) -> str:
+    """Why a column cannot be published as it is, or nothing."""
+    if column.name == COUNT:
+        return "published tables call their counts so; rename it to publish it"
+    if not column.rows:
+        return "it has no values that could be counted"
+    if len(column.values) == 1:
+        return "all its values are the same"
+    if column.missing > 2 * column.rows and column.rows < rare:
+        return f"fewer than {rare} rows have a value"
+    if not all(value.isprintable() for value in column.values):
+        return "some values hold line breaks or other characters that cannot be seen"
+    return ""
+
+
+def _identifies(column: Column) -> str:
+    """Why a column identifies people, by its name or how often its values repeat, or nothing."""
+    distinct, rows = len(column.values), column.rows
+    if (by_name := column.words & IDENTIFYING) and 2 * distinct > rows:
+        return f"its name says {' '.join(sorted(by_name))}, and {distinct} of {rows} values are different"
+    if (by_name := column.words & PLACES) and 2 * distinct > rows:
+        return f"its name says {' '.join(sorted(by_name))}, which is where somebody is, to the decimal"
+    if sum(map(_is_mail, column.values)) > distinct / 2:
+        return "its values are addresses of mail"
+    if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
+        return ""
+    are_numbers_of = says_how_many(column.name) and rows >= _ROWS_OF_A_NUMBER * distinct
+    if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
+        each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
+        return f"its name says {' '.join(sorted(by_name))}: {each}"
+    if column.counts.min() == column.counts.max() and not column.words & (AGES | TIMES):
+        return (
+            f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
+        )
+    return ""
+
+
+def _is_mail(value: str) -> bool:
+    return re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", value) is not None
+
+
+def are_numbers_of_things(column: Column) -> bool:
+    """Whether all values are whole numbers, or codes with a digit."""
+    return _whole_numbers(column) is not None or all(
+        re.fullmatch(r"[A-Za-z0-9._/-]*[0-9][A-Za-z0-9._/-]*", value) for value in column.values
+    )
+
+
+def _almost_unique(column: Column) -> bool:
+    """Whether hardly any value occurs twice, where that tells more than that the table is small or values are measured."""
+    if has_decimals(column) or begin_with_year(column.values) or end_with_year(column.values):
+        return False
+    if _whole_numbers(column) is not None:
+        return len(column.values) == column.rows >= 100
+    return column.rows >= 20 and len(column.values) > _ALMOST_UNIQUE * column.rows
+
+
+def _sensitive(column: Column, said: Said) -> Guess | None:
+    """The guess on a column that nobody should learn, by its name, its description or its values; None for any other."""
+    meanings = [said.values[value] for value in column.values if value in said.values]
+    by_name = sensitive_name(column.words)
+    if by_name is not None:
+        rank, why = by_name[0], f"its name says {by_name[1]}"
+    elif (by_words := sensitive_name(words_of(said.description))) is not None:
+        rank, why = by_words[0], f"its description says {by_words[1]}"
+    elif (kind := sensitive_values(column, meanings)) is not None:
+        rank, why = len(SENSITIVE), f"its values look like {kind}"
+    elif _are_diagnoses(column):
+        why = "its values look like codes of diagnoses (ICD)"
+        return Guess(Role.SENSITIVE, why, prefixes=(3, 1), likely_sensitive=len(SENSITIVE))
+    else:
+        return None
+    if (numbers := _numbers(column)) is not None and len(numbers) > _FEW_NUMBERS:
+        widths = widths_of(numbers, column.counts)
+        if not widths:
+            return Guess(Role.IGNORED, f"{why}, which nobody should learn, but its numbers lie too close for intervals")
+        why = f"{why}; of {len(numbers)} different numbers only intervals are published"
+        return Guess(Role.SENSITIVE, why, intervals=widths, likely_sensitive=rank + len(SENSITIVE) + 1)
+    if len(column.values) > _MOST_CATEGORIES:
+        why = (
+            f"{why}, which nobody should learn, but it has {len(column.values)} different values; "
+            "group them in the table first"
+        )
+        return Guess(Role.IGNORED, why)
+    return Guess(Role.SENSITIVE, why, likely_sensitive=rank)
+
+
+def _are_diagnoses(column: Column) -> bool:
+    code = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?")
+    letters = {value[0] for value in column.values}
+    return len(letters) >= 5 and all(code.fullmatch(value) for value in column.values)
+
+
+def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
+    distinct = len(column.values)
+    numbers = _numbers(column)
+    labelled = 2 * sum(value in said.values for value in column.values) > distinct
+    if numbers is not None and not labelled and not (_are_codes_by_name(column) and _whole_numbers(column) is not None):
+        return _of_numbers(column, numbers, rare)
+    if (units := likely_units(column.values)) is not None:
+        why = f"dates, from {units[0]}s on as fine as their rows allow"
+        return Guess(Role.QUASI_IDENTIFIER, why, dates=units, is_fitted=True)
+    if end_with_year(column.values):
+        rows = calendar_rows(column.values)
+        if isinstance(rows, str):
+            return Guess(Role.IGNORED, rows)
+        why = "dates, cut to months, then years; the file holds every day of their decades, whether it occurs or not"
+        return Guess(Role.QUASI_IDENTIFIER, why, hierarchy=rows)
+    if distinct > 20 and _lengths(column) and distinct <= _MOST_PREFIXED:
+        length = len(column.values[0])
+        prefixes = likely_prefixes(column.values, column.counts, rare)
+        why = f"all values are codes of {length} characters"
+        return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=True)
+    if distinct > _MOST_CATEGORIES:
+        return Guess(
+            Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
+        )
+    limits = np.where(column.counts < rare, _LONG_TEXT, _LONG_CATEGORY)
+    if any(len(value) > limit for value, limit in zip(column.values, limits.tolist())):
+        return Guess(Role.IGNORED, "some values are long texts, which may say anything")
+    named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
+    named = named or ("numbers that stand for names, as its name says" if numbers else "categories")
+    return _of_categories(column, rare, named)
+
+
+def _are_codes_by_name(column: Column) -> bool:
+    """Whether the name says that its numbers are names: codes of one length, or of few things."""
+    if column.words & CODES and _lengths(column):
+        return True
+    numbering = any(word.endswith(("num", "code", "nr")) for word in column.words)
+    return (numbering and _lengths(column)) or bool(column.words & CATEGORIES and len(column.values) > 2)
+
+
+def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
+    distinct, span = len(numbers), max(numbers) - min(numbers)
+    are_whole = all(number == number.to_integral_value() for number in numbers)
+    if distinct == 2:
+        return Guess(Role.QUASI_IDENTIFIER, "it has 2 values, published as they are or not at all")
+    if distinct <= _FEW_NUMBERS and not are_whole:
+        return _of_categories(column, rare, "different numbers")
+    if are_whole and span > _WIDEST_RANGE:
+        return Guess(Role.IGNORED, "its numbers lie too far apart; round them, to thousands for example")
+    are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130
+    kind = "whole numbers" if are_whole else "numbers with decimals"
+    why = "ages" if are_ages else f"{distinct} different {kind}"
+    widths = finest_width(numbers, column.counts, are_ages)
+    is_heaped = column.counts[column.counts >= rare].sum() >= _HEAPED * column.counts.sum()
+    if is_heaped and not (are_whole and are_ages) and (not are_whole or widths):
+        why = f"{why}, in bands that hold enough rows; many rows share a value"
+        return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
+    return Guess(Role.QUASI_IDENTIFIER, f"{why}, in bands that hold enough rows", intervals=widths, is_fitted=True)
+
+
+def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess:
+    distinct, uncommon = len(column.values), int((column.counts < rare).sum())
+    if distinct <= 2:
+        return Guess(Role.QUASI_IDENTIFIER, f"{distinct} {kind}, published as they are or not at all")
+    if not uncommon:
+        why = f"{distinct} {kind}, none of them rare; levels merge them step by step"
+        return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
+    why = f"{distinct} {kind}, of which {uncommon} are rare and go together with others"
+    return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
+
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,30})?")
+
+
+def _numbers(column: Column) -> list[Decimal] | None:
+    """The values as numbers, where all are spelled as numbers are."""
+    numerals = column.numerals
+    return list(map(Decimal, numerals)) if all(map(_NUMBER.fullmatch, numerals)) else None
+
+
+def _whole_numbers(column: Column) -> list[Decimal] | None:
+    """The values as numbers, where all are whole, such as 5 or 5.0."""
+    numbers = _numbers(column)
+    return numbers if numbers and all(number == number.to_integral_value() for number in numbers) else None
+
+
+def has_decimals(column: Column) -> bool:
+    """Whether all values are numbers and some not whole."""
+    return _numbers(column) is not None and _whole_numbers(column) is None
+
+
+def _lengths(column: Column) -> bool:
+    """Whether all values are codes of one length, with a digit each."""
+    length = len(column.values[0])
+    code = re.compile(r"[A-Za-z0-9./-]*[0-9][A-Za-z0-9./-]*")
+    return length >= 3 and all(len(value) == length and code.fullmatch(value) for value in column.values)

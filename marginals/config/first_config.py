@@ -1,0 +1,616 @@
+"""A first `release.toml` for a table that nobody has described yet: guesses, each with its reason, to be reviewed.
+
+It quotes no value of the table, but for hierarchy files.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import log, prod
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from checks.diversity.registry import parse_diversity
+from marginals.bundle.target import release_at
+from marginals.config import RARE
+from marginals.config.column_guess import (
+    ALWAYS,
+    POINT,
+    WORDS,
+    DecimalSign,
+    Guess,
+    MissingTokens,
+    Said,
+    guess,
+    keys_by_content,
+    likely_decimal,
+    missing_tokens,
+)
+from marginals.errors import InputError
+from marginals.files import replace_file
+from marginals.messages import did_you_mean
+from marginals.output import keep_apart, refuse_to_replace
+from marginals.tables.attribute import Attribute, Column, Role
+from marginals.tables.distinct_rows import PandasFrame, factorized
+from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
+from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
+from marginals.tables.source import read_table, refuse_record
+from marginals.tables.table import Table
+from marginals.tables.values import number_in
+from models.arrays import IndexArray, x_log_x
+from models.tables.hierarchy import Hierarchy
+
+_MOST_QUASI_IDENTIFIERS = 20
+_MANY_DROPPED = 0.05
+"""Share of the rows that may lack a value before the emptiest columns count it as one."""
+
+_LOOKED_AT = 20_000
+"""Rows by which it is decided which columns tell least."""
+
+
+@dataclass(frozen=True)
+class InitialConfig:
+    """A config as text, the hierarchy files it names by their paths beside it, and the guesses it was made from.
+
+    missing: what was taken for no value. person: the column that was taken to say whose row it is, since it looks like a
+    key and repeats. decimal: the sign before the fraction of numbers.
+    """
+
+    text: str
+    hierarchies: Mapping[str, bytes]
+    guesses: Mapping[str, Guess]
+    missing: MissingTokens
+    person: RepeatingKey | None = None
+    decimal: DecimalSign = POINT
+
+    def files(self, path: Path) -> dict[Path, bytes]:
+        """All files for a config at `path`, which comes last."""
+        return {path.parent / name: content for name, content in self.hierarchies.items()} | {path: self.text.encode()}
+
+    def refuse_to_replace(self, path: Path) -> None:
+        """Raise InputError where writing to `path` would replace a file."""
+        for file in self.files(path):
+            refuse_to_replace(file)
+
+    def keep_apart(self, path: Path, source: Path) -> None:
+        """Raise InputError where writing to `path` would replace the table, add to it, or change a bundle."""
+        for file in self.files(path):
+            keep_apart(file, (source,), release_at)
+
+    def write(self, path: Path) -> list[Path]:
+        """Write the config to `path` and the hierarchies beside it; returns all files, the config last.
+
+        Raises InputError for what cannot be written; the config is written last, so that there is none then.
+        """
+        files = self.files(path)
+        for file, content in files.items():
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(file, content)
+            except OSError as error:
+                raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
+        return list(files)
+
+    def as_json(self) -> dict[str, Any]:
+        """The guesses as plain values, without a value of the table."""
+        return {name: _as_json(guessed) for name, guessed in self.guesses.items()}
+
+
+def _as_json(guessed: Guess) -> dict[str, Any]:
+    plain: dict[str, Any] = {"role": guessed.role.value, "why": guessed.why}
+    plain |= (
+        {"intervals": [float(w) if isinstance(w, Decimal) else w for w in guessed.intervals]}
+        if guessed.intervals
+        else {}
+    )
+    plain |= {"prefixes": list(guessed.prefixes)} if guessed.prefixes else {}
+    plain |= {"dates": list(guessed.dates)} if guessed.dates else {}
+    plain |= {"ladder": "fitted"} if guessed.is_fitted else {}
+    plain |= {"missing": guessed.missing} if guessed.missing != "drop" else {}
+    return plain | ({"hierarchy": True} if guessed.hierarchy else {})
+
+
+def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequence[str] = ()) -> InitialConfig:
+    """The guess at a config for a table in files, to be written to the file `beside`.
+
+    rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
+    Raises InputError where the file is no table, no column of it can be published, or a wanted column is not there.
+    """
+    form = likely_form(source)
+    files = files_of(source, form)
+    if len(set(files.columns)) < len(files.columns):
+        raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
+    refuse_record(files, files.columns, (*ALWAYS, *WORDS))
+    for name in wanted:
+        if name not in files.columns:
+            raise InputError(f"{source.name} has no column {name!r}, which is wanted; {_similar(name, files.columns)}")
+    frame, labels = frame_of(files), column_labels(source)
+    read = [_column(frame, name) for name in map(str, frame.columns)]
+    keys = _people(frame, read)
+    person = keys[0] if keys else None
+    if person is not None:
+        read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
+    decimal = likely_decimal(read)
+    read = [replace(column, decimal=decimal.sign) for column in read]
+    tokens = missing_tokens(read)
+    said = {name: Said(own.description, own.values) for name, own in labels.items()}
+    made = {c.name: guess(c, rare, said.get(c.name, Said())) for c in (_without(c, tokens.texts) for c in read)}
+    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
+    if person is None:  # the values of an identifier tell it where its name does not
+        person = next(iter(_keys(frame, made, tokens.texts)), None)
+    codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
+    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, wanted)
+    guesses = _complete(frame, guesses, tokens.texts, source.name)
+    guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
+    attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
+    table = read_table(frame, attributes, tokens.texts, decimal=decimal.sign, k=rare, **_unit(person))
+    written = _hierarchy_files(guesses)
+    text = config_text(
+        source.name,
+        _data(source, beside, form, tokens, table, len(frame))
+        + _decimal(decimal)
+        + ("" if person is None else f"\n{_whose(person)}"),
+        guesses,
+        {name: path for name, (path, _) in written.items()},
+        table,
+        wanted,
+    )
+    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal)
+
+
+def _similar(name: str, columns: Sequence[str]) -> str:
+    return did_you_mean(name, list(columns)) or f"it has {len(columns)} others"
+
+
+def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
+    """The columns that number people who have several rows, by their names or, where these do not tell, by their values."""
+    missing = (*ALWAYS, *WORDS)
+    by_content = keys_by_content(frame, columns, missing)
+    by_name = [key for key in _keys(frame, {}, missing) if key.column not in by_content.numbering]
+    return by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
+
+
+def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
+    """The columns that look like keys of people and repeat, the one with most values first. guesses: those made so far."""
+    identifiers = {name: _attribute(guessed) for name, guessed in guesses.items() if guessed.role is Role.IDENTIFIER}
+    keys = repeating_keys(PandasFrame(frame), possible_keys(list(map(str, frame.columns)), identifiers), missing)
+    return sorted(keys, key=lambda key: -key.values)
+
+
+def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey | None) -> pd.DataFrame:
+    """A column, without the rows that repeat a value of a person, so that what is counted is people."""
+    if person is None or name == person.column:
+        return frame[[name]]
+    both = frame[[person.column, name]]
+    try:
+        return both.loc[~both.duplicated(), [name]]
+    except TypeError:  # lists and the like
+        return frame[[name]]
+
+
+def _column(frame: pd.DataFrame, name: str) -> Column:
+    """The values of a column as publishing would read them."""
+    try:
+        table = read_table(frame[[name]], {name: "quasi-identifier"}, ALWAYS)
+    except (InputError, TypeError):  # no value at all, or none that could be counted
+        return Column(name, (), np.zeros(0, dtype=np.int64), len(frame))
+    cells = list(table.counts.cells())
+    return Column(name, tuple(label for (label,), _ in cells), np.array([n for _, n in cells]), table.missing)
+
+
+def _without(column: Column, missing: Collection[str]) -> Column:
+    """The column with these values counted as missing."""
+    kept = [i for i, value in enumerate(column.values) if value not in missing]
+    counts = column.counts[kept]
+    gone = column.rows - int(counts.sum())
+    return replace(column, values=tuple(column.values[i] for i in kept), counts=counts, missing=column.missing + gone)
+
+
+def _attribute(guessed: Guess) -> Attribute:
+    hierarchy = Hierarchy.from_rows(guessed.hierarchy) if guessed.hierarchy else None
+    return Attribute(
+        guessed.role,
+        hierarchy,
+        intervals=guessed.intervals,
+        prefixes=guessed.prefixes,
+        missing=guessed.missing,
+        dates=guessed.dates,
+        ladder="fitted" if guessed.is_fitted else "given",
+    )
+
+
+def _coarse_codes(
+    frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str], decimal: str
+) -> dict[str, IndexArray]:
+    """Of each quasi-identifier the values of some rows, as coarse as they will be published at least; shape (rows,)."""
+    public = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    if len(public) <= _MOST_QUASI_IDENTIFIERS:
+        return {}
+    some = frame.iloc[:: max(1, -(-len(frame) // _LOOKED_AT))]
+    found = {}
+    for name in public:
+        codes, texts = factorized(some[name], missing)
+        coarse = [*(_coarse(guesses[name], text, decimal) for text in texts), ""]
+        found[name] = np.unique(coarse, return_inverse=True)[1][codes].astype(np.intp)
+    return found
+
+
+def _coarse(guessed: Guess, text: str, decimal: str) -> str:
+    """A value at the first level of its generalization."""
+    if guessed.intervals and (number := number_in(text, decimal)) is not None:
+        return str(number // Decimal(guessed.intervals[0]))
+    if guessed.prefixes:
+        return text[: guessed.prefixes[0]]
+    return next((row[1] for row in guessed.hierarchy if row[0] == text), text)
+
+
+def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collection[str], name: str) -> dict[str, Guess]:
+    """The guesses with which nearly all rows are counted: else the column that drops most of them counts missing values."""
+    if not any(guessed.role.is_used for guessed in guesses.values()):
+        reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
+        raise InputError(f"no column of {name} can be published as it is ({reasons})")
+    lacking = {
+        column: factorized(frame[column], missing)[0] < 0 for column, guessed in guesses.items() if guessed.role.is_used
+    }
+    while True:
+        drops = {column: gone for column, gone in lacking.items() if guesses[column].missing == "drop"}
+        dropped = np.logical_or.reduce(list(drops.values())) if drops else np.zeros(len(frame), dtype=bool)
+        if dropped.sum() <= _MANY_DROPPED * len(frame):
+            return guesses
+        emptiest = max(drops, key=lambda column: int(drops[column].sum()))
+        why = f"{guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
+        guesses = guesses | {emptiest: replace(guesses[emptiest], why=why, missing="as a value")}
+
+
+def _recounted(
+    frame: pd.DataFrame,
+    guesses: dict[str, Guess],
+    missing: Collection[str],
+    rare: int,
+    person: RepeatingKey | None,
+    decimal: str,
+) -> dict[str, Guess]:
+    """The guesses with what is rare counted on the rows that publishing will count, one of each person."""
+    drops = [column for column, guessed in guesses.items() if guessed.role.is_used and guessed.missing == "drop"]
+    kept = np.ones(len(frame), dtype=bool)
+    for column in drops:
+        kept &= factorized(frame[column], missing)[0] >= 0
+    if person is not None:
+        kept[kept] = ~frame[kept].duplicated(person.column)
+    result = dict(guesses)
+    if not kept.all():
+        for column, guessed in guesses.items():
+            if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
+                counted = replace(_column(frame[kept], column), decimal=decimal)
+                again = guess(_without(counted, missing), rare, guessed.said)
+                if again.role is guessed.role and not _of_bands(again):
+                    result[column] = replace(again, missing=guessed.missing)
+    return result
+
+
+def _of_bands(guessed: Guess) -> bool:
+    """Whether its values are cut to something first."""
+    return bool(guessed.intervals or guessed.prefixes or guessed.dates)
+
+
+def _unit(person: RepeatingKey | None) -> dict[str, Any]:
+    """How it is said of whom the rows are; of people, where nothing repeats."""
+    return {"rows_per_person": 1} if person is None else {"person": person.column, "one_row": "first"}
+
+
+def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
+    """For each column with a guessed hierarchy the path of its file and the file."""
+    files: dict[str, tuple[str, bytes]] = {}
+    taken: set[str] = set()
+    for name, guessed in guesses.items():
+        if guessed.hierarchy:
+            slug = stem = re.sub(r"[^a-z0-9._-]+", "_", name.lower()).strip("._-")[:80] or "column"
+            number = 2
+            while slug in taken:
+                slug, number = f"{stem}_{number}", number + 1
+            taken.add(slug)
+            content = io.StringIO()
+            csv.writer(content, delimiter=";", lineterminator="\n").writerows(guessed.hierarchy)
+            files[name] = (f"hierarchies/{slug}.csv", content.getvalue().encode())
+    return files
+
+
+def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, table: Table, rows: int) -> str:
+    path = _from(beside.absolute().parent, source)
+    separator_line = "" if form.separator == "," else f"separator = {quoted(form.separator)}\n"
+    if form.encoding != AUTO:
+        separator_line += (
+            "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
+        )
+        separator_line += f"encoding = {quoted(form.encoding)}\n"
+    kept = f"{table.rows + table.left_out} of {rows} rows are kept"
+    numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
+    return (
+        f"[data]\npath = {quoted(path)}\n{separator_line}"
+        "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
+        f"# count as a value: {kept}.\n{numbers}"
+        f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
+        '# where = "age >= 21"         # publish only the part of the table where this holds; other parts need a ledger\n'
+        '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
+        'domain = "declared"\n'
+    )
+
+
+def _decimal(decimal: DecimalSign) -> str:
+    return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
+
+
+def _whose(person: RepeatingKey) -> str:
+    lines = [
+        f"# {one_line(person.column)} {person.why}. So one row",
+        "# of each is counted, and what is promised is promised of people. It is the first in the order of the table, of",
+        '# those that are not left out; or "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows',
+        "# of each. Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
+        '# rows_per_person = "any" that promises shall count rows.',
+        f"person = {quoted(person.column)}",
+        'one_row = "first"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _from(folder: Path, file: Path) -> str:
+    """The path of a file seen from a folder, or from the root where no other path leads there."""
+    try:
+        path = Path(os.path.relpath(file.absolute(), folder))
+    except ValueError:  # another drive
+        return file.absolute().as_posix()
+    return (path if (folder / path).resolve() == file.resolve() else file.absolute()).as_posix()
+
+
+_MOST_NODES = 5_000
+"""With more generalizations than this, looking for the best single table takes minutes."""
+
+_DIVERSITIES = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
+
+
+def config_text(
+    name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
+) -> str:
+    """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
+    sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
+    in_bands = [column for column, guessed in guesses.items() if guessed.only_in_bands]
+    search = _SEARCH + _in_bands(in_bands) + _wanted(wanted, guesses)
+    parts = [_HEAD.format(name=one_line(name)), data, _ROLES, *sections]
+    return "\n".join([*parts, _privacy(table, in_bands), _base(table, in_bands), search])
+
+
+def _section(name: str, guessed: Guess, file: str | None) -> str:
+    key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
+    why = wrap(f"Guessed: {one_line(guessed.why)}.", 118, initial_indent="# ", subsequent_indent="# ")
+    lines = [f"[attributes.{key}]", *why, f'role = "{guessed.role.value}"']
+    if guessed.intervals:
+        lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
+    if guessed.prefixes:
+        lines.append(f"prefixes = {list(guessed.prefixes)}")
+    if guessed.dates:
+        lines.append(f"dates = [{', '.join(map(quoted, guessed.dates))}]")
+    if guessed.is_fitted:
+        lines.append('ladder = "fitted"')
+    if file is not None:
+        lines.append(f"# Review {file}. It names values of all rows, rare ones too, and is for you alone: of its")
+        lines.append(
+            '# labels a release names only those that its tables count. Never add labels = "public" to this one.'
+        )
+        lines.append(f"hierarchy = {quoted(file)}")
+    if guessed.missing != "drop":
+        lines.append(f'missing = "{guessed.missing}"        # "drop": rows without one are left out')
+    lines += _words(key, guessed) if guessed.role.is_used else []
+    return "\n".join(lines) + "\n"
+
+
+def _number(width: int | Decimal) -> str:
+    """A width as TOML spells it; one of numbers with decimals has a point."""
+    if isinstance(width, int):
+        return str(width)
+    plain = f"{width:f}".rstrip("0").rstrip(".") if "." in f"{width:f}" else f"{width:f}"
+    return plain if "." in plain else f"{plain}.0"
+
+
+def _words(key: str, guessed: Guess) -> list[str]:
+    """What the file of the table says of a column in words, for readers."""
+    said = guessed.said
+    lines = [f"description = {quoted(said.description)}"] if said.description else []
+    if said.values:
+        lines.append(f"[attributes.{key}.values]")
+        lines += [f"{quoted(value)} = {quoted(meaning)}" for value, meaning in said.values.items()]
+    return lines
+
+
+def _in_bands(columns: Iterable[str]) -> str:
+    """That the numbers of sensitive columns are published in intervals only."""
+    withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in columns)
+    if not withheld:
+        return ""
+    why = "# Level 0 is the number itself: of what is sensitive only intervals are published."
+    return f"{why}\nmust_not_publish = [{withheld}]\n"
+
+
+def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
+    """The section of the analysis that a release is wanted for, of the columns that are published."""
+    used = [column for column in wanted if guesses[column].role.is_used]
+    out = [column for column in wanted if column not in used]
+    lines = [""] if wanted else []
+    if out:
+        lines.append(
+            f"# Wanted, but left out above: {one_line(', '.join(out))}. Give it a role there, and add it here."
+        )
+    if used:
+        lines += ["[[search.wanted]]", f"attributes = [{', '.join(map(quoted, used))}]", "weight = 1.0"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _privacy(table: Table, in_bands: Sequence[str]) -> str:
+    k = 10 if table.rows >= 500 else 5 if table.rows >= 100 else min(2, table.rows)
+    lines = [
+        "# Each of the three can be left out; what is left out is not checked.",
+        "[privacy]",
+        f"# Whoever is counted shares a cell with at least {k - 1} others, the sensitive column set aside,",
+        f"k_link = {k}",
+        "# also when somebody puts all published tables together;",
+        f"k_combinatorial = {k}",
+    ]
+    if not table.sensitive:
+        lines += [
+            "# No column looked sensitive. If nobody may learn one of them about a person, give it the role",
+            '# "sensitive" above, and say how uncertain it must stay:',
+            '# diversity = "recursive:3,4"',
+        ]
+    elif (diversity := _diversity(table, int(table.sensitive[0] in in_bands))) is None:
+        lines.append("# The sensitive column as a whole satisfies no diversity that could be demanded here.")
+    else:
+        lines += [
+            "# and what the tables together say about the sensitive column stays as uncertain as this. It is the",
+            "# strongest of some that the column as a whole satisfies; recursive:c,l: the likeliest value is less than",
+            "# c times as likely as the l-th, (l+1)-th, ... likeliest together; distinct:l: l values stay possible.",
+            '# Where several columns are sensitive, by column: diversity = { NAME = "distinct:3", OTHER = "entropy:4" }',
+            f'diversity = "{diversity}"',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _diversity(table: Table, level: int) -> str | None:
+    """The strongest diversity, of some, that the sensitive column satisfies at a level over all rows."""
+    counts = table.counts.rolled_up({table.sensitive[0]: level}).counts.tolist()
+    return next((text for text in _DIVERSITIES if parse_diversity(text).decide(counts)), None)
+
+
+def _base(table: Table, in_bands: Sequence[str]) -> str:
+    nodes = prod(table.domain.hierarchy(name).height + 1 for name in table.quasi_identifiers)
+    lines = ["# One table with all the columns, each coarsened as far as it must be, can be part of the release."]
+    if in_bands:
+        lines += [
+            f"# It would show each number of {one_line(in_bands[0])}, of which only intervals are published.",
+            "[base]",
+            'table = "none"',
+        ]
+    elif nodes <= _MOST_NODES:
+        lines += [
+            "[base]",
+            'table = "auto"               # if that is better; "best": always; "none": smaller tables only',
+        ]
+    else:
+        lines += [
+            f"# There are {nodes:,} ways to coarsen them, so looking for the best would take long; with fewer columns or",
+            '# levels, try "auto".',
+            "[base]",
+            'table = "none"',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A TOML string."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def one_line(text: str) -> str:
+    """The text in one line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+_HEAD = """\
+# A first guess at how to publish {name}, made from the table alone. Review every line: only you know
+# what people can be recognized by, and what nobody should learn about them. Then:
+#   marginals assess THIS_FILE                        what the table itself gives away
+#   marginals publish THIS_FILE --out release
+"""
+
+_ROLES = """\
+# The role of a column is one of
+#   "identifier"        names a person; never read any further
+#   "ignored"           not wanted in the release
+#   "quasi-identifier"  others may know it about a person: what people could be recognized by
+#   "sensitive"         what nobody may learn about a person
+#
+# A quasi-identifier can be coarsened step by step, from the value as it is to "*", which says nothing. The steps are
+#   intervals = [5, 10, 20]          whole numbers, in ever wider intervals; each width is a multiple of the one before
+#                                    ([0.5, 2.5] or [5.0, 10.0], with a point: numbers with decimals)
+#   dates = ["month", "year"]        dates and times, cut to ever longer units
+#   prefixes = [3, 2]                codes, of which ever fewer characters are kept
+#   hierarchy = "hierarchies/x.csv"  anything else: a file without header, separated by semicolons, with one line for
+#                                    each value: the value, what it becomes first, what it becomes next, ..., *
+#   ladder = "fitted"                steps that are fitted to the table, alone or with one of these: rare values are
+#                                    merged with their neighbours, or with those nearest in the hierarchy, more at each
+#                                    step; "given": only the steps that are given
+# With none of these, the column is published as it is or not at all; if published, the release lists all its values.
+# A release names the labels that its tables count, and no others. A hierarchy that everybody may know, made without looking
+# at this table, can be published whole: labels = "public".
+"""
+
+_SEARCH = """\
+[search]
+strategy = "look-ahead"      # or "rebuild", "genetic": slower, sometimes better
+seed = 0                     # the same seed gives the same release
+max_sensitive_margins = 3    # at most so many published tables hold a sensitive column
+time_limit = 60.0            # seconds; then the best release found so far is taken
+"""
+
+
+Codes = Mapping[str, IndexArray]
+"""For each column the codes of some rows' values, as coarse as they are likely to be published: shape (rows,)."""
+
+
+def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
+    """The guesses on all columns together: one sensitive column, at most `most` quasi-identifiers.
+
+    What looks sensitive too is left out rather than published, and of the quasi-identifiers those that tell least beside the
+    others; wanted ones stay as long as they are not more than `most`.
+    """
+    candidates = [name for name, guessed in guesses.items() if guessed.likely_sensitive is not None]
+    chosen = min(candidates, key=lambda name: (name not in wanted, guesses[name].likely_sensitive or 0), default=None)
+    result = dict(guesses)
+    for name, guessed in guesses.items():
+        if guessed.role is Role.SENSITIVE and name != chosen:
+            why = f"{guessed.why}, but another column was taken as the sensitive one"
+            result[name] = replace(guessed, role=Role.IGNORED, why=why)
+    public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    if len(public) > most:
+        for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():
+            many = f"left out of the release, as {most} quasi-identifiers are much work already"
+            why = f"{result[name].why}; {many}, and {reason}"
+            result[name] = replace(result[name], role=Role.IGNORED, why=why)
+    return result
+
+
+def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str, str]:
+    """The columns beyond the `most` that tell most, each with what it tells beside the others, in words.
+
+    Chosen one after the other: first what is wanted, then the column whose entropy, given that one of those chosen before
+    which says most of it, is the largest.
+    """
+    left = {name: (_entropy(own), "") for name, own in codes.items()}
+    for _ in range(most):
+        chosen = max(left, key=lambda name: (name in wanted, left[name][0]))
+        del left[chosen]
+        for name, (told, _before) in left.items():
+            beside = _entropy(codes[chosen] * (int(codes[name].max()) + 1) + codes[name]) - _entropy(codes[chosen])
+            if beside < told:
+                left[name] = (beside, chosen)
+    return {name: _reason(told, beside) for name, (told, beside) in left.items()}
+
+
+def _reason(told: float, beside: str) -> str:
+    bits = f"({told / log(2):.2f} bits of information)"
+    if not beside:
+        return f"it tells less than the columns that stay {bits}"
+    return f"whoever knows {beside} learns less from it than from the columns that stay {bits}"
+
+
+def _entropy(codes: IndexArray) -> float:
+    """In nats."""
+    counts = np.unique(codes, return_counts=True)[1]
+    return log(len(codes)) - float(x_log_x(counts).sum()) / len(codes)

@@ -1,1 +1,0 @@
-"""What an unknown table probably is: a first config to be reviewed."""

@@ -1,1 +1,0 @@
-"""A simulated census to try things on."""

@@ -1,0 +1,560 @@
+"""Disclosing a table under rules: values hidden or generalized in the rows that a condition holds for (LSFB09 7.1)."""
+
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checks.risk.attackers import Records, RecordSpace
+from checks.risk.disclosure import Disclosure
+from checks.risk.disclosure import generalize as generalize_records
+from marginals.conditions import (
+    NUMBER,
+    Atom,
+    Choice,
+    CodedColumn,
+    Column,
+    ColumnValues,
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Formula,
+    Kind,
+    Membership,
+    Negation,
+    Operand,
+    Where,
+    check_columns,
+    chosen_columns,
+    columns_of,
+    executable,
+    formula_of,
+    holds,
+    kind_of,
+    kind_of_texts,
+)
+from marginals.errors import InputError
+from marginals.files import fresh_file
+from marginals.output import OutputFile
+from marginals.tables.distinct_rows import factorized
+from marginals.tables.engines import connected, duckdb_reads, refusal_of, require_duckdb, texts_query
+from marginals.tables.files import CsvFiles, ParquetFiles
+from marginals.tables.frames import sql_name, sql_text
+from marginals.tables.source import TableSource
+from marginals.tables.table import Rows
+from models.arrays import BoolArray, IndexArray
+from models.tables.hierarchy import Domain, Hierarchy
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+
+
+# In which order disclosed rows are written: shuffled, unless somebody insists on that of the source.
+#
+# Where a row stands can tell whose it is: a table that was sorted by name can be laid beside a list of names.
+
+
+_MOST_FILES = 256
+"""Files that hold rows on their way, at most."""
+
+Keys: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """An order drawn at random, each as likely as any other.
+
+    seed: None draws from what the operating system holds for secrets, so that nobody can draw the same again. A number
+    makes the order repeatable, for tests: whoever knows or guesses it can restore the order of the source. Raises
+    InputError for a negative one.
+    """
+
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and self.seed < 0:
+            raise InputError(f"the seed is a whole number from 0, not {self.seed}")
+
+
+@dataclass(frozen=True)
+class AsRead:
+    """The order of the source."""
+
+
+RowOrder: TypeAlias = Shuffled | AsRead
+
+
+def positions(order: RowOrder, rows: int) -> IndexArray:
+    """Which row comes first, second and so on: shape (rows,).
+
+    >>> positions(AsRead(), 4).tolist(), positions(Shuffled(seed=1), 4).tolist()
+    ([0, 1, 2, 3], [2, 0, 3, 1])
+    """
+    if isinstance(order, AsRead):
+        return np.arange(rows)
+    return np.argsort(_keys(order)(rows), kind="stable")
+
+
+def in_order(
+    order: RowOrder, blocks: Iterable[NDArray[np.int32]], rows: int, memory: int
+) -> Iterator[NDArray[np.int32]]:
+    """Rows of codes in an order, in blocks again; the same rows in the same order whatever the blocks.
+
+    blocks: rows as they are read, each of shape (some, columns). rows: how many there are about. memory: bytes to make do
+    with. What is more waits in files without a name, by the first bits of its key; every file is shuffled by itself.
+    """
+    if isinstance(order, AsRead):
+        yield from blocks
+        return
+    draw, blocks = _keys(order), iter(blocks)
+    first = next(blocks, None)
+    if first is None:
+        return
+    row = np.dtype([("key", np.uint64), ("codes", np.int32, first.shape[1:])])
+    # Sorting takes the rows once more, and their positions.
+    count = min(_MOST_FILES, 1 + 3 * rows * row.itemsize // max(memory, 1))
+    with ExitStack() as held:
+        files = [held.enter_context(_waiting(count)) for _ in range(count)]
+        for block in chain([first], blocks):
+            keyed = np.empty(len(block), dtype=row)
+            keyed["key"], keyed["codes"] = draw(len(block)), block
+            parts = (keyed["key"] >> np.uint64(32)) * np.uint64(count) >> np.uint64(32)
+            for number in np.unique(parts).tolist():
+                files[number].write(keyed[parts == number].tobytes())
+        for file in files:
+            file.seek(0)
+            waiting = np.frombuffer(file.read(), dtype=row)
+            file.close()
+            yield waiting["codes"][np.argsort(waiting["key"], kind="stable")]
+
+
+def _waiting(count: int) -> IO[bytes]:
+    """Where rows of one of so many parts wait: in memory if it is the only one."""
+    return io.BytesIO() if count == 1 else tempfile.TemporaryFile()
+
+
+def _keys(order: Shuffled) -> Callable[[int], Keys]:
+    """Draws the keys of the next rows, by which they are sorted."""
+    if order.seed is None:
+        return lambda rows: np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
+    rng = np.random.default_rng(order.seed)
+    return lambda rows: rng.integers(0, 2**64, rows, dtype=np.uint64)
+
+
+# Disclosing a table under rules: hide or generalize an attribute of the rows that a condition holds for (LSFB09 7.1).
+#
+# A condition is a formula over the original columns (`"age > 80 and sex == 'Female'"` or `"age in 81-120"`, the
+# grammar of `marginals.conditions`), a predicate of the original table, or one truth value a row. Since it is always
+# about the originals, rules may be given in any order.
+
+
+Condition: TypeAlias = "Where | Callable[[pd.DataFrame], Any] | Sequence[bool] | pd.Series[Any] | BoolArray | None"
+"""Which rows a rule is about; None: all."""
+
+
+@dataclass(frozen=True)
+class DisclosureRule:
+    """One rule as data. level: None hides the attribute. condition: None is about all rows.
+
+    >>> DisclosureRule("age", level=2, condition="age > 80")
+    DisclosureRule(attribute='age', level=2, condition='age > 80')
+    """
+
+    attribute: str
+    level: int | None = None
+    condition: Condition = None
+
+
+@dataclass(frozen=True, eq=False)
+class DisclosedTable:
+    """A table and what is disclosed of it."""
+
+    rows: Rows
+    disclosure: Disclosure
+
+    @classmethod
+    def of(cls, rows: Rows) -> "DisclosedTable":
+        """The table as it is."""
+        return cls(rows, Disclosure.of(Records.from_codes(RecordSpace(rows.domain), rows.codes)))
+
+    @property
+    def records(self) -> Records:
+        """The disclosed records."""
+        return self.disclosure.records
+
+    @cached_property
+    def originals(self) -> "pd.DataFrame":
+        """The original columns that predicates are about, as numbers where all values are."""
+        import pandas as pd
+
+        return pd.DataFrame({str(name): _typed(column) for name, column in self.rows.frame.items()})
+
+    def frame(self, order: RowOrder = Shuffled()) -> "pd.DataFrame":
+        """The disclosed labels, row by row; shuffled, since the order of the source can tell whose a row is.
+
+        order: `AsRead()` is that of the source.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.records.labels()).iloc[positions(order, len(self.rows))].reset_index(drop=True)
+
+
+def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> DisclosedTable:
+    """The table with an attribute suppressed in some rows (Definition 6, whose formula selects the other rows).
+
+    Raises InputError for a condition that cannot be read, DomainMismatchError for an unknown attribute.
+
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.tables.source import read_rows
+    >>> table = DisclosedTable.of(read_rows(frame, attributes))
+    >>> hidden = hide(table, "diagnosis", "diagnosis == 'Gout' and sex == 'Female'")
+    >>> hidden.frame()["diagnosis"].value_counts().to_dict()
+    {'Flu': 17, 'Gout': 16, 'Asthma': 13, '*': 2}
+    """
+    return generalize(table, attribute, condition, table.rows.domain.hierarchy(attribute).height)
+
+
+def generalize(table: DisclosedTable, attribute: str, condition: Condition, level: int) -> DisclosedTable:
+    """The table with an attribute at a level, or as high as it is already, in some rows (Definition 7).
+
+    Errors as for `hide`; DisclosureRuleError for a level that the attribute does not have.
+
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.tables.source import read_rows
+    >>> table = generalize(DisclosedTable.of(read_rows(frame, attributes)), "age", "age >= 50", 2)
+    >>> sorted(table.frame()["age"].unique())
+    ['22', '27', '34', '38', '40-59', '45']
+    """
+    rows = selected(table, condition)
+    return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
+
+
+def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
+    """A table under some rules, in whatever order.
+
+    >>> from marginals.example import attributes, frame
+    >>> from marginals.disclosure import AsRead
+    >>> from marginals.tables.source import read_rows
+    >>> rules = [DisclosureRule("age", level=1), DisclosureRule("sex", condition="age < 30")]
+    >>> table = disclose(read_rows(frame, attributes), rules)
+    >>> table.frame(AsRead()).iloc[[0, -1]].values.tolist()
+    [['20-29', '*', 'Asthma'], ['50-59', 'Male', 'Gout']]
+    """
+    table = DisclosedTable.of(rows)
+    for rule in rules:
+        if rule.level is None:
+            table = hide(table, rule.attribute, rule.condition)
+        else:
+            table = generalize(table, rule.attribute, rule.condition, rule.level)
+    return table
+
+
+def selected(table: DisclosedTable, condition: Condition) -> BoolArray:
+    """The original rows that a condition holds for: shape (rows,). Raises InputError, never quoting a value."""
+    rows = len(table.rows)
+    if condition is None:
+        return np.ones(rows, dtype=bool)
+    if is_where(condition):
+        return _formula_holds(table.rows, condition)
+    truth = np.asarray(condition(table.originals) if callable(condition) else condition)
+    if truth.dtype != np.bool_ or truth.shape != (rows,):
+        raise InputError("a condition must say true or false for each row of the table")
+    return truth
+
+
+def is_where(condition: Condition) -> TypeGuard[Where]:
+    """Whether a condition is a text, several texts or a mapping, which every engine can execute."""
+    if isinstance(condition, str):
+        return True
+    if not isinstance(condition, Mapping | list | tuple):
+        return False
+    return len(condition) > 0 and all(isinstance(name_or_text, str) for name_or_text in condition)
+
+
+def _formula_holds(rows: Rows, condition: Where) -> BoolArray:
+    names = [str(name) for name in rows.frame.columns]
+    formula = formula_of(condition, names)
+    check_columns(condition, formula, names)
+    columns = {}
+    for name in columns_of(formula):
+        codes, texts = factorized(rows.frame.iloc[:, names.index(name)].rename(name), rows.no_value)
+        columns[name] = CodedColumn(codes, tuple(texts))
+    kinds = {name: kind_of_texts(column.texts) for name, column in columns.items()}
+    labels = dict(rows.domain.items())
+    for name in chosen_columns(formula):
+        if name not in labels and kinds[name] is Kind.TEXTS:
+            labels[name] = Hierarchy.flat(columns[name].texts)
+    return holds(executable(condition, formula, ColumnValues(kinds, labels, rows.no_value)), columns, kinds)
+
+
+def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    import pandas as pd
+
+    try:
+        return pd.to_numeric(column)
+    except (ValueError, TypeError):
+        return column
+
+
+# Disclosure rules executed by DuckDB, file to file, for tables that do not fit in memory (LSFB09 section 7.1).
+#
+# The operators are relational algebra, and so is this: the level of a value is the greatest of its rules', decided on
+# the original row; its label is looked up in the hierarchy as the rows come, since a join need not keep their order.
+
+
+def disclose_file(
+    source: TableSource,
+    target: Path,
+    domain: Domain,
+    rules: Sequence[DisclosureRule],
+    order: RowOrder = Shuffled(),
+) -> int:
+    """Write the disclosed labels of a table, CSV or Parquet, as CSV; returns the number of rows.
+
+    source: files. Half of its memory is DuckDB's, the other is for shuffling; rows that wait are in no file with a name.
+    domain: the attributes to disclose, columns of the source. Rows with a missing value in one of them are left out, as
+    `read_table` does. Conditions must be formulas in text. Raises InputError without duckdb, for a target that belongs to
+    the source, or for a file, condition or value that cannot be used; then nothing is written.
+    """
+    source.require_no_missing_values()
+    OutputFile(target, () if source.path is None else (source.path,))
+    files = require_duckdb(source.files(), "disclosing tables that do not fit in memory")
+    import duckdb
+
+    memory = source.memory_in_bytes // 2
+    with fresh_file(target) as fresh, fresh.open("w", encoding="utf-8", newline="") as stream:
+        try:
+            with connected(memory) as connection:
+                rows = _view_disclosed(connection, files, domain, rules, source.missing, memory)
+                blocks = _codes(connection, source, domain)
+                _write_labels(stream, domain, in_order(order, blocks, rows, memory))
+                return rows
+        except duckdb.Error as error:
+            raise refusal_of(files, error) from None
+
+
+def _view_disclosed(
+    connection: "duckdb.DuckDBPyConnection",
+    files: CsvFiles | ParquetFiles,
+    domain: Domain,
+    rules: Sequence[DisclosureRule],
+    missing: Sequence[str],
+    memory: int,
+) -> int:
+    """Make the view `disclosed`, as `disclosure_query` says; returns the number of its rows."""
+    formulas = {
+        number: (rule.condition, formula_of(rule.condition, files.columns))
+        for number, rule in enumerate(rules)
+        if is_text(rule.condition)
+    }
+    named = list(dict.fromkeys(name for _, formula in formulas.values() for name in columns_of(formula)))
+    for condition, formula in formulas.values():
+        check_columns(condition, formula, files.columns)
+    columns = list(dict.fromkeys([*domain.attributes, *named]))
+    files.check(columns)
+    absent = f"IN ({', '.join(map(sql_text, missing))})" if missing else "IS NULL"
+    without_missing = ", ".join(f"CASE WHEN {n} {absent} THEN NULL ELSE {n} END AS {n}" for n in map(sql_name, columns))
+    kept = " AND ".join(f"{sql_name(attribute)} IS NOT NULL" for attribute in domain.attributes)
+    texts = f"SELECT {without_missing} FROM ({texts_query(connection, files, columns, memory)})"
+    connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {kept}")
+    kinds = _kinds(connection, named)
+    hierarchies = dict(domain.items())
+    for name in dict.fromkeys(name for _, formula in formulas.values() for name in chosen_columns(formula)):
+        if name not in hierarchies and kinds[name] is Kind.TEXTS:
+            hierarchies[name] = _occurring(connection, name)
+    values = ColumnValues(kinds, hierarchies, frozenset(missing))
+    texts_of_rules = {
+        number: formula_sql(executable(condition, formula, values), kinds)
+        for number, (condition, formula) in formulas.items()
+    }
+    connection.execute(f"CREATE VIEW disclosed AS {disclosure_query(domain, rules, texts_of_rules)}")
+    return int(connection.execute("SELECT count(*) FROM disclosed").fetchall()[0][0])
+
+
+def _codes(connection: "duckdb.DuckDBPyConnection", source: TableSource, domain: Domain) -> Iterator[NDArray[np.int32]]:
+    """The rows of `disclosed` in their order, as positions in `_labels`: shape (some, attributes), block by block.
+
+    Raises InputError at the end if there were values that are no base values.
+    """
+    relation = connection.sql("SELECT * FROM disclosed")
+    # DuckDB 2 has a new name for what was fetch_record_batch.
+    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    unknown = 0
+    for batch in reader(_ROWS):
+        block: NDArray[np.int32] = np.empty((batch.num_rows, len(domain.attributes)), dtype=np.int32)
+        for number, (attribute, hierarchy) in enumerate(domain.items()):
+            values = batch.column(2 * number).dictionary_encode()
+            texts = (source.base_value(attribute, text) for text in values.dictionary.to_pylist())
+            codes = [None if text is None else hierarchy.code(text, 0) for text in texts]
+            base = np.array([-1 if code is None else code for code in codes], dtype=np.intp)[values.indices.to_numpy()]
+            levels = batch.column(2 * number + 1).to_numpy()
+            unknown += int((base < 0).sum())
+            block[:, number] = _label_positions(hierarchy)[levels, base]
+        yield block
+    if unknown:
+        raise InputError(
+            f"{source.files().name} has {unknown} values that are not among the base values of their hierarchies"
+        )
+
+
+_ROWS = 100_000
+"""Rows that are handled at a time."""
+
+
+def _labels(hierarchy: Hierarchy) -> NDArray[np.object_]:
+    """All labels of a hierarchy, level by level."""
+    return np.array([label for labels in hierarchy.labels for label in labels], dtype=object)
+
+
+def _label_positions(hierarchy: Hierarchy) -> NDArray[np.intp]:
+    """Where the label of each base value at each level stands in `_labels`: shape (levels, base values)."""
+    starts = np.cumsum([0, *(hierarchy.size(level) for level in range(hierarchy.height))])
+    return np.array([start + hierarchy.lift(0, level) for level, start in enumerate(starts)], dtype=np.intp)
+
+
+def _write_labels(stream: TextIO, domain: Domain, blocks: Iterable[NDArray[np.int32]]) -> None:
+    import pandas as pd
+
+    labels = [_labels(hierarchy) for hierarchy in domain.hierarchies]
+    pd.DataFrame(columns=list(domain.attributes)).to_csv(stream, index=False, lineterminator="\n")
+    for block in blocks:
+        for start in range(0, len(block), _ROWS):
+            codes = block[start : start + _ROWS]
+            frame = pd.DataFrame({a: labels[i][codes[:, i]] for i, a in enumerate(domain.attributes)})
+            frame.to_csv(stream, header=False, index=False, lineterminator="\n")
+
+
+def _kinds(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> dict[str, Kind]:
+    """The kinds of some columns of `original`."""
+    if not columns:
+        return {}
+    counts = []
+    for name in map(sql_name, columns):
+        number = f"regexp_full_match({name}, {sql_text(NUMBER)}) AND isfinite({_number(name)})"
+        counts += [f"count(*) FILTER ({name} <> '')", f"count(*) FILTER ({name} <> '' AND {number})"]
+    [numbers] = connection.execute(f"SELECT {', '.join(counts)} FROM original").fetchall()
+    return {column: Kind.of(*numbers[2 * i : 2 * i + 2]) for i, column in enumerate(columns)}
+
+
+def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> Hierarchy:
+    """The texts of a column of `original`."""
+    name = sql_name(column)
+    rows = connection.execute(f"SELECT DISTINCT {name} FROM original WHERE {name} IS NOT NULL ORDER BY 1").fetchall()
+    return Hierarchy.flat([text for (text,) in rows])
+
+
+def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], conditions: Mapping[int, str]) -> str:
+    """The rows of `original` as one query: of each attribute in turn the value, and the level that it is disclosed at.
+
+    conditions: as SQL, by the numbers of the rules, from 0; a rule without one is about all rows. Raises InputError for a
+    level that does not exist, DomainMismatchError for an unknown attribute.
+    """
+    levels: dict[str, list[str]] = {attribute: [] for attribute in domain.attributes}
+    for number, rule in enumerate(rules):
+        height = domain.hierarchy(rule.attribute).height
+        level = height if rule.level is None else rule.level
+        if not 0 <= level <= height:
+            raise InputError(f"{rule.attribute!r} has the levels 0 to {height}, not {level}")
+        levels[rule.attribute].append(f"CASE WHEN {conditions.get(number, 'TRUE')} THEN {level} ELSE 0 END")
+    columns = (
+        f"{sql_name(attribute)} AS value{number}, greatest(0, {', '.join(levels[attribute]) or '0'}) AS level{number}"
+        for number, attribute in enumerate(domain.attributes)
+    )
+    return f"SELECT {', '.join(columns)} FROM original"
+
+
+def is_text(condition: Condition) -> TypeGuard[Where]:
+    """Whether a condition is in text; there is none for all rows. Raises InputError for what DuckDB cannot execute."""
+    if condition is not None and not is_where(condition):
+        raise InputError("a rule for DuckDB needs a condition in text")
+    return condition is not None
+
+
+def formula_sql(formula: Formula, kinds: Mapping[str, Kind]) -> str:
+    """A formula without choices as SQL that is true or false, never null.
+
+    >>> from marginals.conditions import parsed
+    >>> print(formula_sql(parsed("age not in [1]"), {"age": Kind.NUMBERS}))
+    (NOT coalesce(TRY_CAST(trim(original."age") AS DOUBLE) IN (CAST('1' AS DOUBLE)), FALSE))
+    """
+    match formula:
+        case Negation(term=term):
+            return f"(NOT {formula_sql(term, kinds)})"
+        case Conjunction(terms=terms):
+            return "(" + " AND ".join(formula_sql(term, kinds) for term in terms) + ")"
+        case Disjunction(terms=terms):
+            return "(" + " OR ".join(formula_sql(term, kinds) for term in terms) + ")"
+        case Choice():
+            raise TypeError("choices must be bound before")
+        case Membership(values=()):
+            return "FALSE"
+        case Membership(column=column, values=values):
+            listed = ", ".join(_operand(value, formula, kinds) for value in values)
+            return f"coalesce({_operand(column, formula, kinds)} IN ({listed}), FALSE)"
+        case Comparison(left=left, sign=sign, right=right):
+            compared = "=" if sign == "==" else sign
+            return f"coalesce({_operand(left, formula, kinds)} {compared} {_operand(right, formula, kinds)}, FALSE)"
+
+
+def _operand(operand: Operand, atom: Atom, kinds: Mapping[str, Kind]) -> str:
+    if isinstance(operand, Column):
+        column = f"original.{sql_name(operand.name)}"
+        return _number(column) if kind_of(atom, kinds) is Kind.NUMBERS else column
+    return sql_text(operand) if isinstance(operand, str) else f"CAST({sql_text(repr(operand))} AS DOUBLE)"
+
+
+def _number(column: str) -> str:
+    """The number that a text is, null for the empty one."""
+    return f"TRY_CAST(trim({column}) AS DOUBLE)"
+
+
+class DisclosedFile(NamedTuple):
+    """How many rows were written, and by which engine."""
+
+    rows: int
+    engine: str
+
+
+def disclosing_engine(source: TableSource) -> str:
+    """Which engine executes rules on a table: "duckdb", from file to file, or "pandas", in memory.
+
+    It is the engine that reads the table; for "auto", DuckDB where it is installed and can read these files. Raises
+    InputError for an engine that executes no rules, and where there are no files.
+    """
+    if source.engine == "spark":
+        raise InputError('rules are executed by DuckDB or pandas; set data.engine to "duckdb", "pandas" or "auto"')
+    files = source.files()
+    if source.person is not None and source.engine == "duckdb":
+        raise InputError(
+            'DuckDB executes rules on all rows, not on those that count of a person; set data.engine to "pandas" or "auto"'
+        )
+    if source.engine == "auto":
+        return (
+            "duckdb"
+            if source.person is None and find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)
+            else "pandas"
+        )
+    return source.engine
+
+
+def disclose_rows(
+    rows: Rows,
+    rules: Sequence[DisclosureRule],
+    target: OutputFile,
+    order: RowOrder = Shuffled(),
+) -> int:
+    """Write the disclosed labels of some rows as CSV, in an order; returns the number of rows. Raises InputError."""
+    table = disclose(rows, rules)
+    target.write(table.frame(order).to_csv(index=False, lineterminator="\n").encode())
+    return len(table.rows)

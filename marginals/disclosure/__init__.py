@@ -1,1 +1,0 @@
-"""Disclosing a table under rules that hide or generalize values of some rows."""

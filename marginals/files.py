@@ -1,0 +1,292 @@
+"""Files and folders: written whole or not at all, read within a bound, one process at a time."""
+
+import csv
+import errno
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from marginals.errors import InputError
+
+PUBLIC, PRIVATE = 0o666, 0o600
+"""Who may read and write a file: those whom the umask lets, or its owner alone."""
+
+
+def replace_file(path: Path, content: bytes, mode: int = PUBLIC) -> None:
+    """Make `path` a file of this content; a crash leaves the old file or none.
+
+    mode: who may read it, as far as the umask lets. Raises InputError, leaving no trace, where it cannot be written. A
+    device or pipe is written to as it is.
+    """
+    with fresh_file(path, mode) as fresh:
+        fresh.write_bytes(content)
+
+
+@contextmanager
+def fresh_file(path: Path, mode: int = PUBLIC) -> Iterator[Path]:
+    """A new file to write, whose content becomes that of `path` unless what is done meanwhile raises.
+
+    Where the system has files without a name it has none until it is whole, so a crash leaves nothing of it. Mode and errors
+    as for `replace_file`, OSErrors of what is done meanwhile among them.
+    """
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with _waiting(Path(tempfile.gettempdir()), path) as fresh:
+                yield fresh
+                with fresh.open("rb") as whole, path.open("wb") as device:
+                    shutil.copyfileobj(whole, device)
+            return
+        place = resolved(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(place)
+        with _waiting(place.parent, place) as fresh:
+            yield fresh
+            _put(fresh, place, mode)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+@contextmanager
+def _waiting(folder: Path, target: Path) -> Iterator[Path]:
+    """A new file on the disk of a folder that only the owner may read, without a name where that is possible."""
+    with ExitStack() as held:
+        try:
+            fresh = held.enter_context(on_disk(folder))
+        except OSError:
+            fresh = held.enter_context(_named(folder, target))
+        yield fresh
+
+
+@contextmanager
+def _named(folder: Path, target: Path) -> Iterator[Path]:
+    descriptor, name = tempfile.mkstemp(prefix=prefix(target), dir=folder)
+    os.close(descriptor)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _put(fresh: Path, target: Path, mode: int) -> None:
+    """Make a file that is whole the target."""
+    with fresh.open("r+b") as stream:
+        os.fsync(stream.fileno())
+    # So far only the owner may read it.
+    mask = os.umask(0)
+    os.umask(mask)
+    fresh.chmod(mode & ~mask)
+    if fresh.parent == target.parent:
+        fresh.replace(target)
+        return
+    # A name can be given to a file, but not one that is taken; so it gets one of its own first.
+    with _named(target.parent, target) as name:
+        name.unlink()
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            # Links are followed only where a folder is given.
+            os.link(fresh, name.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
+        finally:
+            os.close(folder)
+        name.replace(target)
+
+
+def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    """Make `target` a folder of exactly these files, given by their paths in it.
+
+    The files are written and flushed to a new folder beside the target, which then takes its place; where the target is
+    a link, beside what it links to. A crash leaves the old folder, none, or the new one, and what it leaves beside them
+    the next writing removes. Raises OSError, leaving no trace, where something cannot be written.
+    """
+    target = resolved(target)
+    if target.is_dir() and target.samefile(Path.cwd()):
+        # It would be replaced under the feet of whoever stands in it.
+        raise OSError(errno.EBUSY, "it is the current folder; name one of its own")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(target)
+    fresh = Path(tempfile.mkdtemp(prefix=prefix(target), dir=target.parent))
+    try:
+        for path, content in files.items():
+            file = fresh / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+        fresh.chmod(0o755)
+        _put_folder(fresh, target)
+    finally:
+        _remove(fresh)
+
+
+def _put_folder(fresh: Path, target: Path) -> None:
+    """Move a folder to the target. What stood there goes away, and comes back where the move fails."""
+    old = fresh.with_name(fresh.name + ".old")
+    try:
+        if target.exists():
+            target.rename(old)
+        fresh.rename(target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+    finally:
+        if target.exists():
+            _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder as far as that is possible, also when a signal interrupts it."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def open_regular(path: Path, flags: int = 0) -> BinaryIO:
+    """A regular file, or what a link to one leads to, open for reading.
+
+    flags: more of those of os.open. Raises OSError at once for a folder, pipe or device, and for a path that holds a NUL.
+    """
+    try:
+        number = os.open(path, _FLAGS | flags)
+    except ValueError:
+        raise OSError(errno.EINVAL, "no path holds the character NUL") from None
+    mode = os.fstat(number).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(number)
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
+        raise OSError(errno.EINVAL, f"it is not a file but {kind}")
+    return open(number, "rb")  # noqa: PTH123
+
+
+def bounded_content(path: Path, limit: int) -> bytes:
+    """All bytes of a regular file. Raises OSError where it cannot be read, or has more than so many bytes."""
+    with open_regular(path) as stream:
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than the {limit} bytes that are read")
+    return content
+
+
+@contextmanager
+def reading(kind: str, path: Path, separators: str) -> Iterator[None]:
+    """What goes wrong with a file of separated values, as InputError. kind: what the file is; separators: in words."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"there is no {kind} {path}") from None
+    except OSError as error:
+        raise InputError(f"the {kind} {path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"the {kind} {path.name} cannot be read as UTF-8 text with {separators}") from None
+
+
+_OPEN_FILES = Path("/proc/self/fd")
+"""Where Linux lets a process open again what it has open, so that libraries that ask for a path can use it."""
+
+
+def are_possible() -> bool:
+    """Whether this machine has files without a name that can be opened by a path."""
+    return sys.platform == "linux" and _OPEN_FILES.is_dir()
+
+
+@contextmanager
+def in_memory() -> Iterator[Path]:
+    """A file in memory, by a path that this process can open meanwhile. Raises OSError where there is none."""
+    with _opened(lambda: os.memfd_create("marginals")) as path:
+        yield path
+
+
+@contextmanager
+def on_disk(folder: Path | None = None) -> Iterator[Path]:
+    """A file on the disk of a folder, by default of the temporary one, by a path that this process can open meanwhile.
+
+    Raises OSError where there is none, or the disk has only files with names.
+    """
+    place = tempfile.gettempdir() if folder is None else folder
+    with _opened(lambda: os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)) as path:
+        yield path
+
+
+@contextmanager
+def _opened(descriptor_of: Callable[[], int]) -> Iterator[Path]:
+    if not are_possible():
+        raise OSError("there are no files without a name here")
+    descriptor = descriptor_of()
+    try:
+        yield _OPEN_FILES / str(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+try:
+    import fcntl
+except ImportError:  # no Unix
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def held(file: Path, taken: str, without_locks: str | None = None) -> Iterator[None]:
+    """While this lasts no other process holds the lock. The system lets go of it when the process ends, however it does.
+
+    file: made when missing, for its owner alone. taken: the sentence of the InputError where another process has it.
+    without_locks: that where the system has no locks; None: it goes on without one there.
+    """
+    if fcntl is None and without_locks is not None:
+        raise InputError(without_locks)
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if fcntl is not None:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(taken) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def prefix(target: Path) -> str:
+    """How the names of everything begin that is written beside a target, to take its place when it is whole."""
+    return f".{target.name}.writing-"
+
+
+def is_leftover(name: str, target: Path) -> bool:
+    """Whether a name is what a killed run leaves beside a target."""
+    return bool(re.fullmatch(re.escape(prefix(target)) + r"[a-z0-9_]{8}(\.old)?", name))
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove what killed runs have left beside a target; an old folder that was already moved away is moved back."""
+    for leftover in sorted(path for path in target.parent.iterdir() if is_leftover(path.name, target)):
+        if leftover.suffix == ".old" and not target.exists():
+            leftover.rename(target)
+        elif leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def resolved(path: Path) -> Path:
+    """The absolute path without links. Raises OSError where a link leads to itself.
+
+    Path.resolve raises RuntimeError for such links before Python 3.13, and from then on nothing.
+    """
+    place = os.path.realpath(path)
+    try:
+        os.stat(place)  # noqa: PTH116
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link that leads to itself") from None
+    return Path(place)

@@ -1,0 +1,277 @@
+"""Interchange: releases in the formats of other programs.
+
+A bundle is itself a Data Package, which any reader of that standard opens.
+
+>>> from marginals.example import release
+>>> network = factors(release)
+>>> network.labels["sex"], [factor.variables for factor in network.factors]
+(('Female', 'Male'), [('age', 'diagnosis'), ('sex', 'diagnosis')])
+>>> print(uai_text(network)[:20])
+MARKOV
+3
+4 2 3
+2
+2 0
+"""
+
+import csv
+import io
+import re
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import chain
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from marginals.bundle.target import output_file
+from marginals.errors import InputError
+from marginals.files import replace_file
+from marginals.messages import installing, printable
+from marginals.release.estimates import drawn, told
+from marginals.release.release import Release
+from models.arrays import FloatArray
+from models.errors import TooManyCellsError
+from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
+from models.inference.marginal_model import MarginalModel
+from models.tables.hierarchy import Domain, Hierarchy, Margin
+
+
+class Modelled(Protocol):
+    """What has a distribution: a release, or a model that was selected."""
+
+    @property
+    def model(self) -> MarginalModel:
+        """The distribution."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Nonnegative values, one axis a variable, in the order of `variables`."""
+
+    variables: tuple[str, ...]
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledFactors:
+    """Factors, and for each variable the labels of its states, in order."""
+
+    labels: Mapping[str, tuple[str, ...]]
+    factors: tuple[Factor, ...]
+
+
+def factors(release: Modelled) -> LabelledFactors:
+    """One factor a clique: its probabilities given the separator to its parent.
+
+    Raises TooManyCellsError for a clique that has too many cells, empty ones included, to be laid out.
+    """
+    tree = release.model.tree
+    labels = {
+        a: hierarchy.labels[level]
+        for (a, hierarchy), level in zip(release.domain.items(), tree.finest_levels)
+        if level < hierarchy.height
+    }
+    return LabelledFactors(labels, tuple(_factor(tree, labels, clique) for clique in range(len(tree.cliques))))
+
+
+def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique: int) -> Factor:
+    cells = tree.cliques[clique]
+    rows = np.full(len(cells.expected), tree.total)
+    if clique:
+        link = tree.links[clique - 1]
+        rows = link.rows[0][link.positions[0]]
+    variables = tuple(a for a in labels if a in cells.margin)
+    shape = [tree.domain.hierarchy(a).size(cells.margin[a]) for a in variables]
+    if max(prod(shape), prod(len(labels[a]) for a in variables)) > CELL_LIMIT:
+        raise TooManyCellsError(f"a clique has more than the {CELL_LIMIT} cells that are laid out")
+    values = np.zeros(shape)
+    values[tuple(cells.codes[a] for a in variables)] = cells.expected / rows
+    finest = dict(zip(tree.domain.attributes, tree.finest_levels))
+    lifts = [tree.domain.hierarchy(a).lift(finest[a], cells.margin[a]) for a in variables]
+    return Factor(variables, values[np.ix_(*lifts)])
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?[0-9][0-9.,+-]*")
+"""What begins with a sign and is no formula."""
+
+
+def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
+    """What writes rows to a file by its suffix, or as CSV to standard output.
+
+    Raises InputError, before any row is drawn, for another suffix, where the file cannot be written or would lie in a
+    bundle, or where Parquet needs what is not installed.
+    """
+    if path is None:
+        return _print_csv
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
+    file = output_file(path)
+    if path.suffix == ".csv":
+        return lambda frame: file.write(_csv(frame).encode())
+    if find_spec("pyarrow") is None:
+        raise InputError(f"Parquet needs pyarrow: {installing('parquet')}")
+    return lambda frame: file.write(_parquet(frame))
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Labels as they are, since they are data; people are warned of those that a spreadsheet would calculate."""
+    texts = chain(map(str, frame.columns), *(map(str, frame[column].unique()) for column in frame.columns))
+    if any(text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) for text in texts):
+        click.echo("note: a label begins like a formula; spreadsheets must import the columns as text", err=True)
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def _print_csv(frame: pd.DataFrame) -> None:
+    lines = _csv(frame)
+    if sys.stdout.isatty():
+        lines = "".join(printable(line) + "\n" for line in lines.splitlines())
+    click.echo(lines, nl=False)
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    content = io.BytesIO()
+    frame.to_parquet(content, index=False)
+    return content.getvalue()
+
+
+def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None:
+    """Draw rows of the published attributes at their finest levels, and write them.
+
+    Warns, with AssumptionWarning, of columns that no published table shows together.
+    """
+    write = rows_writer(Path(path))
+    write(told(drawn(release.model, rows, np.random.default_rng(seed))))
+
+
+def write_interaction_graph(release: Release, path: str | Path) -> None:
+    """Nodes `attribute:level` with the attribute and the level that each step of generalization is at."""
+    named: nx.Graph[str] = nx.Graph()
+    graph = release.interaction_graph()
+    for node in graph:
+        named.add_node(f"{node.attribute}:{node.level}", attribute=node.attribute, level=node.level)
+    named.add_edges_from((f"{a.attribute}:{a.level}", f"{b.attribute}:{b.level}") for a, b in graph.edges)
+    _write(named, Path(path))
+
+
+def write_junction_tree(release: Release, path: str | Path) -> None:
+    """Nodes are margins `attribute:level, ...` with their number of cells; edges carry their separator and its cells.
+
+    Raises NotDecomposableError where there is no junction tree.
+    """
+    named: nx.Graph[str] = nx.Graph()
+    tree = release.junction_tree()
+    cube, domain = release.collection.cube, release.domain
+    for margin in tree:
+        named.add_node(str(margin), cells=len(cube.table(domain.mask(margin))))
+    separator: Margin
+    for a, b, separator in tree.edges(data="separator"):
+        named.add_edge(str(a), str(b), separator=str(separator), cells=len(cube.table(domain.mask(separator))))
+    _write(named, Path(path))
+
+
+def _write(graph: "nx.Graph[Any]", path: Path) -> None:
+    text = io.BytesIO()
+    nx.write_graphml(graph, text)
+    replace_file(path, text.getvalue())
+
+
+# The UAI file format of Markov networks, as the inference evaluations of the UAI conference specify it.
+#
+# Tables run over their variables with the last one fastest. Numbers are plain decimals, since not every reader takes
+# exponents, and are written with as many digits as read back to the same number. The format has no names.
+
+
+def uai_text(network: LabelledFactors) -> str:
+    """A Markov network in the format; variables are numbered in the order of `network.labels`."""
+    number = {variable: str(n) for n, variable in enumerate(network.labels)}
+    lines = ["MARKOV", str(len(number)), " ".join(str(len(labels)) for labels in network.labels.values())]
+    lines.append(str(len(network.factors)))
+    lines += [" ".join([str(len(f.variables)), *(number[v] for v in f.variables)]) for f in network.factors]
+    for factor in network.factors:
+        values = (np.format_float_positional(value, trim="0") for value in factor.values.ravel())
+        lines += ["", str(factor.values.size), " ".join(values)]
+    return "\n".join(lines) + "\n"
+
+
+def write_uai(release: Release, path: str | Path) -> dict[str, tuple[str, ...]]:
+    """Write the maxent distribution of a release.
+
+    Returns what the file cannot say: the variables in the order of their numbers, each with the labels of its states.
+    Raises InputError where it cannot be written, or where nothing is published that could be.
+    """
+    network = factors(release)
+    if not network.labels:
+        raise InputError("every attribute of the release is suppressed, so there is no network to write")
+    replace_file(Path(path), uai_text(network).encode())
+    return dict(network.labels)
+
+
+__all__ = [
+    "Factor",
+    "LabelledFactors",
+    "factors",
+    "rows_writer",
+    "to_pgmpy",
+    "uai_text",
+    "write_arx_hierarchies",
+    "write_interaction_graph",
+    "write_junction_tree",
+    "write_rows",
+    "write_uai",
+]
+
+
+def to_pgmpy(release: Modelled) -> Any:
+    """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`.
+
+    States are named by their labels.
+
+    Raises InputError where pgmpy is not installed.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of pgmpy, about its own modules
+            from pgmpy.factors.discrete import DiscreteFactor
+            from pgmpy.models import DiscreteMarkovNetwork
+    except ImportError:
+        raise InputError(f"pgmpy is not installed: {installing('pgmpy')}") from None
+    network = factors(release)
+    model = DiscreteMarkovNetwork()
+    model.add_nodes_from(network.labels)
+    for factor in network.factors:
+        names = {variable: list(network.labels[variable]) for variable in factor.variables}
+        model.add_edges_from((a, b) for i, a in enumerate(factor.variables) for b in factor.variables[i + 1 :])
+        model.add_factors(DiscreteFactor(list(factor.variables), factor.values.shape, factor.values, state_names=names))
+    return model
+
+
+def arx_text(hierarchy: Hierarchy) -> str:
+    """`value;level1;...;*`, quoted where a label needs it."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows(hierarchy.rows())
+    return text.getvalue()
+
+
+def write_arx_hierarchies(release: Release, folder: str | Path) -> dict[str, Path]:
+    """Write `<attribute>.csv` for each attribute; returns the files. Raises InputError where one cannot be written."""
+    files = {a: Path(folder) / f"{a}.csv" for a in release.domain.attributes}
+    for attribute, file in files.items():
+        if file.parent != Path(folder) or "\\" in attribute or "\0" in attribute:
+            raise InputError(f"the attribute {attribute!r} cannot name a file")
+    for attribute, file in files.items():
+        replace_file(file, arx_text(release.domain.hierarchy(attribute)).encode())
+    return files

@@ -1,0 +1,892 @@
+"""Ledgers: what is out of a table that changes, so that the next release is safe beside all of them."""
+
+import io
+import json
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checks.changes import CellDifference, Change, Envelope, cells_of, difference, settled, settled_rows
+from checks.claims import MaxentDiversity, MinCell
+from checks.finding import Finding, Verdict
+from checks.requirements import Requirements
+from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
+from marginals.bundle.snapshot import digest
+from marginals.bundle.target import release_at
+from marginals.bundle.writing import Entering
+from marginals.errors import InputError, NothingPublishableError
+from marginals.files import PRIVATE, bounded_content, held, prefix, replace_file, replace_folder, resolved
+from marginals.names import margin_in_words
+from marginals.output import keep_apart, refusals
+from marginals.published_values import Part, inside_all
+from marginals.tables.attribute import Role
+from marginals.tables.table import PartOf, Table, part_of, telling_margin
+from models.arrays import IndexArray
+from models.errors import MarginalsError
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.search.problem import Constraint, Refusal, RefusalScope, is_refused_in_all
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
+
+ENTRY, CELLS, HIERARCHIES, BUNDLE = "entry.json", "cells.csv", "hierarchies.json", "release"
+"""Names in the folder of an entry; the first entry alone has hierarchies, which are those of all."""
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A release that is out, or may be.
+
+    number: from 1. date: of its entry, as ISO 8601 writes it. folder: where it was written to. table: the people that it
+    shows, at base values. margins: as levels of the ledger's domain. k, rows_per_person, diversities: what its release
+    claims. waiting: rows that had come and that had left, and are not shown. is_out: whether its bundle was seen in place.
+    retracted: the date on which somebody took it back; empty where nobody did. turnover_known: whether it is published for
+    readers who know that people come and go. where: which part of the people it shows, and shown: how many rows; empty and
+    None where it shows all.
+    """
+
+    number: int
+    date: str
+    folder: str
+    table: ContingencyTable
+    margins: tuple[Margin, ...]
+    k: int
+    rows_per_person: int | None
+    diversities: tuple[MaxentDiversity, ...]
+    waiting: tuple[int, int] = (0, 0)
+    is_out: bool = False
+    retracted: str = ""
+    turnover_known: bool = False
+    where: str = ""
+    shown: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows the release counts."""
+        return self.table.total if self.shown is None else self.shown
+
+    def files(self, previous: str | None, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> dict[str, bytes]:
+        """What is written of it, by paths in its folder. previous: hash of the entry before it, None for the first."""
+        files = {CELLS: _cells(self.table)} | {f"{BUNDLE}/{path}": content for path, content in bundle.items()}
+        if previous is None:
+            files[HIERARCHIES] = _plain(domain_as_json(self.table.domain, roles))
+        stated = {
+            "format": FORMAT,
+            "number": self.number,
+            "previous": previous,
+            "date": self.date,
+            "folder": self.folder,
+            "rows": self.table.total,
+            "margins": [dict(margin) for margin in self.margins],
+            "k": self.k,
+            "rows_per_person": self.rows_per_person,
+            "diversities": [claim.as_json() for claim in self.diversities],
+            "waiting": {"came": self.waiting[0], "left": self.waiting[1]},
+            **({"turnover": KNOWN} if self.turnover_known else {}),
+            **({"part": {"where": self.where, "rows": self.shown}} if self.where else {}),
+            "files": {path: digest(content) for path, content in sorted(files.items())},
+        }
+        return {ENTRY: _plain(stated), **files}
+
+    @classmethod
+    def read(cls, stated: Mapping[str, Any], cells: bytes, domain: Domain) -> "Entry":
+        """From what was written. Raises KeyError, TypeError or ValueError where that is something else."""
+        claims = [MaxentDiversity.from_json(each) for each in stated["diversities"]]
+        waiting = stated["waiting"]
+        rows_per_person, part = stated["rows_per_person"], stated.get("part", {"where": "", "rows": None})
+        return cls(
+            int(stated["number"]),
+            str(stated["date"]),
+            str(stated["folder"]),
+            _table(cells, domain),
+            tuple(Margin(margin) for margin in stated["margins"]),
+            int(stated["k"]),
+            rows_per_person,
+            tuple(claim.counting(rows_per_person) for claim in claims if claim is not None),
+            (int(waiting["came"]), int(waiting["left"])),
+            turnover_known=stated.get("turnover") == KNOWN,
+            where=str(part["where"]),
+            shown=None if part["rows"] is None else int(part["rows"]),
+        )
+
+
+def _plain(stated: Any) -> bytes:
+    return (json.dumps(stated, indent=1, ensure_ascii=True) + "\n").encode()
+
+
+def _cells(table: ContingencyTable) -> bytes:
+    """Codes of base values, as `hierarchies.json` numbers them from 0, and counts."""
+    import pandas as pd
+
+    columns = {str(place): codes for place, codes in enumerate(table.codes)}
+    text = pd.DataFrame({**columns, "count": table.counts}).to_csv(index=False, lineterminator="\n")
+    return text.encode()
+
+
+def _table(cells: bytes, domain: Domain) -> ContingencyTable:
+    import pandas as pd
+
+    frame = pd.read_csv(io.BytesIO(cells), dtype="int64")
+    codes = {name: frame[str(place)].to_numpy() for place, name in enumerate(domain.attributes)}
+    margin = dict.fromkeys(domain.attributes, 0)
+    return ContingencyTable.from_cells(domain, margin, codes, frame["count"].to_numpy())
+
+
+def domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
+    """Attributes with their roles and hierarchies, as plain values."""
+    return {
+        "attributes": [
+            {"name": name, "role": roles[name].value, "labels": hierarchy.labels, "parents": hierarchy.parents}
+            for name, hierarchy in domain.items()
+        ]
+    }
+
+
+def domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
+    """The domain and the roles. Raises KeyError, TypeError, ValueError or HierarchyError for something else."""
+    hierarchies, roles = {}, {}
+    for each in stated["attributes"]:
+        labels, parents = (tuple(map(tuple, each[key])) for key in ("labels", "parents"))
+        hierarchies[str(each["name"])] = Hierarchy(labels, parents)
+        roles[str(each["name"])] = Role(each["role"])
+    return Domain.of(hierarchies), roles
+
+
+# Ledgers: private folders in which a publisher notes what is out of one table, so that the next release fits to it.
+#
+#     DIR/                  of its owner alone (mode 0700)
+#       lock                held while an entry is written
+#       head.json           number and hash of the last entry
+#       0001/               one folder for each release, written whole or not at all
+#         entry.json        what is noted of it, the hashes of the files beside it, and the hash of the entry before
+#         cells.csv         the people that the release shows: codes of base values, count
+#         hierarchies.json  the attributes of all releases, with roles and hierarchies; in the first entry alone
+#         release/          a copy of the bundle
+#       0001-out.json       its bundle was put in place
+#       0001-retracted.json somebody took it back
+#
+# A ledger never claims less than what is out. An entry is written before its bundle appears, and marked after that;
+# one that is not marked may be out, and counts. What was published cannot be taken back: a release that is retracted
+# counts too.
+
+
+HEAD, LOCK = "head.json", "lock"
+
+_TAKEN_BACK = "takeback"
+"""As long as what makes names of leftovers different, so that the next writing removes it where a process dies."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """What a ledger held when it was read.
+
+    path: its folder. entries: in the order of release. head: the hash of the last one; None where there is none. domain,
+    roles: of all its tables; None where there is no entry yet.
+    """
+
+    path: Path
+    entries: tuple[Entry, ...] = ()
+    head: str | None = None
+    domain: Domain | None = None
+    roles: Mapping[str, Role] | None = None
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Ledger":
+        """The ledger in a folder; one without entries where there is no folder yet, or an empty one.
+
+        Raises InputError for a folder that holds something else, that others may read, or whose files are not those that
+        were written.
+        """
+        folder = Path(path)
+        if not folder.exists():
+            return cls(folder)
+        if not folder.is_dir():
+            raise InputError(f"{folder} is a file; a ledger is a folder")
+        try:
+            names = {file.name for file in folder.iterdir()}
+            if not names - {LOCK}:
+                return cls(folder)
+            if HEAD not in names and "0001" not in names:
+                raise InputError(f"{folder} holds other things than a ledger; name a new folder")
+            if folder.stat().st_mode & _OTHERS:
+                raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
+            return _read(folder)
+        except OSError as error:
+            raise InputError(f"the ledger {folder} cannot be read: {error.strerror or type(error).__name__}") from None
+
+    def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
+        """All margins that any release of the ledger shows, and what must hold on them of those by whom two tables differ.
+
+        The arguments are those of the envelope. A ledger without entries has no envelope.
+        """
+        if self.domain is None:
+            raise ValueError("a ledger without entries shows no margin")
+        masks = maximal_masks(self.domain.mask(margin) for entry in self.entries for margin in entry.margins)
+        return Envelope(tuple(masks), k, tuple(dict.fromkeys(diversities)), rows_per_person)
+
+    def require_apart(self, release: Path, reads: tuple[Path, ...] = ()) -> None:
+        """Raise InputError where the ledger would lie in a release or among what is read, or the release in the ledger."""
+        with refusals(self.path):
+            keep_apart(self.path, reads, release_at)
+            if resolved(release).is_relative_to(resolved(self.path)) or resolved(self.path) == resolved(release):
+                raise InputError(f"{release} lies in the ledger {self.path}, which is private; choose another folder")
+            if resolved(self.path).is_relative_to(resolved(release)):
+                raise InputError(f"the ledger {self.path} lies in the release {release}; choose another folder")
+
+    @contextmanager
+    def entering(self, entry: Entry, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> Iterator[None]:
+        """The entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
+
+        bundle: its files by paths in its folder. Where the process dies in between, the entry is there, and counts. Raises
+        InputError where another process writes, or has written since this ledger was read, or nothing can be written.
+        """
+        folder, own = self.path, self.path / _name(entry.number)
+        try:
+            _made(folder)
+            with self._held():
+                if Ledger.read(folder).head != self.head:
+                    raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
+                files = entry.files(self.head, roles, bundle)
+                try:
+                    replace_folder(own, files)
+                    _put(folder / HEAD, {"number": entry.number, "entry": digest(files[ENTRY])})
+                    yield
+                except BaseException:
+                    if not _is_in_place(Path(entry.folder), bundle):
+                        self._taken_back(own)
+                    raise
+                # The bundle is out. An entry without the mark counts as well, so nothing is said where it fails.
+                with suppress(InputError):
+                    _put(folder / f"{own.name}-out.json", {"folder": entry.folder})
+        except OSError as error:
+            raise InputError(
+                f"the ledger {folder} cannot be written: {error.strerror or type(error).__name__}"
+            ) from None
+
+    def _taken_back(self, own: Path) -> None:
+        """Remove an entry whose bundle did not appear. Where that is not possible it stays, and counts."""
+        with suppress(InputError, OSError):
+            if self.head is None:
+                (self.path / HEAD).unlink(missing_ok=True)
+            else:
+                _put(self.path / HEAD, {"number": len(self.entries), "entry": self.head})
+            if own.exists():
+                aside = own.with_name(prefix(own) + _TAKEN_BACK)
+                own.rename(aside)
+                shutil.rmtree(aside, ignore_errors=True)
+
+    def retracted(self, number: int, date: str) -> "Ledger":
+        """The ledger with a note that a release was taken back, which changes nothing of what is judged.
+
+        Raises InputError for a release that it does not have, or where nothing can be written.
+        """
+        if not 1 <= number <= len(self.entries):
+            listed = f"1 to {len(self.entries)}" if self.entries else "none"
+            raise InputError(f"the ledger {self.path} has no release {number}; its releases are {listed}")
+        with self._held():
+            _put(self.path / f"{_name(number)}-retracted.json", {"date": date})
+        entries = list(self.entries)
+        entries[number - 1] = replace(entries[number - 1], retracted=date)
+        return replace(self, entries=tuple(entries))
+
+    def _held(self) -> AbstractContextManager[None]:
+        """While this lasts no other process writes to the ledger. Raises InputError where one does."""
+        return held(
+            self.path / LOCK,
+            f"another process is writing to {self.path}; wait until it is done, and publish again",
+            without_locks=f"{self.path} cannot be locked on this system, so no ledger can be kept on it",
+        )
+
+
+def _name(number: int) -> str:
+    return f"{number:04d}"
+
+
+def _made(folder: Path) -> None:
+    """Make the folder of a ledger, for its owner alone."""
+    if not folder.exists():
+        folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)
+
+
+def _put(file: Path, stated: Mapping[str, Any]) -> None:
+    replace_file(file, (json.dumps(stated) + "\n").encode(), PRIVATE)
+
+
+def _is_in_place(folder: Path, bundle: Mapping[str, bytes]) -> bool:
+    """Whether the bundle is in the folder."""
+    try:
+        return (folder / DESCRIPTOR).read_bytes() == bundle[DESCRIPTOR]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def _read(folder: Path) -> Ledger:
+    """All entries, each compared with the hash that the next one, or the head, gives of it."""
+    head = _stated(folder / HEAD) if (folder / HEAD).exists() else {"number": 0, "entry": None}
+    entries: list[Entry] = []
+    previous: str | None = None
+    domain: Domain | None = None
+    roles: Mapping[str, Role] | None = None
+    try:
+        while (own := folder / _name(len(entries) + 1)).exists():
+            content = bounded_content(own / ENTRY, MAX_BYTES)
+            stated = json.loads(content)
+            if (stated["number"], stated["previous"]) != (len(entries) + 1, previous):
+                raise _damaged(folder, f"{own.name}/{ENTRY} does not follow on the entry before it")
+            if stated["format"] != FORMAT:
+                raise InputError(f"the ledger {folder} is of another version of this program")
+            files = {}
+            for path, expected in stated["files"].items():
+                files[path] = bounded_content(own / path, MAX_BYTES)
+                if digest(files[path]) != expected:
+                    raise _damaged(folder, f"{own.name}/{path} is not what was written")
+            if domain is None:
+                domain, roles = domain_from_json(json.loads(files[HIERARCHIES]))
+            entry = Entry.read(stated, files[CELLS], domain)
+            mark, note = (folder / f"{own.name}-{kind}.json" for kind in ("out", "retracted"))
+            date = _stated(note)["date"] if note.exists() else ""
+            entries.append(replace(entry, is_out=mark.exists(), retracted=date))
+            previous = digest(content)
+            if len(entries) == head["number"] and previous != head["entry"]:
+                raise _damaged(folder, f"{own.name}/{ENTRY} is not what was written")
+    except FileNotFoundError as error:
+        missing = Path(str(error.filename)).relative_to(folder)
+        raise _damaged(folder, f"{missing} is missing") from None
+    except (KeyError, TypeError, ValueError, MarginalsError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _damaged(folder, f"{_name(len(entries) + 1)} cannot be understood") from None
+    # A process that died after it wrote an entry has not named it the last one.
+    if head["number"] not in (len(entries), len(entries) - 1):
+        raise _damaged(folder, f"there are {len(entries)} entries, and {HEAD} speaks of {head['number']}")
+    return Ledger(folder, tuple(entries), previous, domain, roles)
+
+
+def _stated(file: Path) -> dict[str, Any]:
+    try:
+        stated = json.loads(bounded_content(file, MAX_BYTES))
+    except ValueError:
+        stated = None
+    if not isinstance(stated, dict):
+        raise _damaged(file.parent, f"{file.name} cannot be understood")
+    return stated
+
+
+def _damaged(folder: Path, problem: str) -> InputError:
+    return InputError(
+        f"the ledger {folder} was changed: {problem}; restore it from a copy, since nothing can be judged beside a ledger "
+        "that may tell less than what is out"
+    )
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Whom a release does not show yet, for its steward alone.
+
+    came, left: rows that were added and removed since the last release, and wait for a later one. unknown: rows of today
+    with values that the hierarchies of the ledger do not have; they wait for as long as the ledger is used. releases: how
+    many are in the ledger before this one. coarsened: margins of these that this one does not show, or not as finely.
+    foreseen: of the first release, the share of the people who will wait; kept: how much it shows beyond single attributes,
+    as a share of what it would if everybody might wait.
+    """
+
+    came: int
+    left: int
+    unknown: int
+    releases: int
+    coarsened: tuple[Mapping[str, int], ...] = ()
+    foreseen: float | None = None
+    kept: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
+        told = {"releases": self.releases, "waiting": rows, "coarsened": [dict(margin) for margin in self.coarsened]}
+        shares = {"foreseen": self.foreseen, "kept": self.kept}
+        return told | {name: share for name, share in shares.items() if share is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """What a ledger makes of the table of today.
+
+    ledger: as it was read. table: what can be published now; the table of today where the ledger has no release yet.
+    envelope: the margins that it may show; None for the first release, which may show any. requirements: of the release.
+    turnover_known: whether it is given that its readers know that people come and go. part: that only the cells of a part of
+    the table are to be shown, though everybody is judged.
+    """
+
+    ledger: Ledger
+    table: Table
+    envelope: Envelope | None
+    requirements: Requirements
+    k: int
+    waiting: Waiting
+    turnover_known: bool = False
+    part: PartOf | None = None
+
+    @classmethod
+    def of(
+        cls, ledger: Ledger, today: Table, requirements: Requirements, *, turnover_known: bool = False
+    ) -> "Continuation":
+        """As much of what changed since the last release of a ledger as can be shown beside all of them.
+
+        today: the table as it is, or a part of it; then the whole is settled, and a release of the part shows some of it.
+
+        turnover_known: whether it is given that readers of the release know that people come and go. It counts for two
+        releases that both say so.
+
+        Raises InputError where the table does not fit the ledger, nothing says how many people are enough, or no margin of
+        the ledger tells the part from the rest.
+        """
+        part, today = today.part, today.whole
+        counted = [getattr(requirements, name) for name in ("k_link", "k_combinatorial", "min_cell")]
+        k = max((each for each in counted if each is not None), default=1)
+        if k < 2:
+            raise InputError(
+                "a ledger keeps changes by fewer than k people apart, and the policy does not say k; set k_link, "
+                "k_combinatorial or min_cell to 2 or more"
+            )
+        if not ledger.entries or ledger.domain is None:
+            table = replace(today, counts=today.base_counts)
+            return cls(ledger, table, None, requirements, k, Waiting(0, 0, 0, 0), turnover_known, part)
+        _check_fit(ledger, today)
+        now, unknown = recoded(ledger, today)
+        tables = tuple(entry.table for entry in ledger.entries)
+        claimed = [claim for entry in ledger.entries for claim in entry.diversities]
+        envelope = ledger.envelope(
+            max(k, *(entry.k for entry in ledger.entries)),
+            (*claimed, *requirements.diversity_claims),
+            requirements.rows_per_person,
+        )
+        strict = [entry.table for entry in ledger.entries if not (turnover_known and entry.turnover_known)]
+        shown = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
+        change = Change.between(shown, now)
+        waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
+        table = replace(today, counts=shown, ladders={}, fitted=frozenset())
+        series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
+        if not series.shown.rows:
+            raise NothingPublishableError(
+                f"everybody in the part still waits beside the ledger {ledger.path}: nobody of it can be shown yet"
+            )
+        if part is not None and not series.masks:
+            margin = table.domain.margin(series.common)
+            raise InputError(
+                f"no margin of the ledger {ledger.path} tells the part {part.where.text!r} from the rest: it would have to "
+                f"show {margin}. All releases keep to the margins of the first; let the first release of a ledger be of the "
+                "part whose cut is hardest to see, or name such margins in its search.must_publish"
+            )
+        return series
+
+    @property
+    def masks(self) -> tuple[Mask, ...] | None:
+        """The margins that may be shown, as finely as that; None for any."""
+        if self.envelope is None:
+            return None
+        return tuple(mask for mask in self.envelope.masks if not self.common & ~mask)
+
+    @cached_property
+    def common(self) -> Mask:
+        """What each margin must show, to tell the part from the rest; 0 where everybody is shown."""
+        return 0 if self.part is None else telling_margin(self.part.where, self.table.domain)
+
+    @cached_property
+    def shown(self) -> Table:
+        """The table whose margins are published: all that is settled, or the part of it."""
+        if self.part is None:
+            return self.table
+        counts = part_of(self.part.where, self.table.counts)
+        return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
+
+    def few_waiting(self, then: Constraint, most: float, seed: int) -> Constraint:
+        """The constraint of a search with that of the first release of a ledger: margins for which few people will wait.
+
+        most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
+        """
+        if self.ledger.entries or most >= 1:
+            return then
+        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, then)
+
+    @property
+    def least(self) -> int:
+        """Rows of those who came, and of those who left, in each published cell, where there are any."""
+        return MinCell(self.k, rows_per_person=self.requirements.rows_per_person).least_count
+
+    def require_safe(self, cliques: Sequence[Mask]) -> None:
+        """Raise NothingPublishableError unless these margins are proven to be safe beside every release of the ledger."""
+        if self.envelope is None:
+            return
+        if any(all(clique & ~mask for mask in self.envelope.masks) for clique in cliques):
+            raise NothingPublishableError(f"the margins found are finer than those of the ledger {self.ledger.path}")
+        for entry in self.ledger.entries:
+            envelope = replace(self.envelope, turnover_known=self.turnover_known and entry.turnover_known)
+            for finding in envelope.findings(entry.table, self.table.counts):
+                if not finding.holds:
+                    cell = getattr(finding.worst, "cell", None) or {}
+                    where = ", ".join(f"{name}={label}" for name, label in cell.items())
+                    raise NothingPublishableError(
+                        f"beside release {entry.number} of the ledger {self.ledger.path} this one is not proven to be "
+                        f"private, so it is not published: {finding.criterion} {finding.verdict.value} for those by whom "
+                        f"they differ{f' in {where}' if where else ''}; "
+                        "demand no more, and assume no less, than the earlier releases do"
+                    )
+            if not envelope.turnover_known and (entry.where or self.part is not None):
+                self._require_no_small_difference(entry, cliques)
+
+    def _require_no_small_difference(self, entry: Entry, cliques: Sequence[Mask]) -> None:
+        """Raise NothingPublishableError where what is shown differs little from what a release of another part showed."""
+        before = part_of(Part(entry.where), entry.table) if entry.where else entry.table
+        domain = self.table.domain
+        earlier = Collection.of(DataCube([before]), [domain.mask(margin) for margin in entry.margins])
+        later = Collection.of(DataCube([self.shown.base_counts]), cliques)
+        parts = [self.part.where.text] if self.part else []
+        narrowed = inside_all([Part(where) for where in {*parts, entry.where} if where])
+        if difference(earlier, later, self.least, narrowed=narrowed).verdict is Verdict.FAILS:
+            raise NothingPublishableError(
+                f"counts of this part would differ by fewer than {self.k} from those of release {entry.number} of the "
+                f"ledger {self.ledger.path}, though no few people did; publish when more has changed, or another part"
+            )
+
+    def after(self, cliques: Sequence[Mask], seed: int) -> Waiting:
+        """Who waits, and what is coarsened, or who will wait, where these margins are published."""
+        domain = self.table.domain
+        if self.masks is None:
+            foreseen = SampledChanges(self.table.base_counts, self.least, seed).waiting(cliques)
+            return replace(self.waiting, foreseen=foreseen)
+        lost = [mask for mask in self.masks or () if not any(not mask & ~clique for clique in cliques)]
+        return replace(self.waiting, coarsened=tuple(domain.margin(mask) for mask in lost))
+
+    def entering(self, cliques: Sequence[Mask], date: str) -> Entering:
+        """The entry of a release of these margins. date: of today."""
+        entry = Entry(
+            len(self.ledger.entries) + 1,
+            date,
+            "",
+            self.table.counts,
+            tuple(self.table.domain.margin(mask) for mask in cliques),
+            self.k,
+            self.requirements.rows_per_person,
+            self.requirements.diversity_claims,
+            (self.waiting.came, self.waiting.left),
+            turnover_known=self.turnover_known,
+            where="" if self.part is None else self.part.where.text,
+            shown=None if self.part is None else self.shown.rows,
+        )
+        return partial(_entering, self.ledger, entry, self.table)
+
+
+def _entering(
+    ledger: Ledger, entry: Entry, table: Table, folder: Path, bundle: Mapping[str, bytes]
+) -> AbstractContextManager[None]:
+    return ledger.entering(replace(entry, folder=str(folder.absolute())), table.roles, bundle)
+
+
+def _check_fit(ledger: Ledger, today: Table) -> None:
+    """Raise InputError naming the attribute whose role or hierarchy is not that of the ledger."""
+    if ledger.domain is None or ledger.roles is None:
+        raise ValueError("a ledger without entries fits every table")
+    instead = f"the releases of the ledger {ledger.path} keep the attributes, roles and hierarchies of its first"
+    for name in dict.fromkeys((*ledger.domain.attributes, *today.domain.attributes)):
+        if name not in today.domain.attributes:
+            raise InputError(f"the table has no attribute {name!r}, which {instead}")
+        if name not in ledger.domain.attributes:
+            raise InputError(f"{instead}, and {name!r} is not among them; leave it out (role ignored)")
+        if today.roles[name] is not ledger.roles[name]:
+            raise InputError(
+                f"{name!r} is {today.roles[name].value} here, and {ledger.roles[name].value} in the ledger; {instead}"
+            )
+        if name not in today.ladders and not _agree(ledger.domain.hierarchy(name), today.domain.hierarchy(name)):
+            raise InputError(f"the hierarchy of {name!r} is not that of the ledger; {instead}, so take that one")
+    if ledger.entries[0].rows_per_person != today.most_rows_of_a_person:
+        raise InputError(
+            f"the table counts other rows of a person than the ledger {ledger.path}; set person, one_row and "
+            "rows_per_person as for its first release"
+        )
+
+
+def _agree(one: Hierarchy, other: Hierarchy) -> bool:
+    """Whether two hierarchies generalize the base values that both have in the same way."""
+    paths = {path[0]: path for path in one.rows()}
+    return all(paths.get(path[0], path) == path for path in other.rows())
+
+
+def recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
+    """The rows of today over the domain of the ledger, and how many have a value that it does not know."""
+    if ledger.domain is None:
+        raise ValueError("a ledger without entries has no domain")
+    counts = today.base_counts
+    known = np.ones(len(counts), dtype=bool)
+    codes = {}
+    for name, hierarchy in ledger.domain.items():
+        place = {label: code for code, label in enumerate(hierarchy.labels[0])}
+        new = np.array([place.get(label, -1) for label in today.domain.hierarchy(name).labels[0]], dtype=np.int64)
+        codes[name] = new[counts.column(name, 0)]
+        known &= codes[name] >= 0
+    rows = counts.counts
+    codes = {name: column[known] for name, column in codes.items()}
+    margin = dict.fromkeys(ledger.domain.attributes, 0)
+    recoded = ContingencyTable.from_cells(ledger.domain, margin, codes, rows[known])
+    return recoded, int(rows[~known].sum())
+
+
+# Few waiting: what the first release of a ledger leaves coarse, so that what changes later can soon be shown.
+#
+# What changed can be shown beside the first release when those who came, and those who left, are none or at least k in
+# every cell of its margins (`checks.changes`). Whoever is in a smaller cell waits: the finer the margins, the more
+# people. All later releases keep to the margins of the first one, so it decides how many will ever wait. How many
+# these are is foreseen with a sample of the table itself, as if those who come and leave were people like those who
+# are in it: when of w people drawn from it as many can be shown at once as change between two releases, no more than
+# about w wait.
+#
+# It is a forecast, of which no claim of privacy depends. It says nothing of people of a new kind, of diversity, or of
+# counts that must not differ by less than k because readers may take the difference for people (turnover unknown).
+
+
+CHANGED = 0.02
+"""Share of the people who are assumed to come or leave between two releases, as many of the one as of the other."""
+
+_STEPS = 10
+"""Halvings by which the share of those who wait is found."""
+
+_REMEMBERED = 256
+"""Margins of which is remembered who is in which cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledChanges:
+    """People who come to a table, or leave it: samples of those who are in it.
+
+    table: at base values. least: rows that each cell of a margin must have of those who are shown, or none. seed: of the
+    samples.
+    """
+
+    table: ContingencyTable
+    least: int
+    seed: int = 0
+
+    def are_few(self, cliques: AnyCollection[Mask], share: float) -> bool:
+        """Whether no larger share of the people is foreseen to wait beside these margins. Finer margins have more."""
+        rows = self._sample(share).counts
+        kept = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
+        return int(rows[kept].sum()) >= self._changed
+
+    def waiting(self, cliques: AnyCollection[Mask]) -> float:
+        """The share of the people who are foreseen to wait beside these margins, to a thousandth; 1 where all may."""
+        low, high = 0.0, 1.0
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.are_few(cliques, middle) else (middle, high)
+        return high
+
+    @property
+    def _changed(self) -> int:
+        """Rows that come between two releases; as many leave."""
+        return max(round(self.table.total * CHANGED / 2), 1)
+
+    def _drawn(self, share: float) -> ContingencyTable:
+        size = round(self.table.total * share / 2)
+        rng = np.random.default_rng(self.seed)
+        rows = rng.multivariate_hypergeometric(self.table.counts, size, method="marginals")
+        codes = dict(zip(self.table.attributes, self.table.codes))
+        return ContingencyTable.from_cells(self.table.domain, self.table.margin, codes, rows)
+
+    @cached_property
+    def _sample(self) -> Callable[[float], ContingencyTable]:
+        """The people who wait on one side: half of such a share of all came, and half left."""
+        return lru_cache(1)(self._drawn)
+
+    @cached_property
+    def _cells(self) -> Callable[[float, Mask], IndexArray]:
+        """The cell of a margin that each cell of a sample is in. A search asks of most margins again and again."""
+        return lru_cache(_REMEMBERED)(lambda share, mask: cells_of(self._sample(share), mask))
+
+
+@dataclass(frozen=True, eq=False)
+class FewWaiting:
+    """The constraint of a search: margins that another one allows, and beside which few people are foreseen to wait.
+
+    most: share of the people. then: the other constraint, which is asked first.
+    """
+
+    changes: SampledChanges
+    most: float
+    then: Constraint
+
+    @property
+    def pivot(self) -> Mask:
+        """All vertices: who waits because of one margin is missing in all others."""
+        return sum(self.changes.table.domain.attribute_masks)
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        """What the other constraint says, or the refusal where more would wait."""
+        if refusal := self.then(cliques, new):
+            return refusal
+        if new and not self._are_few(frozenset([new])):
+            return Refusal(self._reason, RefusalScope.FINER)
+        return None if self._are_few(frozenset(cliques)) else Refusal(self._reason, RefusalScope.LONGER)
+
+    def of_margin(self, margin: Mask) -> Refusal | None:
+        """The refusal of everything that shows a margin."""
+        if is_refused_in_all(self.then, margin) or not self._are_few(frozenset([margin])):
+            return Refusal(self._reason, RefusalScope.FINER)
+        return None
+
+    @property
+    def _reason(self) -> str:
+        return f"more than {100 * self.most:g} percent of the people would wait for a later release (max_waiting)"
+
+    def _are_few(self, cliques: frozenset[Mask]) -> bool:
+        if cliques not in self._judged:
+            self._judged[cliques] = self.changes.are_few(cliques, self.most)
+        return self._judged[cliques]
+
+    @cached_property
+    def _judged(self) -> dict[frozenset[Mask], bool]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two releases by their numbers; how many rows came and left between them, and what holds of these.
+
+    smallest: the smallest difference that readers can compute, None where there is none. turnover_known: whether both are
+    for readers who know that people come and go, so that it need not be large.
+    """
+
+    earlier: int
+    later: int
+    came: int
+    left: int
+    findings: tuple[Finding, ...]
+    smallest: int | None
+    turnover_known: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether all is proven to hold."""
+        return all(finding.holds for finding in self.findings)
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "earlier": self.earlier,
+            "later": self.later,
+            "came": self.came,
+            "left": self.left,
+            "ok": self.ok,
+            "smallest_difference": self.smallest,
+            "turnover_known": self.turnover_known,
+        }
+
+
+def pairs(ledger: Ledger) -> Iterator[Pair]:
+    """Every two releases of a ledger, by what both claim, on all margins that any of its releases shows."""
+    for earlier, later in combinations(ledger.entries, 2):
+        diversities = (*earlier.diversities, *later.diversities)
+        envelope = ledger.envelope(max(earlier.k, later.k), diversities, later.rows_per_person)
+        turnover_known = earlier.turnover_known and later.turnover_known
+        envelope = replace(envelope, turnover_known=turnover_known)
+        findings = tuple(envelope.findings(earlier.table, later.table))
+        change = Change.between(earlier.table, later.table)
+        worst = findings[-1].worst
+        smallest = worst.difference if isinstance(worst, CellDifference) else None
+        came, left = change.joiners.total, change.leavers.total
+        yield Pair(earlier.number, later.number, came, left, findings, smallest, turnover_known)
+
+
+ENOUGH = 0.9
+"""Share of what could be shown from which on nothing is said of the rest."""
+
+
+def turnover_in_words(published: BundleContent) -> str:
+    """What a release takes for granted of its readers, as a sentence for them; empty where it does not say."""
+    if not published.turnover_known:
+        return ""
+    return (
+        "It is one of several, of a table that changes, and made for readers who know that people come and go: a count that "
+        "differs a little from that of another release is of many who came and nearly as many who left, not of a few people."
+    )
+
+
+def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
+    """Whom a release does not show yet, and which margins of the earlier ones. domain: of the table.
+
+    >>> from marginals.example import table
+    >>> list(waiting_lines(Waiting(3, 1, 0, 2), table.domain))[0]
+    'Beside the 2 releases of the ledger 3 rows that were added and 1 that were removed cannot be shown yet: they wait.'
+    """
+    if not waiting.releases:
+        yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
+        if waiting.foreseen is not None:
+            yield (
+                f"If {100 * CHANGED:g} percent of the people change between two releases, about "
+                f"{100 * waiting.foreseen:.0f} percent of all will wait; a smaller max_waiting gives coarser margins, "
+                "beside which fewer do."
+            )
+        if waiting.kept is not None and waiting.kept < ENOUGH:
+            yield (
+                f"For that it is coarse: beyond single attributes it shows {100 * max(waiting.kept, 0):.0f} percent of what "
+                "it would if everybody might wait, and all later releases keep to its margins. If that is too little, "
+                "start the ledger again before anything is out, with a larger max_waiting, a smaller k, or fewer releases."
+            )
+        return
+    beside = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
+    if waiting.came or waiting.left:
+        yield (
+            f"{beside} of the ledger {waiting.came:,} rows that were added and {waiting.left:,} that were removed cannot be "
+            "shown yet: they wait."
+        )
+    else:
+        yield f"{beside} of the ledger everything that changed can be shown: nobody waits."
+    if waiting.unknown:
+        yield (
+            f"{waiting.unknown:,} rows have a value that the first release of the ledger did not know, and are not counted."
+        )
+    if waiting.coarsened:
+        listed = "; ".join(margin_in_words(margin, domain) for margin in waiting.coarsened)
+        yield f"Of margins that the earlier releases show, these are coarser now, or left out: {listed}."
+
+
+def entry_line(entry: Entry) -> str:
+    """A release of a ledger."""
+    state = "out" if entry.is_out else "perhaps out: its writing was interrupted, so it counts"
+    retracted = f"; retracted on {entry.retracted}, which makes nothing unknown: it counts" if entry.retracted else ""
+    came, left = entry.waiting
+    waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""
+    turnover = "; turnover known" if entry.turnover_known else ""
+    part = f"; part: {entry.where}, of {entry.table.total:,} rows that are judged" if entry.where else ""
+    return f"{entry.number}  {entry.date}  {entry.rows:,} rows  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
+
+
+def pair_lines(pair: Pair) -> Iterator[str]:
+    """What two releases tell together."""
+    verdict = "safe together" if pair.ok else "not proven to be safe together"
+    yield (
+        f"{pair.earlier} and {pair.later}: {pair.came:,} rows came and {pair.left:,} left, {verdict}"
+        + (f"; the smallest difference is {pair.smallest:+,}" if pair.smallest is not None else "")
+        + ("; it may be of any size, since both say that turnover is known" if pair.turnover_known else "")
+    )
+    for finding in pair.findings:
+        if not finding.holds:
+            yield f"   {_said(finding)}"
+
+
+def _said(finding: Finding) -> str:
+    of_whom = f" of the {finding.parameters['of']}" if "of" in finding.parameters else ""
+    return f"{finding.verdict.value}: {finding.criterion}{of_whom}"

@@ -1,0 +1,85 @@
+"""What messages are made of: text of strangers made harmless, what somebody may have meant, and what to install."""
+
+import textwrap
+from collections.abc import Sequence
+
+from checks import PROJECT
+
+_LONGEST = 1000
+"""Characters that a sentence shows; a label may have a million."""
+
+
+def printable(text: str) -> str:
+    r"""One line in which control, formatting and unassigned characters stand as escapes, and which has an end.
+
+    >>> printable("red: \x1b[31m, two" + chr(10) + "lines")
+    'red: \\x1b[31m, two\\nlines'
+    """
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: _LONGEST + 1])
+    return escaped if len(text) <= _LONGEST else escaped[:_LONGEST] + "..."
+
+
+LONGEST_WORDS = 200
+"""Characters of a title or a description."""
+
+
+def is_words(text: object) -> bool:
+    """Whether something is one line of text that can be printed as it is, as titles, descriptions and labels are.
+
+    >>> is_words("body mass index"), is_words("two" + chr(10) + "lines"), is_words("")
+    (True, False, True)
+    """
+    return isinstance(text, str) and text.isprintable() and len(text) <= LONGEST_WORDS
+
+
+def wrapped(line: str, width: int) -> str:
+    r"""A line as several of no more than so many characters, the later ones further in, words left whole.
+
+    >>> print(wrapped("  one class: a part of it is small", 20))
+      one class: a part
+        of it is small
+    """
+    begin = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line, max(width, 20), subsequent_indent=begin + "  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+_SHOWN = 12
+"""Names that are listed where none is close."""
+
+
+def did_you_mean(text: str, known: Sequence[str]) -> str:
+    """A question naming what is known and much alike; empty where nothing is.
+
+    >>> did_you_mean("diagnosys", ["age", "diagnosis"])
+    "did you mean 'diagnosis'?"
+    """
+    from difflib import get_close_matches  # loaded here: most names are there
+
+    from models.tables.hierarchy import SUPPRESSED  # loaded here: NumPy comes with it
+
+    close = (
+        [k for k in known if k.rstrip(SUPPRESSED) == text]
+        or get_close_matches(text, known)
+        or [k for k in known if k.lower() == text.lower()]
+    )
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def suggested(text: str, known: Sequence[str], otherwise: str) -> str:
+    """A question naming what is much alike, or else what is known, after the words `otherwise`."""
+    if question := did_you_mean(text, known):
+        return question
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return f"{otherwise} {', '.join(known[:_SHOWN])}{more}"
+
+
+def installing(extra: str = "") -> str:
+    """The command, and where to run it. extra: what comes with it, as `pyproject.toml` names it.
+
+    >>> installing("duckdb")
+    'pip install ".[duckdb]" in a checkout of anonymized-marginals'
+    """
+    package = f'".[{extra}]"' if extra else "."
+    return f"pip install {package} in a checkout of {PROJECT}"

@@ -1,0 +1,300 @@
+"""Named rules: the demands of an agency as data, and where they are stated."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from checks.claims import Claim, parse_claim
+from checks.diversity.criterion import Diversity
+from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
+from checks.finding import Finding, Verdict
+from checks.requirements import Requirements
+from marginals.errors import InputError
+from marginals.files import bounded_content
+from marginals.messages import LONGEST_WORDS, is_words
+
+
+@dataclass(frozen=True)
+class AppliedDemand:
+    """What a rule says, and the claims of a release that keep it."""
+
+    says: str
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True)
+class AppliedRule:
+    """A rule with its demands as claims of one release. unchecked: what no check here does."""
+
+    name: str
+    title: str
+    source: str
+    demands: tuple[AppliedDemand, ...]
+    unchecked: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, stated: object) -> "AppliedRule":
+        """The rule that a bundle states. Raises CriterionError for what is none."""
+        match stated:
+            case {"name": str(name), "title": str(title), "source": str(source), "demands": list(demands), **others}:
+                unchecked = others.get("unchecked", [])
+                says = [demand.get("says") if isinstance(demand, dict) else None for demand in demands]
+                if isinstance(unchecked, list) and all(map(is_words, [name, title, source, *unchecked, *says])):
+                    return cls(name, title, source, tuple(map(_applied_demand, demands)), tuple(unchecked))
+        raise CriterionError(
+            "a rule has a name, a title, a source and demands, each a line of text "
+            f"of at most {LONGEST_WORDS} characters with claims"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The rule as a bundle states it."""
+        demands = [{"says": d.says, "claims": [claim.as_json() for claim in d.claims]} for d in self.demands]
+        return {
+            "name": self.name,
+            "title": self.title,
+            "source": self.source,
+            "demands": demands,
+            **({"unchecked": list(self.unchecked)} if self.unchecked else {}),
+        }
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of all demands."""
+        return tuple(claim for demand in self.demands for claim in demand.claims)
+
+    def counting(self, rows_per_person: int | None) -> "AppliedRule":
+        """The same rule about people with at most so many rows each; about rows for None."""
+        return self.stating(lambda claim: claim.counting(rows_per_person))
+
+    def stating(self, stated: Callable[[Claim], Claim]) -> "AppliedRule":
+        """The same rule with each claim put in another way."""
+        demands = (AppliedDemand(d.says, tuple(map(stated, d.claims))) for d in self.demands)
+        return replace(self, demands=tuple(demands))
+
+    def judged(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "JudgedRule":
+        """The rule with what was found of its claims, all of which are among those given."""
+        found = list(zip(claims, findings))
+        demands = (
+            JudgedDemand(d.says, tuple((c, next(f for claim, f in found if claim == c)) for c in d.claims))
+            for d in self.demands
+        )
+        return JudgedRule(self, tuple(demands))
+
+
+@dataclass(frozen=True)
+class JudgedDemand:
+    """What a rule says, with the finding on each claim that keeps it."""
+
+    says: str
+    found: tuple[tuple[Claim, Finding], ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is proven to be kept."""
+        return _together(finding.verdict for _, finding in self.found)
+
+
+@dataclass(frozen=True)
+class JudgedRule:
+    """A rule, and what was found of its demands. release: which one was judged, where several are, each by itself."""
+
+    rule: AppliedRule
+    demands: tuple[JudgedDemand, ...]
+    release: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all demands are proven to be kept."""
+        return _together(demand.verdict for demand in self.demands)
+
+    def as_json(self) -> dict[str, Any]:
+        """The rule as plain values, without the findings themselves."""
+        demands = [
+            {"says": d.says, "verdict": d.verdict.value, "claims": [claim.as_json() for claim, _ in d.found]}
+            for d in self.demands
+        ]
+        release = {"release": self.release} if self.release else {}
+        return {**self.rule.as_json(), **release, "verdict": self.verdict.value, "demands": demands}
+
+
+def _applied_demand(stated: Mapping[str, Any]) -> AppliedDemand:
+    claims = stated.get("claims")
+    if not isinstance(claims, list) or not claims or not all(isinstance(claim, dict) for claim in claims):
+        raise CriterionError("a demand of a rule has a list of claims")
+    return AppliedDemand(stated["says"], tuple(map(parse_claim, claims)))
+
+
+def _together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Fails where one does; holds where all do."""
+    several = set(verdicts)
+    return next((v for v in (Verdict.FAILS, Verdict.UNDECIDED) if v in several), Verdict.HOLDS)
+
+
+COUNTS = ("k_link", "k_combinatorial", "min_cell")
+"""The keys of [privacy] that demand a least count."""
+
+_KEYS = (*COUNTS, "diversity")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_FOLDER = Path(__file__).parent / "rules"
+_MOST_BYTES = 1 << 16
+_MOST = 20
+"""Demands of a rule, and sentences about what is not checked."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A demand: what the source says, and what it is checked as, a key of [privacy] with its value.
+
+    Raises InputError or CriterionError for what is not one.
+    """
+
+    says: str
+    key: str
+    value: int | str
+
+    def __post_init__(self) -> None:
+        if self.key not in _KEYS:
+            raise InputError(f"a demand has one of the keys {', '.join(_KEYS)}, not {self.key!r}")
+        if self.key == "diversity" and not isinstance(self.value, str):
+            raise InputError(f'diversity is text such as "entropy:6", not {self.value!r}')
+        if self.key in COUNTS and (type(self.value) is not int or self.value < 1):
+            raise InputError(f"{self.key} must be a whole number of at least 1, got {self.value!r}")
+        _ = self.diversity
+
+    @property
+    def diversity(self) -> Diversity | None:
+        """The diversity that is demanded; None where a count is."""
+        return parse_diversity(self.value) if isinstance(self.value, str) else None
+
+    def claims(self, sensitive: tuple[str, ...]) -> tuple[Claim, ...]:
+        """What a release with these sensitive attributes claims that keeps it."""
+        return Requirements(sensitive, **{self.key: self.diversity or self.value}).claims  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class NamedRule:
+    """A rule by its name, with what it demands of a release.
+
+    source: where it can be read. unchecked: what the source demands too, or what else to look at, that no check here does.
+    A rule never changes under its name: an agency's new number is a new rule.
+
+    >>> rule = named_rule("cms-11")
+    >>> [(demand.key, demand.value) for demand in rule.demands]
+    [('min_cell', 11)]
+    """
+
+    name: str
+    title: str
+    source: str
+    demands: tuple[Demand, ...]
+    unchecked: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InputError(f"the name of a rule has small letters, digits and -, 40 at most, not {self.name!r}")
+        texts = {"title": self.title, "source": self.source, "says": [d.says for d in self.demands]}
+        for key, text in (texts | {"unchecked": list(self.unchecked)}).items():
+            if not all(line and is_words(line) for line in ([text] if isinstance(text, str) else text)):
+                raise InputError(f"{key} of a rule is one line of text of at most {LONGEST_WORDS} characters")
+        if not 1 <= len(self.demands) <= _MOST or len(self.unchecked) > _MOST:
+            raise InputError(f"a rule has 1 to {_MOST} demands, and at most {_MOST} lines that are unchecked")
+
+    def applied(self, sensitive: Sequence[str]) -> AppliedRule:
+        """The rule on a release with these sensitive attributes. Raises CriterionError where it makes no sense there."""
+        demands = tuple(AppliedDemand(demand.says, demand.claims(tuple(sensitive))) for demand in self.demands)
+        return AppliedRule(self.name, self.title, self.source, demands, self.unchecked)
+
+
+def rule_names() -> tuple[str, ...]:
+    """The names of the rules that come with this program.
+
+    >>> rule_names()
+    ('abs-10', 'all-of-us-21', 'cms-11', 'tre-10')
+    """
+    return tuple(sorted(file.stem for file in _FOLDER.glob("*.toml")))
+
+
+@cache
+def named_rule(name: str) -> NamedRule:
+    """The rule of a name that comes with this program. Raises InputError where there is none."""
+    if name not in rule_names():
+        raise InputError(
+            f"there is no rule {name!r}; there is {', '.join(rule_names())}, or name a file of your own (.toml)"
+        )
+    import tomllib  # slow to import, and few commands need it
+
+    return _rule(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")))
+
+
+def read_rule(path: str | Path) -> NamedRule:
+    """The rule in a TOML file. Raises InputError naming the file and what is wrong with it."""
+    import tomllib
+
+    path = Path(path)
+    try:
+        content = tomllib.loads(bounded_content(path, _MOST_BYTES).decode("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path} with a rule") from None
+    except OSError as error:
+        raise InputError(f"the rule {path} cannot be read: {error.strerror or type(error).__name__}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"the rule {path.name} is not valid TOML in UTF-8") from None
+    try:
+        rule = _rule(content)
+    except (InputError, CriterionError) as error:
+        raise InputError(f"the rule {path.name}: {error}") from None
+    if rule.name in rule_names() and rule != named_rule(rule.name):
+        raise InputError(f"the rule {path.name}: {rule.name!r} is another rule already; give it a name of its own")
+    return rule
+
+
+def rule_of(given: object, folder: Path = Path()) -> NamedRule:
+    """The rule that a name, a path to a TOML file, or a rule itself stands for. folder: what paths start from.
+
+    Raises InputError where there is none.
+    """
+    if isinstance(given, NamedRule):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f'rules is the name of a rule such as "cms-11", or a list of them, not {given!r}')
+    return read_rule(folder / given) if given.endswith(".toml") else named_rule(given)
+
+
+def rules_of(given: object, folder: Path = Path()) -> tuple[NamedRule, ...]:
+    """The rules that one of what `rule_of` takes stands for, or several in a list. Raises InputError, also for two alike."""
+    several = given if isinstance(given, list | tuple) else [given]
+    rules = tuple(rule_of(each, folder) for each in several)
+    names = [rule.name for rule in rules]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"rules has the rule {name!r} twice")
+    return rules
+
+
+def _rule(content: Mapping[str, Any]) -> NamedRule:
+    known = ("name", "title", "source", "demands", "unchecked")
+    for key in content:
+        if key not in known:
+            raise InputError(f"unknown key {key}; known are {', '.join(known)}")
+    for key in ("name", "title", "source"):
+        if not isinstance(content.get(key), str):
+            raise InputError(f"the key {key} must be text")
+    demands, unchecked = content.get("demands", []), content.get("unchecked", [])
+    if not isinstance(demands, list) or not all(isinstance(demand, dict) for demand in demands):
+        raise InputError("demands must be sections [[demands]]")
+    if not isinstance(unchecked, list):
+        raise InputError("the key unchecked must be a list of lines of text")
+    return NamedRule(
+        content["name"], content["title"], content["source"], tuple(map(_demand, demands)), tuple(unchecked)
+    )
+
+
+def _demand(section: Mapping[str, Any]) -> Demand:
+    keys = [key for key in section if key != "says"]
+    if len(keys) != 1 or not isinstance(section.get("says"), str):
+        raise InputError(f"a demand has the key says, and one of {', '.join(_KEYS)}")
+    return Demand(section["says"], keys[0], section[keys[0]])

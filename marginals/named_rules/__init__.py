@@ -1,1 +1,0 @@
-"""Rules that agencies check releases by, each a TOML file with a name, a source and demands."""

@@ -1,0 +1,252 @@
+"""Names for people: of levels, margins and the independences that a model assumes."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from weakref import finalize
+
+from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
+from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
+
+# Levels by name, for people: `age in 20-year bands`, `postcode by its first 3 characters`, `education in 3 groups`.
+#
+# A name is made of the labels of the level, so whoever sees these can make it, and it tells nothing more. Two levels
+# of one attribute have the same name only where they have as many values, that is, where they group the base values
+# alike.
+
+
+_NUMBER = r"[-+]?\d+(?:[.,]\d+)?"
+_BAND = re.compile(rf"[\[(]?({_NUMBER})(?: ?[-\u2013] ?(<?)| to |[,;] )({_NUMBER})[\])]?")
+_OPEN_BAND = re.compile(
+    rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){_NUMBER}"
+    rf"|{_NUMBER}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
+)
+_WHOLE = re.compile(r"[-+]?\d+")
+_CALENDAR = {
+    "days": re.compile(r"\d{4}-\d{2}-\d{2}"),
+    "weeks": re.compile(r"\d{4}-W\d{2}"),
+    "months": re.compile(r"\d{4}-(?:0[1-9]|1[0-2])"),
+    "quarters": re.compile(r"\d{4}-Q[1-4]"),
+    "decades": re.compile(r"\d{3}0s"),
+}
+_YEAR = re.compile(r"\d{4}")
+_OLDEST = 130
+"""Numbers beyond it are no years of a person's age, whatever the column is called."""
+
+_KNOWN: dict[tuple[str, int], tuple[str, ...]] = {}
+"""Names of the levels of hierarchies that are in use, by the attribute and the identity of the hierarchy."""
+
+_OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "hour", "hours", "group", "class", "code"])
+
+
+def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """What the values of a level are: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`.
+
+    >>> level_name("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
+    '10-year bands'
+    >>> level_name("size", Hierarchy.from_intervals(["20"], [5, 10]), 1)
+    'bands of 5'
+    >>> level_name("bmi", Hierarchy.from_decimal_intervals([Decimal(20)], [Decimal("2.5"), Decimal(5)]), 2)
+    'bands of 5'
+    >>> [level_name("seen", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), level) for level in (0, 1, 2)]
+    ['months', 'years', 'decades']
+    >>> level_name("postcode", Hierarchy.from_prefixes(["14850", "13063"], [3]), 1)
+    'first 3 characters'
+    """
+    return level_names(attribute, hierarchy)[level]
+
+
+def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
+    """The names of all levels, `*` included; worked out once for a hierarchy, as reports ask for them again and again.
+
+    >>> level_names("age", Hierarchy.from_intervals(["20"], [5, 10]))
+    ('single years', '5-year bands', '10-year bands', 'nothing')
+    """
+    key = (attribute, id(hierarchy))
+    if key not in _KNOWN:
+        forms = [_form(attribute, hierarchy, level) for level in range(hierarchy.height)]
+        sizes = [hierarchy.size(level) for level in range(hierarchy.height)]
+        names = []
+        for level, (form, size) in enumerate(zip(forms, sizes)):
+            others = {other for other, number in zip(forms, sizes) if number != size}
+            count = f"{size:,} {'group' if level else 'value'}{'' if size == 1 else 's'}"
+            names.append(count if form is None or form in others else form)
+        _KNOWN[key] = (*names, "nothing")
+        finalize(hierarchy, _KNOWN.pop, key, None)
+    return _KNOWN[key]
+
+
+def name_or_star(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """The name of a level where it stands beside others, in a table; `*` for that of `*`."""
+    return SUPPRESSED if level == hierarchy.height else level_name(attribute, hierarchy, level)
+
+
+def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """An attribute at a level, as a person says it; the name alone where there is no other level to publish it at.
+
+    >>> shown_at("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
+    'age in 10-year bands'
+    >>> shown_at("sex", Hierarchy.flat(["f", "m"]), 0)
+    'sex'
+    """
+    name = level_name(attribute, hierarchy, level)
+    if hierarchy.height == 1 and name.endswith((" value", " values")):
+        return attribute
+    return f"{attribute} by its {name}" if name.startswith("first ") else f"{attribute} in {name}"
+
+
+def beside_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
+    """The name of a level as it stands beside that of the attribute; empty where the attribute's own says all.
+
+    >>> beside_name("sex", Hierarchy.flat(["f", "m"]), 0)
+    ''
+    """
+    return "" if shown_at(attribute, hierarchy, level) == attribute else level_name(attribute, hierarchy, level)
+
+
+def margin_in_words(margin: Mapping[str, int], domain: Domain) -> str:
+    """A margin, each attribute at its level: "age in 20-year bands, sex"; "the number of rows" for the empty one.
+
+    >>> ages = Hierarchy.from_intervals(["20"], [20])
+    >>> margin_in_words({"age": 1, "sex": 0}, Domain.of({"age": ages, "sex": Hierarchy.flat(["f", "m"])}))
+    'age in 20-year bands, sex'
+    """
+    shown = [shown_at(attribute, domain.hierarchy(attribute), level) for attribute, level in margin.items()]
+    return ", ".join(shown) or "the number of rows"
+
+
+def with_level_names(sentence: str, domain: Domain) -> str:
+    """A sentence of a search, which says `age at level 1`, with the names of the levels instead.
+
+    >>> domain = Domain.of({"age": Hierarchy.from_intervals(["20"], [5])})
+    >>> with_level_names("stop showing age at level 1", domain)
+    'stop showing age in 5-year bands'
+    """
+    names = {
+        f"{attribute} at level {level}": shown_at(attribute, hierarchy, level)
+        for attribute, hierarchy in domain.items()
+        for level in range(hierarchy.height + 1)
+    }
+    if not names:
+        return sentence
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})\b", lambda found: names[found[0]], sentence)
+
+
+def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
+    """What all labels of a level have in common, None where they have no form that is known."""
+    labels = hierarchy.labels[level]
+    for unit, form in _CALENDAR.items():
+        if all(map(form.fullmatch, labels)):
+            return unit
+    if level and all(map(_YEAR.fullmatch, labels)) and _form(attribute, hierarchy, level - 1) in _CALENDAR:
+        return "years"
+    if all(map(_WHOLE.fullmatch, labels)) and not level:
+        return "single years" if _is_age(attribute, map(Decimal, labels)) else None
+    if band := _band_name(attribute, labels):
+        return band
+    length = _prefix_length(hierarchy, level)
+    return length and f"first {length} {'character' if length == '1' else 'characters'}"
+
+
+def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
+    """The name of a level of intervals, None for any other. Open ones may be among them, as "85 and over"."""
+    closed = []
+    for label in labels:
+        if (band := _ends(label)) is not None:
+            closed.append(band)
+        elif not (_OPEN_BAND.fullmatch(label) or _WHOLE.fullmatch(label)):
+            return None
+    if not closed:
+        return None
+    if len(closed) < len(labels):
+        return f"{len(labels):,} bands"
+    whole = all(end == end.to_integral_value() and "." not in str(end) for band in closed for end in band)
+    whole = whole and not any("-<" in label for label in labels)
+    # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
+    widths = {high - low + whole for low, high in closed}
+    if len(widths) > 1:
+        return f"{len(labels):,} bands"
+    width = f"{widths.pop().normalize():f}"
+    return f"{width}-year bands" if _is_age(attribute, (band[1] for band in closed)) else f"bands of {width}"
+
+
+def _ends(label: str) -> tuple[Decimal, Decimal] | None:
+    match = _BAND.fullmatch(label)
+    if match is None:
+        return None
+    low, high = (Decimal(match[end].replace(",", ".")) for end in (1, 3))
+    return (low, high) if low < high else None
+
+
+def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:
+    """How many characters of the values below are kept, the others being `*`; None where the labels are no such prefixes."""
+    labels = hierarchy.labels[level]
+    kept = [label.rstrip(SUPPRESSED) for label in labels]
+    lengths = {len(stem) for stem, label in zip(kept, labels) if stem != label}
+    if len(lengths) != 1 or 0 in lengths or any(len(stem) > min(lengths) for stem in kept):
+        return None
+    finer = zip(hierarchy.labels[level - 1], hierarchy.parents[level - 1]) if level else ()
+    return str(min(lengths)) if all(label.startswith(kept[parent]) for label, parent in finer) else None
+
+
+def _is_age(attribute: str, numbers: Iterable[Decimal]) -> bool:
+    """Whether a column of numbers counts years of people, going by its name; other columns keep to numbers alone."""
+    words = set(re.findall(r"[a-z]+", attribute.lower()))
+    return bool(words & {"age", "ages"}) and not words & _OTHER_UNITS and all(n <= _OLDEST for n in numbers)
+
+
+def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
+    """What the model of a junction tree assumes, one sentence for each of its separators; none for a single clique.
+
+    >>> from models.tables.hierarchy import Hierarchy
+    >>> domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in ("smokes", "coughs", "rides", "age")})
+    >>> for sentence in independences_in_words(JunctionTree.of(domain, [0b0011, 0b0110, 0b1010])):
+    ...     print(sentence)
+    Given coughs, these are independent of each other: smokes; rides; age.
+    >>> independences_in_words(JunctionTree.of(domain, [0b0001, 0b0110]))
+    ('smokes is jointly independent of coughs and rides.',)
+    """
+    return tuple(independence_in_words(statement, tree.domain) for statement in independences(tree))
+
+
+def assumed_independences(collection: Collection) -> tuple[str, ...]:
+    """What the maximum-entropy distribution of any collection assumes.
+
+    Without a junction tree these are the sentences of one whose cliques hold all margins and supports: they are true, since
+    the distribution is a product of functions of the cliques, or a limit of such, but need not be all that are.
+
+    >>> from marginals.example import release
+    >>> assumed_independences(release.collection)
+    ('Given diagnosis, age in 10-year bands is independent of sex.',)
+    """
+    return independences_in_words(
+        collection.junction_tree if collection.is_decomposable else triangulated_tree(collection)
+    )
+
+
+def independence_in_words(statement: Independence, domain: Domain) -> str:
+    """One statement, as in "given b, a is independent of c and d".
+
+    Where more than two parts are independent of each other, they are listed, semicolons between them.
+    """
+    condition = f"Given {_listed(_names(statement.given, domain))}, " if statement.given else ""
+    parts = [_names(part, domain) for part in statement.parts]
+    if len(parts) > 2:
+        opening = "these are independent of each other" if condition else "These are independent of each other"
+        return f"{condition}{opening}: {'; '.join(map(_listed, parts))}."
+    first, second = parts
+    verb = "is" if len(first) == 1 else "are"
+    jointly = "jointly " if len(first) + len(second) > 2 else ""
+    return f"{condition}{_listed(first)} {verb} {jointly}independent of {_listed(second)}."
+
+
+def _names(mask: Mask, domain: Domain) -> list[str]:
+    """The attributes of some induced attributes, each in the finest of its levels among them, if it has several."""
+    last = {domain.induced_attributes[v].attribute: domain.induced_attributes[v].level for v in vertices_of(mask)}
+    hierarchies = {attribute: domain.hierarchy(attribute) for attribute in last}
+    return [a if hierarchies[a].height == 1 else shown_at(a, hierarchies[a], level) for a, level in last.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -1,1 +1,0 @@
-"""Levels, margins and what a model assumes, named for people from their labels alone."""

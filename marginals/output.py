@@ -1,0 +1,103 @@
+"""What a command may write, known before its work begins: a file that harms nothing.
+
+It is none of what the command reads, nor would be read with it the next time; it lies in no folder that takes no other
+files; and there is a folder that takes it. What is there already is a question of its own, `refuse_to_replace`.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from marginals.errors import InputError
+from marginals.files import prefix, replace_file, resolved
+from marginals.tables.files import is_part
+
+Closed = Callable[[Path], str]
+"""What a folder is that takes no other files, in words that follow "lies in"; empty where it takes some."""
+
+
+def nothing_closed(folder: Path) -> str:  # noqa: ARG001
+    """Every folder takes files."""
+    return ""
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A file that may be written.
+
+    reads: what it is made from, files, or folders and globs of a table. closed: which folders take no other files. Raises
+    InputError where it may not be written. A device or pipe is taken as it is.
+    """
+
+    path: Path
+    reads: tuple[Path, ...] = ()
+    closed: Closed = nothing_closed
+
+    def __post_init__(self) -> None:
+        with refusals(self.path):
+            keep_apart(self.path, self.reads, self.closed)
+            if self.path.is_dir():
+                raise InputError(f"{self.path} is a folder; name a file")
+            if not self.is_device:
+                require_place(self.path, resolved(self.path).parent)
+
+    @property
+    def is_device(self) -> bool:
+        """Whether it is there and no regular file, such as /dev/null or a pipe."""
+        return self.path.exists() and not self.path.is_file() and not self.path.is_dir()
+
+    def refuse_to_replace(self) -> None:
+        """Raise InputError where a file is there already."""
+        if not self.is_device:
+            refuse_to_replace(self.path)
+
+    def write(self, content: bytes) -> None:
+        """Make it a file of this content, whole or not at all. Raises InputError where it cannot be written."""
+        replace_file(self.path, content)
+
+
+def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = nothing_closed) -> None:
+    """Raise InputError where a path is one of those that are read, would be read with them, or lies in a closed folder."""
+    place = resolved(path)
+    for read in reads:
+        with _reading(read):
+            resolved(read)
+        if is_part(read, path):
+            raise InputError(f"{path} would replace or join what is read, {read}; choose another name")
+    for folder in place.parents:
+        if what := closed(folder):
+            raise InputError(f"{path} lies in {what}; choose another place")
+
+
+def refuse_to_replace(path: Path) -> None:
+    """Raise InputError where a file is there already."""
+    if os.path.lexists(path):
+        raise InputError(f"{path} is there already; choose another name, or replace it with --force")
+
+
+def require_place(path: Path, folder: Path) -> None:
+    """Raise InputError or OSError unless there is this folder and it takes a new file, which writing begins with."""
+    if not folder.is_dir():
+        raise InputError(f"{path} cannot be written: there is no folder {folder}")
+    with tempfile.NamedTemporaryFile(prefix=prefix(resolved(path)), dir=folder):
+        pass
+
+
+@contextmanager
+def refusals(path: Path) -> Iterator[None]:
+    """What goes wrong in looking at a path, as InputErrors."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None

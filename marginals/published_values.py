@@ -1,0 +1,490 @@
+"""Which published values a condition means, for queries of a release: for each attribute a set of its base values.
+
+A query answers what the published levels allow. It says of each attribute by itself which values are meant, so it refuses a
+condition that compares two attributes, or that an "or" or "not" makes one on several.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+import numpy as np
+
+from checks.changes import Meet, Narrowing
+from marginals.conditions import (
+    Choice,
+    Column,
+    Comparison,
+    Conjunction,
+    Constant,
+    Disjunction,
+    Formula,
+    Labels,
+    Membership,
+    Negation,
+    NothingInRangeError,
+    NoValueError,
+    Range,
+    Where,
+    columns_of,
+    formula_of,
+    interval,
+    parsed,
+)
+from marginals.errors import InputError
+from marginals.messages import LONGEST_WORDS, is_words, suggested
+from marginals.tables.table import values_at
+from models.arrays import BoolArray, CountArray
+from models.errors import HierarchyError
+from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
+
+_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where) -> dict[str, BoolArray]:
+    """For each attribute of a condition whether each base value is meant, shape (size(0),).
+
+    Conditions on the same attribute must all hold. Raises InputError, naming the attribute, for an attribute or label
+    that there is not, for a range that no value lies in or that cuts through one, for conditions that exclude each other,
+    and for what says nothing of each attribute by itself.
+    """
+    values = _PublishedValues(domain, finest_levels)
+    if isinstance(where, Mapping):
+        return values.meant(formula_of(where))
+    return values.meant(Conjunction(tuple(map(values.parsed, [where] if isinstance(where, str) else where))))
+
+
+def values_told(domain: Domain, text: str) -> dict[str, BoolArray]:
+    """As `values_meant`, of those of the conditions that must all hold that the labels of a domain decide.
+
+    Of an attribute of which no value is meant it says so, where its values are numbers. Raises InputError for a text that is
+    no condition.
+    """
+    values = _PublishedValues(domain, dict.fromkeys(domain.attributes, 0))
+    formula = values.parsed(text)
+    told: dict[str, BoolArray] = {}
+    for term in formula.terms if isinstance(formula, Conjunction) else (formula,):
+        try:
+            meant = values.meant(term)
+        except NothingInRangeError as error:
+            meant = {error.attribute: np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)}
+        except InputError:
+            continue
+        for name, inside in meant.items():
+            told[name] = told.get(name, inside) & inside
+    return told
+
+
+def known_attribute(domain: Domain, attribute: str) -> str:
+    """The attribute, if there is one of that name. Raises InputError, with close matches, where there is none."""
+    if attribute not in domain.attributes:
+        raise InputError(f"there is no attribute {attribute!r}; {suggested(attribute, domain.attributes, 'there are')}")
+    return attribute
+
+
+class _PublishedValues:
+    """The values of a domain, as far as levels of it are published."""
+
+    def __init__(self, domain: Domain, finest_levels: Mapping[str, int]) -> None:
+        self._domain, self._finest = domain, finest_levels
+
+    def parsed(self, text: str) -> Formula:
+        """The formula in a text; what it cannot be is said as of a query."""
+        try:
+            return parsed(text, self._domain.attributes, self._is_value)
+        except InputError:
+            parts = re.match(r"\s*(.*?)\s*(=|[<>]=?|\sin\s|$)(.*)", text, re.DOTALL)
+            if parts is None or not parts[2]:
+                raise InputError(
+                    f"a condition is NAME=LABEL, NAME=LABEL|LABEL or NAME=LOW-HIGH, not {text!r}"
+                ) from None
+            if not text.strip().startswith(self._domain.attributes):
+                known_attribute(self._domain, parts[1])
+            if parts[1] in self._domain.attributes and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
+                raise _no_range(parts[1], parts[2] + parts[3]) from None
+            raise
+
+    def _is_value(self, name: str, text: str) -> bool:
+        return name in self._domain.attributes and self._labels(name).is_value(text)
+
+    def meant(self, formula: Formula) -> dict[str, BoolArray]:
+        """For each attribute whether each base value is meant."""
+        match formula:
+            case Choice(column=column, texts=texts):
+                labels = self._labels(column.name)
+                inside = np.zeros(labels.hierarchy.size(0), dtype=np.bool_)
+                for text in texts:
+                    inside |= labels.meant(text)
+                return {column.name: inside}
+            case Membership(column=column, values=values):
+                inside = np.zeros(self._labels(column.name).hierarchy.size(0), dtype=np.bool_)
+                for value in values:
+                    inside |= self._equal(column.name, value)
+                return {column.name: inside}
+            case Comparison():
+                return self._compared(formula)
+            case Conjunction(terms=terms):
+                return _all_of([self.meant(term) for term in terms])
+            case Disjunction(terms=terms):
+                return self._any_of(formula, [self.meant(term) for term in terms])
+            case Negation(term=term):
+                return self._not(term)
+
+    def _labels(self, attribute: str) -> Labels:
+        name = known_attribute(self._domain, attribute)
+        return Labels(name, self._domain.hierarchy(name), self._finest[name])
+
+    def _compared(self, comparison: Comparison) -> dict[str, BoolArray]:
+        left, sign, right = comparison.left, comparison.sign, comparison.right
+        if not isinstance(left, Column):
+            left, sign, right = right, _MIRRORED[sign], left
+        if not isinstance(left, Column):
+            raise InputError("a condition compares an attribute with a value")
+        labels = self._labels(left.name)
+        if isinstance(right, Column):
+            if right.name in self._domain.attributes:
+                raise InputError(
+                    f"a query cannot compare {left.name!r} with {right.name!r}: the release says of each by itself which "
+                    "values occur; name the values of each"
+                )
+            if sign != "==":
+                raise _no_range(left.name, sign + right.name)
+            raise InputError(
+                f"there is no attribute {right.name!r} to compare {left.name!r} with; if it is a value, write it between "
+                f"quotes, {left.name} {sign} {right.name!r}"
+            )
+        if sign == "==":
+            return {left.name: self._equal(left.name, right)}
+        if isinstance(right, str):
+            raise _no_range(left.name, sign + right)
+        return {left.name: labels.meant(sign + _digits(right))}
+
+    def _equal(self, attribute: str, value: Constant) -> BoolArray:
+        labels = self._labels(attribute)
+        text = value if isinstance(value, str) else _digits(value)
+        inside = labels.labelled(text)
+        if inside is None and not isinstance(value, str) and labels.is_value(f">={text}"):
+            return labels.between(Range(Decimal(text), Decimal(text)), text)
+        if inside is None:
+            raise labels.no_value(text)
+        return inside
+
+    def _any_of(self, formula: Formula, terms: list[dict[str, BoolArray]]) -> dict[str, BoolArray]:
+        names = columns_of(formula)
+        if len(names) > 1 or any(len(term) != 1 for term in terms):
+            raise _of_several("or", names)
+        return {names[0]: np.asarray(np.logical_or.reduce([term[names[0]] for term in terms]))}
+
+    def _not(self, term: Formula) -> dict[str, BoolArray]:
+        match term:
+            case Negation(term=inner):
+                return self.meant(inner)
+            case Disjunction(terms=terms):
+                return _all_of([self._not(each) for each in terms])
+        names = columns_of(term)
+        if len(names) > 1:
+            if isinstance(term, Comparison):
+                self.meant(term)  # says what is wrong with it
+            raise _of_several("not", names)
+        [(name, inside)] = self.meant(term).items()
+        return {name: ~inside}
+
+
+def _all_of(terms: list[dict[str, BoolArray]]) -> dict[str, BoolArray]:
+    """The values of each attribute that all terms mean. Raises InputError where they exclude each other."""
+    meant: dict[str, BoolArray] = {}
+    for term in terms:
+        for attribute, inside in term.items():
+            before = meant.get(attribute, inside)
+            meant[attribute] = before & inside
+            if before.any() and inside.any() and not meant[attribute].any():
+                raise InputError(
+                    f"no value of {attribute!r} meets all conditions on it, of which each must hold; for one or the other, "
+                    f"put | between: {attribute}=LABEL|LABEL"
+                )
+    return meant
+
+
+def _of_several(word: str, names: tuple[str, ...]) -> InputError:
+    return InputError(
+        f"a query says of each attribute by itself which values are meant, and all must hold; this one has {word!r} over "
+        f"conditions on {' and '.join(map(repr, names))}: ask for the parts one by one"
+    )
+
+
+def _no_range(attribute: str, text: str) -> InputError:
+    return InputError(
+        f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers; name the values, with | between"
+    )
+
+
+def _digits(number: float) -> str:
+    """A number as a label writes it."""
+    return str(int(number)) if number == number // 1 else format(Decimal(repr(number)), "f")
+
+
+# One hierarchy for what several releases say of an attribute, each of which names no labels but those that it
+# publishes.
+#
+# Which levels of two hierarchies are the same follows from their labels and how many rows each has. Where neither
+# hierarchy holds the other, labels that spell out what they stand for, `20-24` and `20-29` or `148**` and `14***`, say
+# how they nest; it is taken for true only if the counts agree with it.
+
+
+def _anywhere(level: int, place: int) -> bool:  # noqa: ARG001
+    return True
+
+
+def matched_levels(
+    part: Hierarchy, whole: Hierarchy, fits: Callable[[int, int], bool] = _anywhere
+) -> tuple[int, ...] | None:
+    """For each level of a hierarchy the finest of another one that has its labels, and more perhaps, and puts them together
+    likewise; None where there is none.
+
+    fits: whether a level of the first can be a level of the second, for another reason.
+
+    >>> towns = Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2])
+    >>> matched_levels(towns.over_levels([1], [0]), towns)
+    (1, 3)
+    """
+    places: list[int] = []
+    for level in range(part.height):
+        first = places[-1] + 1 if places else 0
+        matching = (
+            place
+            for place in range(first, whole.height)
+            if set(part.labels[level]) <= set(whole.labels[place])
+            and (not places or _generalizes_alike(part, level, whole, places[-1], place))
+            and fits(level, place)
+        )
+        if (place := next(matching, None)) is None:
+            return None
+        places.append(place)
+    return (*places, whole.height)
+
+
+def _generalizes_alike(part: Hierarchy, level: int, whole: Hierarchy, below: int, place: int) -> bool:
+    """Whether the values of the level before become the same ones at a level of the other hierarchy."""
+    lifted, codes = whole.lift(below, place), part.lift(level - 1, level)
+    return all(
+        whole.labels[place][lifted[whole.code(label, below)]] == part.labels[level][codes[code]]
+        for code, label in enumerate(part.labels[level - 1])
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CountedHierarchy:
+    """A hierarchy, and how many rows the values of the finest published level have: shape (size(finest),).
+
+    finest: the level of `*` where none is published.
+    """
+
+    hierarchy: Hierarchy
+    finest: int
+    counts: CountArray
+
+    def counts_at(self, level: int) -> Mapping[str, int] | None:
+        """The rows of the values of a level that have some, None where that is not published."""
+        if level < self.finest:
+            return None
+        codes = self.hierarchy.lift(self.finest, level)
+        rows = np.bincount(codes, self.counts, minlength=self.hierarchy.size(level)).astype(np.int64).tolist()
+        return {label: count for label, count in zip(self.hierarchy.labels[level], rows) if count}
+
+    def levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
+        """The levels of another hierarchy that are those of this one, counted alike where both count them.
+
+        None where labels and counts match none. Where only the labels match they decide, and the two contradict each other.
+        """
+        by_labels = matched_levels(self.hierarchy, whole.hierarchy)
+        return self._counted_levels_in(whole) or (by_labels if self._has_all_below(whole, by_labels) else None)
+
+    def _counted_levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
+        def fits(level: int, place: int) -> bool:
+            own, other = self.counts_at(level), whole.counts_at(place)
+            return own is None or other is None or own == other
+
+        levels = matched_levels(self.hierarchy, whole.hierarchy, fits)
+        return levels if self._has_all_below(whole, levels) else None
+
+    def _has_all_below(self, whole: "CountedHierarchy", levels: tuple[int, ...] | None) -> bool:
+        """Whether the published values stand for as many base values as in the other hierarchy, which has these levels.
+
+        Values without rows can be missing where they would be published, but not below.
+        """
+        if levels is None or not self.finest:
+            return True
+        place = levels[self.finest]
+        below = np.bincount(whole.hierarchy.lift(levels[0], place), minlength=whole.hierarchy.size(place))
+        own_below = dict(zip(self.hierarchy.labels[self.finest], self.hierarchy.leaf_counts(self.finest).tolist()))
+        labels = self.counts_at(self.finest) or {}
+        return all(own_below[label] == below[whole.hierarchy.code(label, place)] for label in labels)
+
+    def over(self, hierarchy: Hierarchy, levels: tuple[int, ...]) -> "CountedHierarchy":
+        """The same counts in another hierarchy, of which these levels are those of this one."""
+        finest = levels[self.finest]
+        counts = np.zeros(hierarchy.size(finest), dtype=np.int64)
+        for label, count in (self.counts_at(self.finest) or {}).items():
+            counts[hierarchy.code(label, finest)] = count
+        return CountedHierarchy(hierarchy, finest, counts)
+
+    def merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
+        """What holds both hierarchies, with the finer counts; None where labels and counts do not say how they nest."""
+        for part, whole in ((other, self), (self, other)):
+            if (levels := part.levels_in(whole)) is not None:
+                return min(whole, part.over(whole.hierarchy, levels), key=lambda counted: counted.finest)
+        for fine, coarse in ((self, other), (other, self)):
+            hierarchy = _interleaved(fine.hierarchy, coarse.hierarchy)
+            levels = None if hierarchy is None else matched_levels(fine.hierarchy, hierarchy)
+            if hierarchy is not None and levels is not None:
+                whole = fine.over(hierarchy, levels)
+                if coarse._counted_levels_in(whole) is not None:
+                    return whole
+        return None
+
+    @property
+    def published_levels(self) -> "CountedHierarchy":
+        """The same from the finest published level on."""
+        levels = range(self.finest, self.hierarchy.height)
+        codes = range(self.hierarchy.size(self.finest))
+        return CountedHierarchy(self.hierarchy.over_levels(levels, codes), 0, self.counts)
+
+
+def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
+    """The hierarchy with the base values of the first and the levels of both; None where these do not nest."""
+    base_in_coarse = next(filter(None, (_values_over(fine, level, coarse) for level in range(fine.height))), None)
+    if base_in_coarse is None:
+        return None
+    paths = [coarse.lift(0, level)[base_in_coarse] for level in range(coarse.height)]
+    levels = [[fine.labels[level][code] for code in fine.lift(0, level)] for level in range(fine.height)]
+    levels += [[labels[code] for code in path] for labels, path in zip(coarse.labels, paths)]
+    # The same labels for the same values are one level; of nested levels, one with fewer values is above.
+    distinct = sorted(dict.fromkeys(map(tuple, levels)), key=lambda labels: -len(set(labels)))
+    try:
+        return Hierarchy.from_rows(zip(*distinct, [SUPPRESSED] * fine.size(0)))
+    except HierarchyError:
+        return None
+
+
+def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | None:
+    """For each base value of the first the base value of the second over it, by how its label at a level is spelled.
+
+    None where one has none, or several.
+    """
+    spelled = _Spelled(coarse.labels[0])
+    over = [coarse.code(label, 0) for label in fine.labels[level]]
+    codes = [spelled.over(label) if code is None else code for label, code in zip(fine.labels[level], over)]
+    return None if None in codes else [code for code in (codes[c] for c in fine.lift(0, level)) if code is not None]
+
+
+class _Spelled:
+    """Labels that spell out what they stand for, as intervals or as prefixes."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._ranges = sorted((own, code) for code, label in enumerate(labels) if (own := interval(label)) is not None)
+        self._lows = [own.low for own, _ in self._ranges]
+        self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
+        stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]
+        self._prefixes = {(prefix, length): code for prefix, length, code in stars if len(prefix) < length}
+
+    def over(self, label: str) -> int | None:
+        """The code of the one label that spells out more than this one; None where there is none, or several."""
+        if (own := interval(label)) is not None and self._ranges:
+            wide, code = self._ranges[max(bisect_right(self._lows, own.low) - 1, 0)]
+            return code if self._are_disjoint and wide.holds(own) else None
+        shorter = (self._prefixes.get((label[:kept], len(label))) for kept in range(len(label)))
+        over = [code for code in shorter if code is not None]
+        return over[0] if len(over) == 1 else None
+
+
+EXAMPLE = 'such as "age >= 21" or "sex == \'Female\'"'
+"""What a condition looks like."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows whose values a condition means. text: says of each attribute by itself which values.
+
+    Raises InputError for a text that a release could not state.
+
+    >>> from marginals.example import table
+    >>> int(Part("age >= 40").values(table.domain)["age"].sum())
+    20
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip() or not is_words(self.text):
+            raise InputError(f"a part is said in one line of at most {LONGEST_WORDS} characters, {EXAMPLE}")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def values(self, domain: Domain) -> Mapping[str, BoolArray]:
+        """For each attribute that is named, whether each base value is meant: shape (size(0),).
+
+        Raises InputError, naming the attribute, for one that there is not, for a value that it does not have, for a range
+        that cuts through a value, and for a condition that says nothing of each attribute by itself.
+        """
+        try:
+            return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text)
+        except NoValueError as error:  # whose message lists values, and of these the rows may decide which there are
+            raise InputError(
+                f"{self.text!r} names a value that {error.attribute!r} does not have; write it as the column or its "
+                "hierarchy does, numbers as a range"
+            ) from None
+
+    def excluding(self, counted: ContingencyTable) -> str | None:
+        """The attribute of which a table counts a value that the condition excludes; None where none is known to.
+
+        Labels of a release may be too coarse to tell, or not tell the attribute at all. Raises InputError for a text that
+        is no condition on its attributes.
+
+        >>> from marginals.example import table
+        >>> Part("age >= 40").excluding(table.counts), Part("age < 90").excluding(table.counts)
+        ('age', None)
+        """
+        for name, inside in values_told(counted.domain, self.text).items():
+            level = counted.margin.get(name)
+            if level is not None:
+                meant = values_at(counted.domain.hierarchy(name), inside, level)
+                if not meant[counted.column(name, level)].all():
+                    return name
+        return None
+
+    def _told(self, meet: Meet) -> Iterator[tuple[BoolArray, int]]:
+        """For each attribute by which cells of a meet are known to be in the part, or not: which values are, and its place.
+
+        A label can stand for two values: with rows in the one release, and in the other.
+        """
+        labels = [list(map(own.name, range(own.count))) for own in meet.values.values()]
+        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(own)) for name, own in zip(meet.values, labels)})
+        try:
+            told = values_told(domain, self.text)
+        except InputError:  # an attribute that the meet does not show
+            return
+        for name, inside in told.items():
+            place, hierarchy = list(meet.values).index(name), domain.hierarchy(name)
+            yield inside[[hierarchy.labels[0].index(label) for label in labels[place]]], place
+
+
+def inside_all(parts: Collection[Part]) -> Narrowing:
+    """Leaves out the cells of a meet that lie outside of one of the parts whose releases have it.
+
+    There only one of the two releases counts anybody: the difference is its count, and of who came and left it says nothing.
+    Cells stay that may lie in all of the parts, and those with people inside and others outside.
+    """
+
+    def narrowed(meet: Meet) -> Meet:
+        stays = np.ones(len(meet.changes), dtype=bool)
+        for part in parts:
+            for inside, place in part._told(meet):
+                stays &= inside[meet.codes[place]]
+        return meet.among(stays)
+
+    return narrowed

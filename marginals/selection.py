@@ -1,0 +1,888 @@
+"""Graphical models selected for a table: searched for or given, tested, compared and taken elsewhere."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from scipy.stats import false_discovery_control
+
+from marginals.deadline import Seconds, within
+from marginals.errors import InputError
+from marginals.files import replace_file
+from marginals.interchange import to_pgmpy
+from marginals.jobs import Jobs
+from marginals.messages import installing
+from marginals.names import independences_in_words
+from marginals.publishing.policy import Policy
+from marginals.publishing.publishing import publish
+from marginals.publishing.searching import Progress, no_progress
+from marginals.release.release import Release
+from marginals.release.steward import by_reason, search_trace
+from marginals.tables.attribute import Role
+from marginals.tables.table import Table
+from models.arrays import CodeArray, FloatArray
+from models.deadline import Deadline
+from models.errors import DomainMismatchError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
+from models.graphs.junction_tree import Collection
+from models.inference.log_linear import EdgeTest, ScoreTest, edge_test, linear_by_linear, mean_scores
+from models.inference.marginal_model import MarginalModel
+from models.inference.maximum_entropy import MaximumEntropy
+from models.search.problem import Constraint, Objective, Refusal, RefusedMove, SearchResult, Strategy, Unconstrained
+from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
+from models.search.selection import select as selected
+from models.tables.contingency_table import ContingencyTable, equal_cells
+from models.tables.data_cube import OccupiedCube
+from models.tables.hierarchy import Domain, Hierarchy, Mask, vertices_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_MOST_NUMBERS = 30
+"""Different numbers of a column beyond which it is taken for a measurement, not for a code."""
+
+_MOST_VALUES = 200
+"""Different values of a column beyond which it is taken for a key, or a measurement."""
+
+
+_NAMES_OF_COUNTS = ("freq", "count", "counts")
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Counts of the combinations of values.
+
+    counts: over a domain without generalizations. ordered: the attributes whose values have an order. dropped: rows with a
+    missing value, which do not count. categories: for each attribute the values as the frame has them, in the order of its
+    codes. table: where roles and hierarchies are known.
+    """
+
+    counts: ContingencyTable
+    ordered: frozenset[str] = frozenset()
+    dropped: int = 0
+    categories: Mapping[str, pd.Index] = field(default_factory=dict)
+    table: Table | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their values."""
+        return self.counts.domain
+
+    def labels(self, attribute: str) -> tuple[str, ...]:
+        """The values of an attribute as texts, in the order of their codes."""
+        return self.domain.hierarchy(attribute).labels[0]
+
+    def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
+        """Codes as the frame has the values."""
+        categories = self.categories.get(attribute, pd.Index(self.labels(attribute)))
+        return pd.Categorical.from_codes(codes.astype(np.intp).tolist(), categories, ordered=attribute in self.ordered)
+
+    def codes(self, attribute: str, values: "pd.Series[Any]") -> CodeArray:
+        """The codes of values. Raises InputError for one that the table does not have; it is not named."""
+        known = {label: code for code, label in enumerate(self.labels(attribute))}
+        codes = values.map(lambda value: known.get(str(value), -1)).to_numpy(dtype=np.intp)
+        if (codes < 0).any():
+            raise InputError(
+                f"a value of {attribute!r} is none of the table's, which are {', '.join(list(known)[:10])}"
+            )
+        return codes
+
+
+def counted(data: Any, counts: str | None = None) -> Counted:
+    """The counts of a frame of rows, of a Table, or of a contingency table.
+
+    data: a frame of pandas, or of what else narwhals knows; each column is an attribute. counts: the column that says
+    how many rows each row stands for, as `Freq` in R's `as.data.frame(table)`. Ordered are ordered categoricals and
+    numbers; rows with a missing value are dropped. Raises InputError, naming the column.
+
+    >>> people = pd.DataFrame({"smokes": ["no", "yes", "no"], "stairs": [1, 2, None]})
+    >>> rows = counted(people)
+    >>> rows.counts, rows.dropped, sorted(rows.ordered)
+    (ContingencyTable(smokes:0, stairs:0; 2 cells, 2 rows), 1, ['stairs'])
+    """
+    if isinstance(data, Counted):
+        return data
+    if isinstance(data, Table):
+        return Counted(at_one_level(data.base_counts), dropped=data.missing, table=data)
+    if isinstance(data, ContingencyTable):
+        return Counted(at_one_level(data))
+    return _of_frame(_in_pandas(data), counts)
+
+
+def _in_pandas(data: Any) -> pd.DataFrame:
+    if isinstance(data, pd.DataFrame):
+        return data
+    import narwhals as nw
+
+    try:
+        frame: pd.DataFrame = nw.from_native(data).lazy().collect().to_pandas()
+    except TypeError:
+        raise InputError(
+            f"a model is selected for a frame, a Table or a ContingencyTable, not for a {type(data).__name__}"
+        ) from None
+    return frame
+
+
+def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
+    if _is_cross_table(frame):
+        raise InputError(
+            f"the frame looks like a cross table, whose columns are values of {frame.columns.names[0]!r}; bring it into one "
+            "row for each combination: frame.stack().rename('Freq').reset_index(), and say counts='Freq'"
+        )
+    columns = [str(column) for column in frame.columns]
+    if len(set(columns)) < len(columns):
+        raise InputError("two columns of the frame have the same name")
+    frame = frame.set_axis(columns, axis=1)
+    if counts is not None and counts not in columns:
+        raise InputError(f"the frame has no column {counts!r} with counts")
+    likely = next((column for column in columns if counts is None and column.lower() in _NAMES_OF_COUNTS), None)
+    if likely is not None and pd.api.types.is_numeric_dtype(frame[likely]):
+        raise InputError(
+            f"the column {likely!r} looks like counts of rows: say counts={likely!r}; if it is an attribute, rename it"
+        )
+    attributes = [column for column in columns if column != counts]
+    if not attributes:
+        raise InputError("the frame has no column to select a model of")
+    whole = frame[attributes].notna().all(axis=1)
+    weights = np.ones(len(frame), dtype=np.int64) if counts is None else _whole(frame[counts], counts)
+    dropped, weights, frame = int(weights[~whole].sum()), weights[whole.to_numpy()], frame[whole]
+    values = {column: _categorical(frame[column], len(frame)) for column in attributes}
+    domain = Domain.of({a: Hierarchy.flat([str(value) for value in v.categories]) for a, v in values.items()})
+    codes = {a: v.codes.astype(np.intp) for a, v in values.items()}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(attributes, 0), codes, weights)
+    ordered = frozenset(a for a, v in values.items() if v.ordered)
+    return Counted(table, ordered, dropped, {a: v.categories for a, v in values.items()})
+
+
+def _is_cross_table(frame: pd.DataFrame) -> bool:
+    """Whether rows and columns are values of attributes, and hold whole numbers, as `pandas.crosstab` makes them of rows."""
+    named = all(name is not None for name in (*frame.index.names, *frame.columns.names))
+    return named and all(pd.api.types.is_integer_dtype(kind) for kind in frame.dtypes)
+
+
+def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
+    """Counts of rows, none negative and none a fraction."""
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
+        raise InputError(
+            f"the counts in {name!r} must be whole numbers, 0 or more; round weights yourself if you want them as counts"
+        )
+    return numbers.astype(np.int64)
+
+
+def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
+    """The values with their order, if they have one. Raises InputError for what looks like a key or a measurement."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = pd.Categorical(column)
+    else:
+        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        values = pd.Categorical(column, ordered=numeric)
+        most = _MOST_NUMBERS if numeric else _MOST_VALUES
+        if len(values.categories) > most:
+            raise InputError(
+                f"the column {column.name!r} has {len(values.categories):,} different values in {rows:,} rows; put them "
+                "into a few groups (pandas.cut), make the column a categorical if these are its groups, or leave it out"
+            )
+    texts = [str(value) for value in values.categories]
+    if len(set(texts)) < len(texts):
+        raise InputError(f"two values of the column {column.name!r} read alike")
+    if not texts:
+        raise InputError(f"the column {column.name!r} has no value")
+    return values
+
+
+def edge_frame(found: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
+    """One row for each edge of the model, in the table's order; `Selection.tests` says what the columns are."""
+    domain = found.collection.domain
+    names = domain.attributes
+    edges = sorted(
+        (tuple(sorted(edge, key=names.index)) for edge in found.graph.edges), key=lambda e: [*map(names.index, e)]
+    )
+    lines = [_line(found, (first, second), ordered, adjusted) for first, second in edges]
+    frame = pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
+    frame["p_holm"], frame["p_fdr"] = holm(frame["p"].to_numpy()), _false_discovery(frame["p"].to_numpy())
+    return frame if ordered else frame.drop(columns=[column for column in frame if str(column).startswith("ordinal")])
+
+
+_COLUMNS = {
+    "first": "",
+    "second": "",
+    "given": "",
+    "deviance": "float64",
+    "df": "Int64",
+    "df_adjusted": "Int64",
+    "p": "float64",
+    "p_holm": "float64",
+    "p_fdr": "float64",
+    "ordinal_test": "",
+    "ordinal_statistic": "float64",
+    "ordinal_df": "Int64",
+    "ordinal_p": "float64",
+}
+
+
+def _line(found: SelectedModel, edge: tuple[str, str], ordered: frozenset[str], adjusted: bool) -> dict[str, object]:
+    domain = found.collection.domain
+    offsets = dict(zip(domain.attributes, domain.offsets))
+    line: dict[str, object] = {"first": edge[0], "second": edge[1]}
+    try:
+        test = edge_test(found.model, offsets[edge[0]], offsets[edge[1]])
+    except (NotFittedError, TooManyCellsError):
+        return line | {"given": "", "deviance": np.nan, "ordinal_test": ""}
+    used = test.adjusted_degrees_of_freedom if adjusted else test.degrees_of_freedom
+    given = [domain.induced_attributes[vertex].attribute for vertex in vertices_of(test.given)]
+    line |= {
+        "given": ", ".join(given),
+        "deviance": test.deviance,
+        "df": test.degrees_of_freedom,
+        "df_adjusted": pd.NA if test.adjusted_degrees_of_freedom is None else test.adjusted_degrees_of_freedom,
+        "p": p_value(test.deviance, test.degrees_of_freedom if used is None else used),
+    }
+    name, score = ordinal_test(test, edge, ordered)
+    line["ordinal_test"] = name
+    if score is not None:
+        line |= {"ordinal_statistic": score.statistic, "ordinal_df": score.degrees_of_freedom}
+        line["ordinal_p"] = p_value(*score)
+    return line
+
+
+def ordinal_test(test: EdgeTest, edge: Sequence[str], ordered: frozenset[str]) -> tuple[str, ScoreTest | None]:
+    """The test that uses the order of the values, where one of the two attributes has one."""
+    counts, (first, second) = test.counts, edge
+    if counts is None or not ordered & {first, second}:
+        return "", None
+    if {first, second} <= ordered:
+        return "linear-by-linear", linear_by_linear(counts)
+    return "mean scores", mean_scores(counts if second in ordered else counts.swapaxes(0, 1))
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """P-values corrected so that all that are below a level are right, but for that probability (Holm 1979).
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    corrected: FloatArray = np.full(len(p), np.nan)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
+    return corrected
+
+
+def _false_discovery(p: FloatArray) -> FloatArray:
+    """P-values corrected for the share of false ones among those below a level (Benjamini and Hochberg 1995)."""
+    corrected: FloatArray = np.full(len(p), np.nan)
+    known = ~np.isnan(p)
+    if known.any():
+        corrected[known] = false_discovery_control(p[known])
+    return corrected
+
+
+Cliques = tuple[tuple[str, ...], ...]
+
+_R_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'')
+_R_CALL = re.compile(r"c\(([^()]*)\)|" + _R_TEXT.pattern)
+
+
+def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
+    r"""Cliques as R's `loglin` takes margins, and `gRbase::ug`, `gRim::dmod` take models.
+
+    >>> print(r_cliques([("Hair", "Eye"), ("Sex",)]))
+    list(c("Hair", "Eye"), c("Sex"))
+    """
+    quoted = [", ".join('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in own) for own in cliques]
+    return f"list({', '.join(f'c({names})' for names in quoted)})"
+
+
+def cliques_of(model: Any) -> Cliques:
+    """The cliques that a model is given by.
+
+    model: cliques themselves; R's text of them, `list(c("a", "b"), "c")`; the path of a GraphML file; a graph of
+    networkx, as which pgmpy's networks count. Of a graph, its maximal cliques. Raises InputError for anything else.
+
+    >>> cliques_of('list(c("a", "b"), "c")')
+    (('a', 'b'), ('c',))
+    """
+    if isinstance(model, str) and model.lstrip().startswith(("list(", "c(")):
+        return _of_r(model)
+    if isinstance(model, str | Path):
+        try:
+            model = nx.read_graphml(model)
+        except OSError as error:
+            raise InputError(f"{model} cannot be read as GraphML: {error.strerror}") from None
+        except (SyntaxError, nx.NetworkXError, KeyError):
+            raise InputError(f"{model} is no GraphML file, and no text such as list(c('a', 'b'), 'c')") from None
+    if isinstance(model, nx.Graph):
+        if model.is_directed():
+            raise InputError("the model is a directed graph; give the undirected one, in pgmpy `to_markov_model()`")
+        return tuple(sorted(tuple(sorted(map(str, clique))) for clique in nx.find_cliques(nx.Graph(model))))
+    if isinstance(model, Iterable):
+        cliques = [[own] if isinstance(own, str) else own for own in model]
+        if all(isinstance(own, Iterable) for own in cliques):
+            return tuple(tuple(map(str, own)) for own in cliques)
+    raise InputError(
+        "a model is given by its cliques, by a graph, by the path of a GraphML file, or by R's text of its cliques"
+    )
+
+
+def _of_r(text: str) -> Cliques:
+    inner = text.strip()
+    inner = inner.removeprefix("list(").removesuffix(")") if inner.startswith("list(") else inner
+    found = [call.group(0) for call in _R_CALL.finditer(inner)]
+    unquoted = (_R_TEXT.sub("", call.removeprefix("c(").removesuffix(")")) for call in found)
+    if any(rest.strip(" ,\n\t") for rest in (_R_CALL.sub("", inner), *unquoted)):
+        raise InputError('cliques in R\'s way read list(c("a", "b"), c("c")), each name in quotes')
+    return tuple(
+        tuple(re.sub(r"\\(.)", r"\1", name[0] if name[0] is not None else name[1]) for name in _names(call))
+        for call in found
+    )
+
+
+def _names(call: str) -> list[tuple[str | None, str]]:
+    return [(name.group(1), name.group(2) or "") for name in _R_TEXT.finditer(call)]
+
+
+def write_graph(graph: "nx.Graph[str]", path: str | Path) -> None:
+    """The graph of a model as GraphML."""
+    text = io.BytesIO()
+    nx.write_graphml(graph, text)
+    replace_file(Path(path), text.getvalue())
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """A model beside another of the same table.
+
+    aic, bic: of the one less the other's; below 0 the one is better. nested: whether one's graph holds the other's.
+    deviance, degrees_of_freedom, adjusted_degrees_of_freedom, p_value: of the likelihood-ratio test of the smaller
+    against the larger; None where neither holds the other. only_in_one, only_in_other: edges.
+    """
+
+    aic: float
+    bic: float
+    nested: bool
+    deviance: float | None
+    degrees_of_freedom: int | None
+    adjusted_degrees_of_freedom: int | None
+    p_value: float | None
+    only_in_one: tuple[tuple[str, str], ...]
+    only_in_other: tuple[tuple[str, str], ...]
+
+
+def compared(one: SelectedModel, other: SelectedModel) -> ModelComparison:
+    """The comparison. Raises InputError where the tables differ."""
+    mine, its = (model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (one, other))
+    if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
+        raise InputError("the two models are of different tables, so their deviances cannot be compared")
+    lacking, added = _edges_beyond(one, other), _edges_beyond(other, one)
+    nested = not (lacking and added)
+    aic, bic = one.aic - other.aic, one.bic - other.bic
+    if not nested:
+        return ModelComparison(aic, bic, nested, None, None, None, None, lacking, added)
+    smaller, larger = (one, other) if added else (other, one)
+    deviance = max(smaller.deviance - larger.deviance, 0.0)
+    degrees = smaller.degrees_of_freedom - larger.degrees_of_freedom
+    adjusted = smaller.adjusted_degrees_of_freedom - larger.adjusted_degrees_of_freedom
+    return ModelComparison(aic, bic, nested, deviance, degrees, adjusted, p_value(deviance, degrees), lacking, added)
+
+
+def _edges_beyond(one: SelectedModel, other: SelectedModel) -> tuple[tuple[str, str], ...]:
+    """The edges of one graph that the other does not have."""
+    graph = other.graph
+    return tuple((a, b) for a, b in one.graph.edges if not graph.has_edge(a, b))
+
+
+Again = Callable[[ContingencyTable], SelectedModel]
+"""The same search on other counts of the same attributes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A decomposable graphical model of a table.
+
+    found: the model and the search. rows: the counts it is of. again: selects from other counts in the same way.
+
+    >>> import marginals
+    >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
+    >>> marginals.select(people)
+    Selection(smokes coughs; deviance 0 on 0 degrees of freedom; none is better by the criterion)
+    """
+
+    found: SelectedModel
+    rows: Counted
+    again: Again
+
+    def __repr__(self) -> str:
+        gap = self.gap
+        told = "how far from the best is not known" if gap is None else f"at most {gap:.6g} from the best"
+        if gap == 0:
+            told = "none is better by the criterion"
+        if self.search.strategy == "given":
+            told = "given, not searched for"
+        dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""
+        return f"Selection({self.found}; {told}{dropped})"
+
+    @property
+    def search(self) -> SearchResult:
+        """How the model was found; KL divergences in nats."""
+        return self.found.search
+
+    @property
+    def model(self) -> MarginalModel:
+        """The distribution: expected counts of any margin, bounds, samples; as `Release.model`."""
+        return self.found.model
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their values."""
+        return self.rows.domain
+
+    @property
+    def cliques(self) -> tuple[tuple[str, ...], ...]:
+        """The attributes of each maximal clique, in the table's order."""
+        return self.found.cliques
+
+    @property
+    def graph(self) -> "nx.Graph[str]":
+        """The graph on the attributes, of networkx: not adjacent means independent given the others."""
+        return self.found.graph
+
+    @property
+    def junction_tree(self) -> "nx.Graph[tuple[str, ...]]":
+        """The junction tree, of networkx: nodes are cliques, edges carry `separator`; a forest where parts stand apart."""
+        order = self.domain.attributes.index
+        tree: nx.Graph[tuple[str, ...]] = nx.Graph()
+        names = {margin: tuple(sorted(margin, key=order)) for margin in self.found.tree.margins}
+        tree.add_nodes_from(names.values())
+        for a, b in self.found.tree.graph().edges:
+            tree.add_edge(names[a], names[b], separator=tuple(sorted({*a} & {*b}, key=order)))
+        return tree
+
+    @property
+    def deviance(self) -> float:
+        """Twice the log-likelihood ratio against the saturated model, G squared."""
+        return self.found.deviance
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Residual degrees of freedom, every cell counted, as R's `loglin` counts."""
+        return self.found.degrees_of_freedom
+
+    @property
+    def adjusted_degrees_of_freedom(self) -> int:
+        """The same of the cells that the model can fill, and of the parameters that the rows can estimate."""
+        return self.found.adjusted_degrees_of_freedom
+
+    @property
+    def p_value(self) -> float:
+        """Of the deviance, by chi-squared with the nominal degrees of freedom; small where the model does not fit."""
+        return self.found.p_value
+
+    @property
+    def adjusted_p_value(self) -> float:
+        """The same with the adjusted degrees of freedom."""
+        return self.found.adjusted_p_value
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log-likelihood of the rows, in nats."""
+        return self.found.log_likelihood
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion: 2 parameters - 2 log-likelihood, every cell counted."""
+        return self.found.aic
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion: ln(rows) parameters - 2 log-likelihood, every cell counted."""
+        return self.found.bic
+
+    @property
+    def gap(self) -> float | None:
+        """By how much at most another model is better, on the scale of AIC and BIC; 0: proven to be the best.
+
+        None where nothing is known: for a test of significance there is no best model.
+        """
+        return self.found.gap
+
+    @property
+    def binding(self) -> Mapping[str, tuple[str, ...]]:
+        """What binds at the model: the moves from it that would gain, by the reason why they are refused.
+
+        The commonest reason first, and of its moves the one that would gain most. What is required is not asked for.
+
+        >>> import marginals
+        >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
+        >>> marginals.select(people, max_attributes=1).binding
+        {'a margin of more than 1 attributes': ('show smokes with coughs',)}
+        """
+        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.found.binding)
+
+    def trace(self, every: int = 1) -> pd.DataFrame:
+        """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
+
+        `gain` and `criterion` are of what was searched by, in nats a row: AIC and BIC divided by twice the number of rows.
+        every: only each so-many-th step, and always the best and the last one. Raises InputError where it is below 1.
+        """
+        frame = search_trace(self.search, self.model.total, self.found.problem.objective, every)
+        return frame.assign(move=[_plain(move) for move in frame["move"]])
+
+    def tests(self, ordered: Iterable[str] | None = None) -> pd.DataFrame:
+        """A test of each edge: what the model loses without it.
+
+        Columns: first and second; given, their common neighbours; deviance between the two models; df, and
+        df_adjusted to the cells that have rows; p, by adjusted degrees of freedom where the search counted so; p_holm
+        and p_fdr, corrected for the number of edges (Holm 1979; Benjamini and Hochberg 1995). Of an edge in one
+        clique with ordered values also a test that uses the order, generalized Cochran-Mantel-Haenszel given the same
+        neighbours: "linear-by-linear" where both are ordered, scores 0, 1, 2, ..; "mean scores" where one is, by
+        ranks within strata (Kruskal-Wallis where nothing is given). The tests do not know that the same rows selected
+        the model: p-values are too small.
+
+        ordered: attributes whose values have the order in which they stand; by default ordered categoricals and numbers.
+        """
+        names = self.rows.ordered if ordered is None else frozenset(ordered)
+        for name in names:
+            self.domain.index(name)
+        adjusted = isinstance(self.found.problem.cube, OccupiedCube)
+        return edge_frame(self.found, names, adjusted)
+
+    def independences(self) -> tuple[str, ...]:
+        """The conditional independences that the model assumes, in words; together they are the whole model."""
+        return independences_in_words(self.found.tree)
+
+    def compare(self, other: "Selection") -> ModelComparison:
+        """The model beside another of the same table; tested against each other where one contains the other.
+
+        Raises InputError where the other is of other counts.
+        """
+        return compared(self.found, other.found)
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """The graph, by matplotlib. axes: where to; by default a new figure. Raises InputError without matplotlib."""
+        title = f"deviance {self.deviance:.1f} on {self.degrees_of_freedom} df, p = {self.p_value:.3g}"
+        return drawn_graph(self.graph, title, axes)
+
+    def simulate(self, rows: int, seed: int) -> pd.DataFrame:
+        """Independent rows drawn from the model, values as the frame had them. These are no anonymized data."""
+        if rows < 0:
+            raise InputError(f"a sample has 0 rows or more, not {rows}")
+        codes = self.model.sampler.draw(rows, np.random.default_rng(seed))
+        return pd.DataFrame({a: self.rows.values(a, codes[a]) for a in self.domain.attributes})
+
+    def predict(self, rows: pd.DataFrame, target: str) -> pd.DataFrame:
+        """The probability of each value of an attribute for rows that have the other ones: one column a value.
+
+        Only its neighbours in the graph matter; other columns may be missing. NaN where no row of the table has the
+        neighbours' values. Raises InputError for a missing column or an unknown value.
+        """
+        return predicted(self.found, self.rows, rows, target)
+
+    def bootstrap(
+        self,
+        times: int,
+        seed: int = 0,
+        jobs: int = 2,
+        time_limit: Seconds = 60.0,
+        progress: Progress = no_progress,
+    ) -> pd.DataFrame:
+        """The share of resampled tables in which each pair is adjacent, the search repeated in each (Efron 1979).
+
+        Columns: first, second, share, tables (of how many, fewer than `times` where the time is over; a search that has
+        begun is ended), selected (whether this model has the edge); most frequent first. jobs: processes that search at
+        once, where the system can fork; they change nothing else. time_limit: seconds. progress: told how many are done.
+        Raises InputError for numbers that make no sense.
+        """
+        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+            raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
+        run, deadline = Jobs(jobs), within(time_limit)
+        work = partial(_resampled, self.rows.counts, self.again, deadline)
+        draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
+        each = run(work, draws, lambda done: progress("resampled tables", done, times))
+        got = [edges for edges in each if edges is not None]
+        weights = Counter(edge for edges in got for edge in edges)
+        frame = self._edge_weights({edge: number / len(got) for edge, number in weights.items()}, "share")
+        frame.insert(3, "tables", len(got))
+        return frame
+
+    def average(self, time_limit: Seconds = 20.0) -> pd.DataFrame:
+        """The probability of each edge over all models near the best (Occam's window: Madigan and Raftery 1994).
+
+        Models are weighted by exp(-BIC / 2), by AIC with exp(-AIC / 2); those that are 20 times less likely than the best do
+        not count. Columns: first, second, probability, selected. `attrs["models"]` has the cliques and weight of each model.
+        Raises SelectionError for other criteria.
+        """
+        deadline = within(time_limit)
+        models = window(self.found, lambda: deadline.is_over)
+        domain = self.domain
+        weights: dict[frozenset[str], float] = {}
+        listed = []
+        for cliques, weight in models:
+            names = [tuple(sorted(domain.margin(mask), key=domain.attributes.index)) for mask in sorted(cliques)]
+            for edge in {frozenset(pair) for own in names for pair in combinations(own, 2)}:
+                weights[edge] = weights.get(edge, 0.0) + weight
+            listed.append((tuple(names), weight))
+        frame = self._edge_weights(weights, "probability")
+        frame.attrs["models"] = listed
+        return frame
+
+    def _edge_weights(self, weights: Mapping[frozenset[str], float], name: str) -> pd.DataFrame:
+        graph = self.graph
+        lines = [
+            {
+                "first": a,
+                "second": b,
+                name: min(weights.get(frozenset((a, b)), 0.0), 1.0),
+                "selected": graph.has_edge(a, b),
+            }
+            for a, b in combinations(self.domain.attributes, 2)
+        ]
+        frame = pd.DataFrame(lines, columns=["first", "second", name, "selected"])
+        return frame.sort_values(name, ascending=False, kind="stable", ignore_index=True)
+
+    def to_release(self, policy: Policy, sensitive: Sequence[str] = ()) -> Release:
+        """The marginals of the cliques as a release, where a policy allows them as they are.
+
+        sensitive: the sensitive attributes, the others being quasi-identifiers; a Table knows its roles itself. Raises
+        NothingPublishableError where the policy refuses the model; `marginals.publish` then looks for what it allows.
+        """
+        return released(self.found, self.rows, policy, sensitive)
+
+    def to_r(self) -> str:
+        """The cliques for R: `loglin(table, <this>)`, `gRim::dmod(<this>, table)`, `gRbase::ug(<this>)`."""
+        return r_cliques(self.cliques)
+
+    def to_pgmpy(self) -> Any:
+        """The model as a network of pgmpy, with its probabilities. Raises InputError where pgmpy is not installed."""
+        return to_pgmpy(self)
+
+    def write_graphml(self, path: str | Path) -> None:
+        """Write the graph as GraphML, for networkx, Gephi, yEd, igraph and others."""
+        write_graph(self.graph, path)
+
+    @cached_property
+    def fitted(self) -> pd.DataFrame:
+        """The cells that have rows, with their counts and the counts that the model expects."""
+        table = self.rows.counts
+        codes = dict(zip(table.attributes, table.codes))
+        expected = np.exp(self.model.closed_form.log_probability(codes)) * table.total
+        frame = pd.DataFrame({a: self.rows.values(a, codes[a]) for a in table.attributes})
+        return frame.assign(count=table.counts, expected=expected)
+
+
+def _resampled(
+    counts: ContingencyTable, again: Again, deadline: Deadline, draw: tuple[int, np.random.SeedSequence]
+) -> list[frozenset[str]] | None:
+    """The edges of the model of one resampled table; None where the time was over before, but for the first one."""
+    number, seed = draw
+    if number and deadline.is_over:
+        return None
+    drawn = np.random.default_rng(seed).multinomial(counts.total, counts.counts / counts.total)
+    columns = dict(zip(counts.attributes, counts.codes))
+    table = ContingencyTable.from_cells(counts.domain, counts.margin, columns, drawn)
+    return [frozenset(edge) for edge in again(table).graph.edges]
+
+
+def _plain(move: str) -> str:
+    """A move in the words of a graph: all attributes stand at their values."""
+    return move.replace(" at level 0", "")
+
+
+Allowed = Callable[[tuple[tuple[str, ...], ...]], bool | str | None]
+"""Whether a model with these cliques is allowed: True or None; False, or the reason why not."""
+
+
+def select(
+    data: Any,
+    criterion: str | Objective = "bic",
+    strategy: str | Strategy = "auto",
+    required: Iterable[Sequence[str]] = (),
+    forbidden: Iterable[Sequence[str]] = (),
+    constraint: Allowed | None = None,
+    max_attributes: int | None = None,
+    parameters: str = "nominal",
+    counts: str | None = None,
+    time_limit: Seconds = 20.0,
+    seed: int = 0,
+) -> Selection:
+    """The decomposable graphical model of a table that a criterion prefers.
+
+    data: a frame of pandas, or of what else narwhals knows, a column for each attribute; or a Table, or a
+    ContingencyTable. counts: the column of a frame that says how many rows each row stands for. criterion: "bic",
+    "aic", "likelihood-ratio" (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an
+    objective such as `models.search.LikelihoodRatio(rows, alpha)`. strategy: "auto" proves the best model where that
+    takes no more than about half of the time, else searches in both directions, from the empty and the full graph; or
+    one of "greedy", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact"; or a function of that
+    shape. required: cliques, or pairs, that stay; forbidden: attributes that no clique holds together. constraint: a
+    function of the cliques that says whether they are allowed. max_attributes: of a clique. parameters: those that
+    the criterion counts, "nominal", every cell of a margin, or "adjusted", cells that have rows. time_limit: seconds;
+    the search ends with the best so far, and `gap` says what is known of it. seed: of strategies that draw at random.
+    A parameter for each thing a search can vary.
+
+    Raises InputError for data that cannot be counted, SelectionError for an unknown name or limits that contradict.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame(
+    ...     {"smokes": ["no", "no", "yes", "yes"], "coughs": ["no", "yes", "no", "yes"], "Freq": [40, 10, 12, 38]}
+    ... )
+    >>> select(people, counts="Freq").independences()
+    ()
+    >>> select(people, counts="Freq", forbidden=[("smokes", "coughs")]).independences()
+    ('smokes is independent of coughs.',)
+    """
+    rows = counted(data, counts)
+    domain = rows.domain
+    limits = Limits(
+        _groups(required, "required", domain),
+        _groups(forbidden, "forbidden", domain),
+        max_attributes,
+        Unconstrained() if constraint is None else _on_masks(constraint, domain),
+    )
+
+    def again(table: ContingencyTable) -> SelectedModel:
+        return selected(table, criterion, strategy, limits, parameters, within(time_limit), seed)
+
+    return Selection(again(rows.counts), rows, again)
+
+
+def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
+    """A decomposable model that is given, fitted to a table: to test it, and to compare it with a selected one.
+
+    data, counts: as for `select`. model: cliques, such as [("a", "b"), ("b", "c")]; R's text of them, as gRbase writes it;
+    the path of a GraphML file; a graph of networkx or a network of pgmpy. Attributes that it leaves out stand by themselves.
+    Raises InputError for what is none of these or names an unknown attribute, NotDecomposableError for another model.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"smokes": ["no", "yes"] * 4, "coughs": ["no", "yes", "yes", "yes"] * 2})
+    >>> fit_model(people, 'list(c("smokes"), c("coughs"))').degrees_of_freedom
+    1
+    """
+    rows = counted(data, counts)
+    cliques = _groups(cliques_of(model), "the model", rows.domain)
+    try:
+        found = fitted(rows.counts, cliques)
+    except NotDecomposableError as error:
+        raise NotDecomposableError(f"only decomposable models can be fitted in closed form: {error}") from None
+    return Selection(found, rows, partial(fitted, cliques=cliques))
+
+
+def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple[tuple[str, ...], ...]:
+    """Groups of attributes. Raises InputError for what is no such list, or an unknown name."""
+    groups = [groups] if isinstance(groups, str) else list(groups)
+    if any(isinstance(group, str) for group in groups):
+        raise InputError(f"{what} is a list of groups of attributes, such as [('age', 'sex')]")
+    for name in (name for group in groups for name in group):
+        try:
+            domain.index(name)
+        except DomainMismatchError as error:
+            raise InputError(f"{what}: {error}") from None
+    return tuple(map(tuple, groups))
+
+
+def _on_masks(allowed: Allowed, domain: Domain) -> Constraint:
+    """A person's constraint, of attributes' names, as one of a search."""
+    order = domain.attributes.index
+
+    def constraint(cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG001
+        names = tuple(sorted(tuple(sorted(domain.margin(clique), key=order)) for clique in cliques))
+        if len({name for clique in names for name in clique}) < len(domain.attributes):
+            return Refusal("not all attributes are there yet")  # a collection on the way of an exact search
+        answer = allowed(names)
+        if answer is None or answer is True:
+            return None
+        if answer is False or isinstance(answer, str):
+            return Refusal(answer or "the constraint does not allow it")
+        raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")
+
+    return constraint
+
+
+def released(found: SelectedModel, rows: Counted, policy: Policy, sensitive: Sequence[str]) -> Release:
+    """The cliques at base values, and nothing else, under the claims and limits of a policy.
+
+    The policy's own base table and margins are set aside. A search that must publish the cliques and no pair that is not
+    adjacent has nothing left to choose.
+    """
+    table = _table(rows, sensitive)
+    graph = found.graph
+    apart = [
+        {a: table.domain.hierarchy(a).height - 1, b: table.domain.hierarchy(b).height - 1}
+        for a, b in combinations(graph.nodes, 2)
+        if not graph.has_edge(a, b)
+    ]
+    cliques = [dict.fromkeys(clique, 0) for clique in found.cliques]
+    return publish(
+        table,
+        replace(policy, base="none", start="nothing", strategy="greedy", must_publish=cliques, must_not_publish=apart),
+    )
+
+
+def _table(rows: Counted, sensitive: Sequence[str]) -> Table:
+    if rows.table is not None:
+        if sensitive:
+            raise InputError("the table knows the roles of its attributes; name no sensitive ones")
+        return rows.table
+    for name in sensitive:
+        rows.domain.index(name)
+    roles = {a: Role.SENSITIVE if a in sensitive else Role.QUASI_IDENTIFIER for a in rows.domain.attributes}
+    return Table(rows.counts, roles, missing=rows.dropped)
+
+
+def predicted(found: SelectedModel, counted: Counted, rows: pd.DataFrame, target: str) -> pd.DataFrame:
+    """The distribution of an attribute given its neighbours, for each row.
+
+    It is proportional to the product of the cliques that hold the attribute over their separators, which are the
+    cliques of a subtree. Shape (rows, values of the target).
+    """
+    domain = counted.domain
+    own = domain.mask({target: 0})
+    subtree = found.tree.containing(own)
+    around = MaximumEntropy(Collection.of(found.collection.cube, subtree.cliques))
+    neighbours = [a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~own]
+    missing = [name for name in neighbours if name not in rows.columns]
+    if missing:
+        raise InputError(f"to predict {target!r} the rows need the columns {', '.join(map(repr, missing))}")
+    if rows[neighbours].isna().any(axis=None):
+        raise InputError(f"to predict {target!r} the columns {', '.join(neighbours)} must have no missing value")
+    length = len(rows)
+    codes: dict[str, CodeArray] = {a: np.zeros(length, dtype=np.intp) for a in domain.attributes}
+    codes |= {a: counted.codes(a, rows[a]) for a in neighbours}
+    values = range(domain.hierarchy(target).size(0))
+    logs = np.stack([around.log_probability({**codes, target: np.full(length, v)}) for v in values], axis=1)
+    highest = logs.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(logs - highest)
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    columns = counted.categories.get(target, pd.Index(counted.labels(target)))
+    return pd.DataFrame(shares, index=rows.index, columns=pd.Index(columns, name=target))
+
+
+def drawn_graph(graph: "nx.Graph[str]", title: str, axes: "Axes | None" = None) -> "Axes":
+    """The graph, attributes on a circle, or by springs where they are many. axes: where to; by default a new figure.
+
+    Raises InputError where matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
+    if axes is None:
+        _, axes = pyplot.subplots()
+    places = nx.circular_layout(graph) if len(graph) <= 12 else nx.spring_layout(graph, seed=0)
+    nx.draw_networkx_edges(graph, places, ax=axes, edge_color="#555555")
+    style = {"boxstyle": "round,pad=0.4", "facecolor": "#eef3fb", "edgecolor": "#30508a"}
+    nx.draw_networkx_labels(graph, places, ax=axes, font_size=9, bbox=style)
+    axes.set_title(title, fontsize=10)
+    axes.margins(0.2)
+    axes.set_axis_off()
+    return axes

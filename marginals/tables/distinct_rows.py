@@ -1,0 +1,319 @@
+"""Distinct rows with counts, every value as text: what a source gives, of tables in memory as pandas or Arrow holds them."""
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginals.errors import InputError
+from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
+from models.tables.contingency_table import pack, tally
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+Values = Sequence[str | None]
+"""Texts of the values of a column; None stands for nothing. Two values may have one text."""
+
+Recoding = IndexArray
+"""For each value of a column its new code; rows with a value that has -1 are left out. Shape (values,)."""
+
+
+def text_of(value: Any) -> str | None:
+    """The text that a value of any type is taken as, the same from every source; None for null and NaN.
+
+    Floats that are whole numbers look as such, times with a zone are written in UTC, and midnight as its day.
+
+    >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
+    ['37', '37', '0.5', 'True', ' 037', None]
+    """
+    if value is None or value != value:
+        return None
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if value.is_integer() else str(value)
+    if isinstance(value, datetime):
+        if not MINYEAR <= value.year <= MAXYEAR:
+            raise OverflowError("pandas knows years that no calendar of Python has")
+        value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return str(value).removesuffix(" 00:00:00")
+    return str(value)
+
+
+@contextmanager
+def calendar_refusals(where: str) -> Iterator[None]:
+    """Dates and times that have no text, as an InputError. where: what messages call the values."""
+    try:
+        yield
+    except (ArithmeticError, ValueError):
+        raise InputError(
+            f"{where} holds a date or time that cannot be read; years go from {MINYEAR} to {MAXYEAR}"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Rows of some columns, none twice, with counts.
+
+    values: the texts of each column. codes: for each column positions in its texts, shape (rows,). counts: shape (rows,).
+    """
+
+    values: Mapping[str, Values]
+    codes: Mapping[str, CodeArray]
+    counts: CountArray
+
+    @classmethod
+    def of(cls, values: Mapping[str, Values], codes: Mapping[str, CodeArray], counts: CountArray) -> "DistinctRows":
+        """From rows that may repeat."""
+        keys, space = pack(list(codes.values()), [max(len(values[column]), 1) for column in codes], len(counts))
+        rows, totals = tally(keys, space, counts)
+        return cls(values, {column: array[rows] for column, array in codes.items()}, totals)
+
+    def __len__(self) -> int:
+        """Number of distinct rows."""
+        return len(self.counts)
+
+    def taken(self, counts: CountArray) -> "DistinctRows":
+        """The same rows in the same order, so many of each; those of which there are none are left out. Shape (rows,)."""
+        kept = counts > 0
+        return DistinctRows(self.values, {c: codes[kept] for c, codes in self.codes.items()}, counts[kept])
+
+    def without(self, column: str) -> "DistinctRows":
+        """The distinct rows of the other columns."""
+        values, codes = dict(self.values), dict(self.codes)
+        del values[column], codes[column]
+        return DistinctRows.of(values, codes, self.counts)
+
+
+def merged(parts: Iterable[DistinctRows]) -> DistinctRows:
+    """The distinct rows of several parts of one table. Only two are held at a time. Raises ValueError without a part."""
+    parts = iter(parts)
+    try:
+        whole = next(parts)
+    except StopIteration:
+        raise ValueError("there is nothing to merge") from None
+    for part in parts:
+        whole = _merged(whole, part)
+    return whole
+
+
+def _merged(first: DistinctRows, second: DistinctRows) -> DistinctRows:
+    whole = concatenated(first, second)
+    return DistinctRows.of(whole.values, whole.codes, whole.counts)
+
+
+def concatenated(first: DistinctRows, second: DistinctRows) -> DistinctRows:
+    """The rows of one part and then those of another; alike ones are not put together."""
+    values: dict[str, Values] = {}
+    codes: dict[str, CodeArray] = {}
+    for column, own in first.values.items():
+        place = {text: i for i, text in enumerate(dict.fromkeys([*own, *second.values[column]]))}
+        values[column] = list(place)
+        codes[column] = np.concatenate(
+            [
+                np.array([place[text] for text in part.values[column]], dtype=np.intp)[part.codes[column]]
+                for part in (first, second)
+            ]
+        )
+    return DistinctRows(values, codes, np.concatenate([first.counts, second.counts]))
+
+
+class Source(Protocol):
+    """Something with named columns that can count its distinct rows."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of its columns."""
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns. Raises InputError where they cannot be had."""
+
+    def place(self, column: str, text: str) -> str | None:
+        """Where a value stands first, such as "row 3" (from 1); None for a source without an order."""
+
+
+@runtime_checkable
+class InOrder(Source, Protocol):
+    """A source whose rows have an order, the same each time."""
+
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns in parts, both in order, alike ones not put together."""
+
+
+@runtime_checkable
+class Divisible(Source, Protocol):
+    """A source that can give the rows of some people after those of others."""
+
+    def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
+        """The distinct rows of a column and others in parts, equal values of the column in one part.
+
+        most: rows that fit into memory, beyond which a source makes parts if it can.
+        """
+
+
+@runtime_checkable
+class Engine(Source, Protocol):
+    """A source that counts where the rows are, so that tables larger than memory can be read."""
+
+    def distinct_rows_up_to(self, most: int, columns: Sequence[str]) -> DistinctRows | None:
+        """The distinct rows of some columns, None where there are more than `most`, or about so many."""
+
+    def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
+        """All values of each column, in an order that stays, and how many rows have each."""
+
+    def occurrences(self, column: str, missing: Collection[str]) -> tuple[int, int]:
+        """How many different values a column has, and how many rows have one; `missing` and null are none."""
+
+    def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
+        """About how many distinct rows the columns have, recoded."""
+
+    def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
+        """The distinct recoded rows and their counts."""
+
+    def counts_of_counts(self, recodings: Mapping[str, Recoding]) -> tuple[CountArray, CountArray]:
+        """The counts that distinct recoded rows have, and how many rows have each: no row leaves the engine."""
+
+
+def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
+    """Whether something is a frame of pandas, which nobody has who has not loaded it: here it need not be loaded."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(frame, pandas.DataFrame)
+
+
+@dataclass(frozen=True, eq=False)
+class PandasFrame:
+    """A DataFrame; name: what messages call it."""
+
+    frame: "pd.DataFrame"
+    name: str = "the table"
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return list(map(str, self.frame.columns))
+
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """The distinct rows of some columns."""
+        rows = self.rows(columns)
+        return DistinctRows.of(rows.values, rows.codes, rows.counts)
+
+    def rows(self, columns: Sequence[str]) -> DistinctRows:
+        """All rows of some columns in order, alike ones not yet put together."""
+        coded = {column: self._coded(column) for column in columns}
+        values = {column: texts for column, (_, texts) in coded.items()}
+        codes = {column: codes for column, (codes, _) in coded.items()}
+        return DistinctRows(values, codes, np.ones(len(self.frame), dtype=np.int64))
+
+    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """All rows of some columns, in one part."""
+        yield self.rows(columns)
+
+    def place(self, column: str, text: str) -> str | None:
+        """The first row with a value."""
+        codes, texts = self._coded(column)
+        sought = [i for i, other in enumerate(texts) if other == text]
+        rows = np.flatnonzero(np.isin(codes, sought))
+        return f"row {rows[0] + 1}" if len(rows) else None
+
+    def _coded(self, column: str) -> tuple[CodeArray, Values]:
+        import pandas as pd
+
+        try:
+            codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
+        except TypeError:
+            raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values") from None
+        missing = len(values)
+        narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
+        # As NumPy's numbers, for Python's would show all digits of a narrow float.
+        listed = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
+        with calendar_refusals(f"column {column!r} of {self.name}"):
+            return narrow, [*map(text_of, listed), None]
+
+
+def factorized(column: "pd.Series[Any]", missing: AnyCollection[str]) -> tuple[IndexArray, list[str]]:
+    """Codes of the values as text, -1 where missing, and the distinct texts."""
+    name = str(column.name)
+    rows = PandasFrame(column.to_frame(name)).rows([name])
+    texts = rows.values[name]
+    distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None and t not in missing))}
+    recode = np.array([-1 if text is None else distinct.get(text, -1) for text in texts], dtype=np.intp)
+    return recode[rows.codes[name]], list(distinct)
+
+
+COUNT = "anonymized marginals: count"
+"""Name of the column of counts, unlike any other."""
+
+
+def distinct_rows_of(counted: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
+    """The distinct rows of a table that has a column `COUNT`. name: what messages call the table."""
+    coded = {column: _coded(counted.column(column), f"column {column!r} of {name}") for column in columns}
+    return DistinctRows.of(
+        {column: texts for column, (_, texts) in coded.items()},
+        {column: codes for column, (codes, _) in coded.items()},
+        numbers_of(counted.column(COUNT)).astype(np.int64),
+    )
+
+
+def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
+    """All rows of some columns of a table in order, alike ones not put together. name: what messages call the table."""
+    coded = {column: _coded(table.column(column), f"column {column!r} of {name}") for column in columns}
+    return DistinctRows(
+        {column: texts for column, (_, texts) in coded.items()},
+        {column: codes for column, (codes, _) in coded.items()},
+        np.ones(table.num_rows, dtype=np.int64),
+    )
+
+
+def counted(table: "pa.Table", columns: Sequence[str], name: str) -> "pa.Table":
+    """A table of the distinct rows of some columns, with a column `COUNT`."""
+    import pyarrow as pa
+
+    plain = pa.table({column: decoded(table.column(column), f"column {column!r} of {name}") for column in columns})
+    return plain.group_by(list(columns)).aggregate([([], "count_all")]).rename_columns([*columns, COUNT])
+
+
+def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
+    """The column without dictionaries. Raises InputError for lists and the like."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(column.type):
+        raise InputError(f"{where} holds lists or the like, not single values")
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
+    """A column of numbers as NumPy's, read-only; none is null. Arrow's own `to_numpy` would load pandas for it."""
+    import pyarrow as pa
+
+    return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+
+
+def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | None]:
+    """The text of each value, None for null; floats in their own precision.
+
+    where: what messages call the values. Raises InputError for dates and times that the calendar lacks.
+    """
+    import pyarrow as pa
+
+    with calendar_refusals(where):
+        # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
+        listed = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
+        return list(map(text_of, listed))
+
+
+def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
+    encoded = decoded(column, where).combine_chunks().dictionary_encode()
+    missing = len(encoded.dictionary)
+    codes = numbers_of(encoded.indices.fill_null(missing))
+    return codes.astype(smallest_code_dtype(missing + 1)), [*texts_of(encoded.dictionary, where), None]

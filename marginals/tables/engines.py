@@ -1,0 +1,421 @@
+"""Engines that read tables, DuckDB inside this process or Spark, and which of them reads what."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import reduce
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+from marginals.errors import InputError, TooLittleMemoryError
+from marginals.files import in_memory, on_disk
+from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas, texts_of
+from marginals.tables.files import (
+    LONGEST_HEADER,
+    CsvFiles,
+    CsvForm,
+    Files,
+    ParquetFiles,
+    ProgramFile,
+    broken_row,
+    decompressed,
+    engine_refusals,
+    not_in_utf8,
+    reading,
+    require,
+)
+from marginals.tables.frames import EagerFrame, LazyFrame, sql_name, sql_text
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+_NO_TEXT = "\x01"
+"""What is taken for null in a CSV file instead of the empty text."""
+
+
+def duckdb_reads(files: Files) -> bool:
+    """Whether DuckDB has the means to read files."""
+    return not beyond_duckdb(files)
+
+
+def beyond_duckdb(files: Files) -> str:
+    """Why DuckDB cannot read files, in words; empty where it can.
+
+    It knows no compression but gzip and no encoding but UTF-8, takes the first line as header, and tells no names apart by
+    their case.
+    """
+    if isinstance(files, ProgramFile):
+        return f"{files.name} is read by pandas only"
+    if _differ_by_case(files):
+        return f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart"
+    if isinstance(files, ParquetFiles):
+        return ""
+    for path in files.paths:
+        if reason := _beyond_engine(path, files.form, "DuckDB"):
+            return reason
+        if _begins_empty(path):
+            return f"{path.name} begins with an empty line, where DuckDB needs the header"
+    return ""
+
+
+def _beyond_engine(path: Path, form: CsvForm, engine: str) -> str:
+    """Why no engine but pandas can read a CSV file; empty where others can."""
+    if not _is_plain(path):
+        return f"{path.name} is compressed, and {engine} unpacks gzip only"
+    if (encoding := form.recoded_from(path)) is not None:
+        return f"{path.name} is in {encoding}, and {engine} reads UTF-8 only"
+    return ""
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether a CSV file is compressed by nothing but gzip."""
+    return path.suffix.lower() == ".gz" or _is_unpacked(path)
+
+
+def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
+    if isinstance(files, ParquetFiles):
+        names = {name for schema in files.schemas.values() for name in schema.names}
+    else:
+        names = {name for header in files.headers.values() for name in header}
+    return len({name.lower() for name in names}) < len(names)
+
+
+def require_duckdb(files: Files, purpose: str) -> CsvFiles | ParquetFiles:
+    """The files. Raises InputError where DuckDB is missing, or lacks the means to read them."""
+    require("duckdb", "duckdb", purpose)
+    require("pyarrow", "duckdb", purpose)
+    if isinstance(files, ProgramFile):
+        raise InputError(f"{files.name} is read by pandas only, and DuckDB is needed here; save it as CSV")
+    if reason := beyond_duckdb(files):
+        raise InputError(_read_by_pandas(reason))
+    return files
+
+
+def _read_by_pandas(reason: str) -> str:
+    return f'{reason}; read it with engine = "pandas", or change the file'
+
+
+def _begins_empty(path: Path) -> bool:
+    with reading(path), decompressed(path) as lines:
+        return not lines.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf").strip()
+
+
+def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
+    """Some columns of files, for DuckDB to count in at most `memory` bytes.
+
+    No row is written to a file that has a name. CSV files are parsed once, into a Parquet file without one, in memory where
+    it surely fits: each question reads a column or two of it. Where there are no such files, each question reads the CSV
+    files. What needs more memory is counted a part at a time, never put on disk. Raises InputError where DuckDB is missing
+    or refuses the files.
+    """
+    require_duckdb(files, 'engine = "duckdb"')
+    import duckdb
+    import narwhals as nw
+
+    files.check(columns)
+    held = ExitStack()
+    connection = held.enter_context(connected(memory))
+    connection.execute("SET preserve_insertion_order = false")  # counting needs no order, which would take memory
+    with engine_refusals(files.name):
+        try:
+            query = rows_query(files, columns, memory)
+            if isinstance(files, CsvFiles):
+                query = _parsed_once(connection, held, files, columns, memory)
+            frame = LazyFrame(nw.from_native(connection.sql(query)), files.name, files)
+        except BaseException as error:
+            held.close()
+            if isinstance(error, duckdb.Error):
+                raise refusal_of(files, error) from None
+            raise
+    finalize(frame, held.close)
+    return frame
+
+
+def _parsed_once(
+    connection: "duckdb.DuckDBPyConnection", held: ExitStack, files: CsvFiles, columns: Sequence[str], memory: int
+) -> str:
+    """The query that reads the rows of CSV files, which DuckDB has then parsed. held: what lives as long as the rows."""
+    rows = rows_query(files, columns, memory)
+    try:
+        copy = held.enter_context(in_memory() if 2 * unpacked_bytes(files) <= memory else on_disk())
+    except OSError:
+        connection.execute(
+            f"SELECT count(*) FROM ({rows})"
+        ).fetchall()  # refuses the files now, not in the middle of the work
+        return rows
+    threads = connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
+    group = max(_VECTOR, min(60 * _VECTOR, memory // (_BYTES_OF_FIELD * threads * len(columns)) // _VECTOR * _VECTOR))
+    form = f"FORMAT parquet, ROW_GROUP_SIZE {group}, USE_TMP_FILE false"
+    connection.execute(f"COPY ({rows}) TO {sql_text(copy)} ({form})")
+    return _parquet_query([copy], columns)
+
+
+def unpacked_bytes(files: CsvFiles | ParquetFiles) -> int:
+    """About how many bytes files have, unpacked."""
+    return sum(path.stat().st_size * (1 if _is_unpacked(path) else _UNPACKED) for path in files.paths)
+
+
+def _is_unpacked(path: Path) -> bool:
+    return path.suffix.lower() in (".csv", ".tsv", ".txt") or not path.suffixes
+
+
+_UNPACKED = 10
+"""Times that a table in gzip or Parquet is larger unpacked, for most tables."""
+
+_VECTOR = 2048
+"""Rows that DuckDB handles at a time."""
+
+_BYTES_OF_FIELD = 256
+"""Memory for a field of the rows that DuckDB gathers for a part of a Parquet file, with all that it needs beside."""
+
+
+@contextmanager
+def connected(memory: int) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A database of its own, which takes at most so many bytes of memory, and puts nothing on disk."""
+    import duckdb
+
+    # More than any machine has is more than DuckDB can spell.
+    limit = f"{min(max(memory >> 20, 64), 1 << 30)}MiB"
+    settings: dict[str, Any] = {"memory_limit": limit, "temp_directory": ""}
+    with duckdb.connect(config=settings) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
+            connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+        yield connection
+
+
+def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> str:
+    """All rows of some columns of files, as a query for DuckDB; values of CSV files are texts, empty ones too.
+
+    memory: bytes that DuckDB may take.
+    """
+    return _csv_query(files, columns, memory) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
+
+
+def texts_query(
+    connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int
+) -> str:
+    """All rows of some columns of files, spelled as every source spells values, as a query for one connection.
+
+    memory: bytes that DuckDB may take. Raises InputError for a column of lists and the like.
+    """
+    rows = rows_query(files, columns, memory)
+    relation = connection.sql(rows)
+    selected = []
+    for number, (column, kind) in enumerate(zip(columns, relation.types)):
+        if kind.id in ("list", "array", "struct", "map", "union"):
+            raise InputError(f"column {column!r} of {files.name} holds lists or the like, not single values")
+        spelled = f"CAST({sql_name(column)} AS VARCHAR)"
+        if kind.id not in _SPELLED_ALIKE:
+            function = f"spelled{number}"
+            # DuckDB evaluates the annotations of what it is given, and pyarrow is known to type checkers only.
+            spell = lambda values: _spelled(values)  # noqa: E731
+            connection.create_function(function, spell, [kind], "VARCHAR", type="arrow", null_handling="special")
+            spelled = f"{function}({sql_name(column)})"
+        selected.append(f"{spelled} AS {sql_name(column)}")
+    return f"SELECT {', '.join(selected)} FROM ({rows})"
+
+
+_SPELLED_ALIKE = (
+    "varchar", "enum", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
+)  # fmt: skip
+"""Types of DuckDB whose values it spells as `text_of` does."""
+
+
+def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.array(texts_of(values, "a column"), pa.string())
+
+
+def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:
+    selected = ", ".join(map(sql_name, columns))
+    files = ", ".join(map(sql_text, paths))
+    return f"SELECT {selected} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+
+
+def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
+    """All rows of the files as texts; files whose headers differ are read one header at a time."""
+    buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
+    headers: dict[tuple[str, ...], list[Path]] = {}
+    for path, header in files.headers.items():
+        headers.setdefault(tuple(header), []).append(path)
+    return " UNION ALL ".join(
+        _query_of_header(header, paths, columns, f"delim = {sql_text(files.form.separator)}, buffer_size = {buffer}")
+        for header, paths in headers.items()
+    )
+
+
+_SMALLEST_BUFFER = 2 << 20
+"""Bytes of a CSV file that DuckDB reads at a time, at least: a row may be as long."""
+
+
+def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
+    selected = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
+    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
+    form = f"header = true, {settings}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
+    files = ", ".join(map(sql_text, paths))
+    return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+
+
+def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
+    """What DuckDB refuses in files, without the rows that it quotes."""
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return TooLittleMemoryError(files.name)
+    complaint = str(error)
+    path = next((path for path in files.paths if str(path) in complaint), None)
+    name = files.name if path is None else path.name
+    if "unicode" in complaint or "utf-8" in complaint:
+        return not_in_utf8(name)
+    if path is not None and isinstance(files, CsvFiles) and (broken := broken_row(path, files.form)):
+        return broken
+    line = re.search(r"Line: (\d+)", complaint)
+    where = f"line {line[1]} of {name}" if line else name
+    return InputError(
+        f"{where} cannot be read as a table ({type(error).__name__}); it must be CSV with a header, or Parquet, and all "
+        "rows as long as the header"
+    )
+
+
+_SPARK_CONFIGURED = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DRIVER_MEMORY"}
+"""Variables by which somebody says how Spark is configured; what PYSPARK_SUBMIT_ARGS says goes first in any case."""
+
+_SPARK_MEMORY = 1 << 30
+"""Bytes that the Java machine of Spark takes by default; with half of that it does not start."""
+
+
+def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
+    """Some columns of files, for Spark to count: in the session that is active, or a new one as Spark is configured.
+
+    memory: bytes that its Java machine may take where nothing is configured; not less than Spark's own default. Raises
+    InputError where pyspark or Java is missing.
+    """
+    require("pyspark", "spark", 'engine = "spark"')
+    import narwhals as nw
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    files.check(columns)
+    if isinstance(files, CsvFiles):
+        # Spark takes a quoted field to end where its file ends.
+        for path in files.paths:
+            if reason := _beyond_engine(path, files.form, "Spark"):
+                raise InputError(_read_by_pandas(reason))
+            if broken := broken_row(path, files.form):
+                raise broken
+    try:
+        builder = SparkSession.builder.appName("marginals")
+        if not _SPARK_CONFIGURED & os.environ.keys():
+            builder = builder.config("spark.driver.memory", f"{max(memory, _SPARK_MEMORY) >> 20}m")
+        session = builder.getOrCreate()
+    except (PySparkException, OSError):
+        raise InputError('engine = "spark" could not start Spark, which needs Java 17') from None
+    with engine_refusals(files.name):
+        paths = [str(path.absolute()) for path in files.paths]
+        rows = _spark_csv(session, files, columns) if isinstance(files, CsvFiles) else session.read.parquet(*paths)
+        selected = rows.select(*(f"`{column.replace('`', '``')}`" for column in columns))
+        return LazyFrame(nw.from_native(selected), files.name, files)
+
+
+def _spark_csv(session: "SparkSession", files: CsvFiles, columns: Sequence[str]) -> "DataFrame":
+    from pyspark.sql import functions
+
+    def rows(path: Path) -> "DataFrame":
+        header = files.headers[path]
+        schema = ", ".join(f"c{i} STRING" for i in range(len(header)))
+        form: dict[str, Any] = {"sep": files.form.separator, "header": True, "quote": '"', "escape": '"'}
+        form |= {"mode": "FAILFAST", "multiLine": True}
+        read = session.read.csv(str(path.absolute()), schema, nullValue=_NO_TEXT, enforceSchema=True, **form)
+        texts = (functions.coalesce(f"c{header.index(column)}", functions.lit("")) for column in columns)
+        return read.select(*(text.alias(column) for text, column in zip(texts, columns)))
+
+    return reduce(lambda a, b: a.unionAll(b), map(rows, files.paths))
+
+
+ENGINES = ("auto", "pandas", "duckdb", "spark")
+"""What can read files; "auto" is DuckDB where it is installed and the files are large, else pandas."""
+
+LARGE = 8 << 20
+"""Bytes of files from which DuckDB takes less time than pandas, as measured of tables of 10 to 56 columns."""
+
+_TIMES_IN_MEMORY = 16
+"""Times that a table takes more memory while pandas counts it than its file has bytes, for most tables."""
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has; 4 GiB where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 4 << 30
+
+
+def frame_source(frame: object) -> Source:
+    """The source for a frame of any library that narwhals knows. Raises InputError for anything else."""
+    if is_of_pandas(frame):
+        return PandasFrame(frame)
+    import narwhals as nw
+
+    try:
+        opened: Any = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            f"a {type(frame).__name__} is no table; give a path, or a frame of pandas, polars, pyarrow, DuckDB, Spark "
+            "or Ibis"
+        ) from None
+    library = str(opened.implementation.value)
+    require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
+    return LazyFrame(opened) if isinstance(opened, nw.LazyFrame) else EagerFrame(opened)
+
+
+_EXTRAS = ("duckdb", "polars", "ibis")
+
+
+def left_to_pandas(files: Files, engine: str, memory: int) -> str:
+    """Why "auto" had pandas read files though they are DuckDB's, which takes less time and memory; empty where not so.
+
+    files: read by pandas. memory: bytes that DuckDB might have taken.
+    """
+    if engine != "auto" or isinstance(files, ProgramFile) or not _for_duckdb(files, memory):
+        return ""
+    return beyond_duckdb(files) or f"{files.name} has rows that DuckDB's strict CSV reader refuses"
+
+
+def _for_duckdb(files: CsvFiles | ParquetFiles, memory: int) -> bool:
+    """Whether files are large, of themselves or for the memory, and DuckDB is installed: small ones pandas reads sooner."""
+    size = unpacked_bytes(files)
+    return size > min(LARGE, memory // _TIMES_IN_MEMORY) and _has_duckdb()
+
+
+def _has_duckdb() -> bool:
+    return find_spec("duckdb") is not None and find_spec("pyarrow") is not None
+
+
+def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
+    """The source for some columns of files. memory: bytes that DuckDB, or a Spark that nobody configured, may take.
+
+    Small files and what DuckDB's strict CSV reader refuses, "auto" leaves to pandas, which gives the same table. Raises
+    InputError.
+    """
+    if isinstance(files, ProgramFile):
+        if engine in ("duckdb", "spark"):
+            raise InputError(f'{files.name} is read by pandas only; leave out engine = "{engine}", or save it as CSV')
+        return files
+    if engine == "spark":
+        return with_spark(files, columns, memory)
+    if engine == "duckdb":
+        return with_duckdb(files, columns, memory)
+    if engine == "pandas" or not _for_duckdb(files, memory) or beyond_duckdb(files):
+        return files
+    try:
+        return with_duckdb(files, columns, memory)
+    except InputError:
+        return files

@@ -1,1 +1,0 @@
-"""What texts in a table mean: numbers, dates, and the order that values stand in."""

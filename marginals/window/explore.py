@@ -1,0 +1,261 @@
+"""Explore a release: tables and pictures of any attributes at any level, each with its kind of answer and bounds."""
+
+import contextlib
+import json
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from werkzeug.wrappers import Request, Response
+
+from marginals.errors import InputError
+from marginals.names import level_names, shown_at
+from marginals.publishing.opening import open_release
+from marginals.release.estimates import counts
+from marginals.release.release import Release
+from marginals.tables.values import number_in
+from marginals.window.publish import releases
+from marginals.window.window import Window
+from marginals.wording import basis_line
+from models.errors import MarginalsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_CELLS = 20_000
+"""Of a table that is worked out."""
+
+_SHOWN = 300
+"""Rows of a table that a page shows; the file has all."""
+
+_MOST_ACROSS, _MOST_DOWN = 14, 60
+"""Values of the attributes of a cross table."""
+
+_opened: dict[str, tuple[float, Release]] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The attributes of a table with their levels, and what the release says of them.
+
+    sentence: why there is no table; empty where there is one.
+    """
+
+    margin: Mapping[str, int]
+    frame: "pd.DataFrame | None" = None
+    kind: str = ""
+    meaning: str = ""
+    sentence: str = ""
+
+
+def show(window: Window, request: Request) -> Response:
+    """The page."""
+    there = releases(window)
+    if not there:
+        return window.page("nothing.html", "explore")
+    name = request.args.get("release", there[0])
+    if name not in there:
+        raise InputError("there is no such release in the folder")
+    try:
+        release = opened(window, name)
+    except MarginalsError as error:
+        return window.page("failed.html", "explore", 400, sentence=f"{error}.")
+    shown = _published_levels(release)
+    margin = _margin(request, release, shown) or _first(release)
+    asked = answered(release, margin)
+    query = urlencode([("release", name), *((f"level:{a}", level) for a, level in margin.items())])
+    domain = release.domain
+    return window.page(
+        "explore.html",
+        "explore",
+        releases=there,
+        name=name,
+        release=release,
+        attributes=[
+            {
+                "name": a,
+                "levels": [
+                    (level, level_names(a, domain.hierarchy(a))[level])
+                    for level in range(least, domain.hierarchy(a).height)
+                ],
+                "chosen": margin.get(a),
+                "is_sensitive": a in release.published.sensitive,
+                "description": release.published.codebook.description(a),
+            }
+            for a, least in shown.items()
+        ],
+        unpublished=list(release.published.unpublished),
+        asked=asked,
+        title=", ".join(shown_at(a, domain.hierarchy(a), level) for a, level in margin.items()),
+        cells=cells(asked),
+        more=max(0, (0 if asked.frame is None else len(asked.frame)) - _SHOWN),
+        cross=cross_table(asked),
+        python=python(name, margin),
+        query=query,
+        tables=[
+            (urlencode([("release", name), *((f"level:{a}", x) for a, x in m.items())]), _words(release, m))
+            for m in release.margins
+        ],
+    )
+
+
+def opened(window: Window, name: str) -> Release:
+    """A release of the folder; kept until its files change."""
+    folder = window.project.release or window.project.inside(name)
+    changed = (folder / "datapackage.json").stat().st_mtime_ns
+    with _lock:
+        kept = _opened.get(str(folder))
+        if kept is None or kept[0] != changed:
+            kept = (changed, open_release(folder))
+            _opened[str(folder)] = kept
+            for old in list(_opened)[:-4]:
+                del _opened[old]
+    return kept[1]
+
+
+def warm(window: Window) -> None:
+    """Open the release that is shown first, before anybody asks for it; what is wrong with it is said when somebody does."""
+    with contextlib.suppress(MarginalsError, OSError):
+        if there := releases(window):
+            release = opened(window, there[0])
+            answered(release, _first(release))
+
+
+def _published_levels(release: Release) -> dict[str, int]:
+    """The finest published level of each attribute of which something is published."""
+    return {a: level for a, level in release.model.finest_levels.items() if level < release.domain.hierarchy(a).height}
+
+
+def _margin(request: Request, release: Release, shown: Mapping[str, int]) -> dict[str, int]:
+    """What the address asks for. Raises InputError for what is not there."""
+    margin = {}
+    for key, text in request.args.items():
+        if not key.startswith("level:") or not text:
+            continue
+        name = key.removeprefix("level:")
+        if name not in shown or not text.isdecimal() or not int(text[:4]) < release.domain.hierarchy(name).height:
+            raise InputError("there is no such attribute at such a level in the release")
+        margin[name] = max(int(text[:4]), shown[name])
+    return {name: margin[name] for name in shown if name in margin}
+
+
+def _first(release: Release) -> dict[str, int]:
+    """A published table of two attributes to begin with, or the first there is."""
+    two = next((margin for margin in release.margins if len(margin) == 2), None)
+    return dict(two or next(iter(release.margins), {}))
+
+
+def _words(release: Release, margin: Mapping[str, int]) -> str:
+    return ", ".join(shown_at(a, release.domain.hierarchy(a), level) for a, level in margin.items())
+
+
+def answered(release: Release, margin: Mapping[str, int]) -> Asked:
+    """What a release says of a margin."""
+    domain = release.domain
+    if not margin:
+        return Asked(margin, sentence="Nothing but the number of rows is published.")
+    if math.prod(domain.hierarchy(name).size(level) for name, level in margin.items()) > MOST_CELLS:
+        return Asked(
+            margin,
+            sentence=f"That is more than {MOST_CELLS:,} cells. Choose coarser levels, or fewer attributes; or use Python.",
+        )
+    try:
+        basis = release.supports(dict(margin))
+        frame = counts(release.model, dict(margin))
+    except MarginalsError as error:
+        return Asked(margin, sentence=f"{error}.")
+    return Asked(margin, frame, basis.kind.value, basis_line(basis, domain))
+
+
+def cells(asked: Asked) -> list[dict[str, Any]]:
+    """The rows of the table that a page shows: labels, estimate and bounds, and how long a bar is."""
+    frame = asked.frame
+    if frame is None:
+        return []
+    shown = frame.head(_SHOWN)
+    highest = max(float(frame["expected"].max()), 1e-12) if len(frame) else 1.0
+    numbers = zip(*(shown[column].tolist() for column in ("expected", "lower", "upper", "exact")))
+    return [
+        {
+            "labels": label if isinstance(label, tuple) else (label,),
+            "expected": expected,
+            "lower": lower,
+            "upper": upper,
+            "exact": exact,
+            "length": round(100 * expected / highest, 2),
+        }
+        for label, (expected, lower, upper, exact) in zip(shown.index, numbers)
+    ]
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Two attributes against each other. cells: a row each; estimate, shade from 0 to 9, and whether it is exact."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[tuple[float, int, bool], ...], ...]
+
+
+def cross_table(asked: Asked) -> CrossTable | None:
+    """The table of two attributes, the one with fewer values across; None for others, and for large ones."""
+    if asked.frame is None or len(asked.margin) != 2:
+        return None
+    frame = asked.frame
+    found = dict(zip(frame.index, zip(frame["expected"].tolist(), frame["exact"].tolist())))
+    rows, columns = (list(dict.fromkeys(labels)) for labels in zip(*found)) if found else ([], [])
+    if len(columns) > len(rows):
+        rows, columns = columns, rows
+        found = {(second, first): cell for (first, second), cell in found.items()}
+    if len(columns) > _MOST_ACROSS or len(rows) > _MOST_DOWN:
+        return None
+    highest = max([expected for expected, _ in found.values()], default=0.0) or 1.0
+    lines = tuple(tuple(_shaded(found.get((row, column), (0.0, True)), highest) for column in columns) for row in rows)
+    return CrossTable(tuple(map(str, rows)), tuple(map(str, columns)), lines)
+
+
+def _shaded(cell: tuple[float, bool], highest: float) -> tuple[float, int, bool]:
+    expected, exact = cell
+    return expected, min(9, int(10 * expected / highest)), exact
+
+
+def python(name: str, margin: Mapping[str, int]) -> str:
+    """The same in Python."""
+    return f"import marginals\n\nrelease = marginals.open_release({json.dumps(name)})\nrelease.counts({dict(margin)!r})"
+
+
+def download(window: Window, request: Request) -> Response:
+    """The whole table, as CSV."""
+    there = releases(window)
+    name = request.args.get("release", there[0] if there else "")
+    if name not in there:
+        raise InputError("there is no such release in the folder")
+    release = opened(window, name)
+    margin = _margin(request, release, _published_levels(release))
+    asked = answered(release, margin)
+    if asked.frame is None:
+        raise InputError(asked.sentence.rstrip("."))
+    frame = asked.frame.reset_index()
+    frame["kind"] = asked.kind
+    for attribute in asked.margin:
+        frame[attribute] = frame[attribute].map(harmless)
+    text = frame.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
+    headers = {"Content-Disposition": 'attachment; filename="table.csv"'}
+    return Response(text.encode(), mimetype="text/csv", headers=headers)
+
+
+def harmless(text: str) -> str:
+    """A label as a spreadsheet may read it: with an apostrophe before what it would take for a formula to work out.
+
+    >>> harmless("=1+1"), harmless("-5"), harmless("20-29")
+    ("'=1+1", '-5', '20-29')
+    """
+    is_formula = text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and number_in(text) is None
+    return f"'{text}" if is_formula else text
+
+
+ROUTES = (("GET", "/explore", show), ("GET", "/explore/table.csv", download))

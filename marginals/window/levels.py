@@ -1,0 +1,267 @@
+"""Levels: how each attribute's values merge step by step, and how these steps are changed."""
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import tomlkit
+from werkzeug.wrappers import Request, Response
+
+from marginals.errors import InputError
+from marginals.named_rules import COUNTS
+from marginals.names import level_names
+from marginals.tables.attribute import FITTED, MISSING, Attribute
+from marginals.tables.table import Table
+from marginals.window.project import hierarchy_file, put, section
+from marginals.window.rendering import bars, ladder_picture
+from marginals.window.window import Window
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
+
+_MOST_NAMED = 300
+"""Values of a level whose names can be changed on a page."""
+
+_BARS = 60
+"""Values of a level that are drawn."""
+
+_ROWS = 10
+"""Rows that are made up."""
+
+
+def show(window: Window, request: Request) -> Response:
+    """The page of one attribute at one level."""
+    if not window.has_config or window.file.problem() is not None:
+        return window.back("/table")
+    counted = window.counting.table()
+    table, config = counted.value, window.config()
+    if table is None:
+        return window.page("waiting.html", "levels", counted=counted, what="The rows are being counted.")
+    names = [name for name in table.domain.attributes if name in config.source.used] or list(table.domain.attributes)
+    name = request.args.get("attribute", names[0])
+    if name not in names:
+        raise InputError("there is no such attribute among those that are published")
+    hierarchy = table.domain.hierarchy(name)
+    level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
+    least = max([config.policy.least(key) or 1 for key in COUNTS])
+    counts = np.zeros(hierarchy.size(0), dtype=np.int64)
+    own = table.cube.table(table.domain.mask({name: 0}))
+    counts[own.column(name, 0)] = own.counts
+    at_level = np.bincount(hierarchy.lift(0, level), counts, minlength=hierarchy.size(level)).astype(np.int64)
+    attribute = config.source.attributes.get(name, Attribute("ignored"))
+    parents = hierarchy.labels[level + 1] if level < hierarchy.height else ()
+    small = int(((at_level < least) & (at_level > 0)).sum())
+    return window.page(
+        "levels.html",
+        "levels",
+        counted=counted,
+        names=names,
+        name=name,
+        level=level,
+        hierarchy=hierarchy,
+        level_labels=level_names(name, hierarchy),
+        sizes=[hierarchy.size(each) for each in range(hierarchy.height + 1)],
+        picture=ladder_picture(hierarchy, counts, least),
+        bars=bars(hierarchy.labels[level], at_level, _BARS),
+        others=max(int((at_level > 0).sum()) - _BARS, 0),
+        small=small,
+        least=least,
+        rows=made_up(table, name, level, least),
+        attribute=attribute,
+        form=generalized_by(attribute),
+        file_name=_file_of(window, name),
+        editable=0 < hierarchy.size(level) <= _MOST_NAMED and level < hierarchy.height,
+        parents=[parents[code] for code in hierarchy.parents[level]] if parents else [],
+        are_numbers=bool(attribute.intervals) or all(map(_is_number, hierarchy.labels[0][:50])),
+    )
+
+
+def generalized_by(attribute: Attribute) -> dict[str, str]:
+    """What is typed in the form of an attribute."""
+    return {
+        "intervals": ", ".join(map(str, attribute.intervals)),
+        "start": str(attribute.start),
+        "prefixes": ", ".join(map(str, attribute.prefixes)),
+        "dates": ", ".join(attribute.dates),
+    }
+
+
+def made_up(table: Table, name: str, level: int, least: int) -> list[dict[str, str]]:
+    """Ten rows that nobody has: of each attribute a value is drawn by itself, of those alone that enough rows have."""
+    rng = np.random.default_rng(0)
+    columns: dict[str, list[str]] = {}
+    for attribute in table.domain.attributes:
+        hierarchy = table.domain.hierarchy(attribute)
+        at = level if attribute == name else min(1, hierarchy.height) if hierarchy.size(0) > 100 else 0
+        own = table.cube.table(table.domain.mask({attribute: at})) if at < hierarchy.height else None
+        if own is None:
+            columns[attribute] = [SUPPRESSED] * _ROWS
+            continue
+        enough = own.counts >= max(least, 2)
+        labels = [hierarchy.labels[at][code] for code in own.column(attribute, at)[enough].tolist()]
+        shares = own.counts[enough] / max(own.counts[enough].sum(), 1)
+        columns[attribute] = (
+            [labels[i] for i in rng.choice(len(labels), _ROWS, p=shares)] if labels else [SUPPRESSED] * _ROWS
+        )
+    return [{attribute: values[row] for attribute, values in columns.items()} for row in range(_ROWS)]
+
+
+def save(window: Window, request: Request) -> Response:
+    """Say how an attribute is generalized: by intervals, prefixes, dates, the file that it has, or not at all."""
+    form, name = request.form, request.form.get("attribute", "")
+    kind, back = form.get("kind", "none"), _address(name, 0)
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        own = _own(document, name)
+        if kind != "hierarchy":
+            for key in ("intervals", "start", "prefixes", "dates", "hierarchy", "labels"):
+                if key != kind or not form.get(kind, "").strip():
+                    own.pop(key, None)
+        if kind in ("intervals", "prefixes"):
+            put(own, kind, [_number(text, kind) for text in _listed(form.get(kind, ""))])
+        if kind == "intervals" and form.get("start", "0").strip() not in ("", "0"):
+            own["start"] = _number(form["start"].strip(), "start")
+        if kind == "dates":
+            put(own, "dates", _listed(form.get("dates", "")))
+        fitted = own.get("ladder") if own.get("ladder") in FITTED else FITTED[0]
+        put(own, "ladder", fitted if form.get("ladder") == "fitted" else None)
+
+    return window.edit(request, change, back, sentence=f"The levels of {name} are written.")
+
+
+def save_cuts(window: Window, request: Request) -> Response:
+    """Write a hierarchy file with bands between the numbers that somebody typed."""
+    name = request.form.get("attribute", "")
+    hierarchy = _hierarchy(window, name)
+    cuts = sorted({_decimal(text) for text in _listed(request.form.get("cuts", ""))})
+    if not cuts:
+        raise InputError("type at least one number at which a band begins")
+    bands = [
+        [value, value if value == MISSING else _band(_decimal(value), cuts), SUPPRESSED]
+        for value in hierarchy.labels[0]
+    ]
+    return _write(window, request, name, bands, 1, f"{name} has the bands that you cut.")
+
+
+def save_names(window: Window, request: Request) -> Response:
+    """Give the values of a level other names; those of one name are merged. On level 0 they are put into groups."""
+    form, name = request.form, request.form.get("attribute", "")
+    hierarchy = _hierarchy(window, name)
+    level = form.get("level", 0, type=int)
+    if not 0 <= level < hierarchy.height:
+        raise InputError("there is no such level")
+    names = form.getlist("name")
+    if len(names) != hierarchy.size(level):
+        raise InputError("the levels have changed since this page was loaded; load it again")
+    labels = [" ".join(text.split()) for text in names]
+    if not all(labels) or SUPPRESSED in labels:
+        raise InputError(f'each value needs a name other than "{SUPPRESSED}"')
+    rows = [list(row) for row in hierarchy.rows()]
+    of_code = hierarchy.lift(0, level).tolist()
+    for row, code in zip(rows, of_code):
+        if level == 0:
+            row.insert(1, labels[code])
+        else:
+            row[level] = labels[code]
+    return _write(window, request, name, rows, max(level, 1), f"The names of {name} are written.")
+
+
+def _write(window: Window, request: Request, name: str, rows: list[list[str]], level: int, sentence: str) -> Response:
+    """A hierarchy file, and the config that names it."""
+    attribute = window.config().source.attributes.get(name)
+    if attribute is not None and attribute.counts_missing:
+        rows = [row for row in rows if row[0] != MISSING]  # it stays apart, whatever the file says
+    _ = Hierarchy.from_rows(rows)
+    path = (
+        _file_of(window, name)
+        or f"hierarchies/{re.sub(r'[^a-z0-9._-]+', '_', name.lower()).strip('._-') or 'column'}.csv"
+    )
+    if not _file_of(window, name):
+        stem, number = path.removesuffix(".csv"), 2
+        while window.project.inside(path).exists():
+            path, number = f"{stem}_{number}.csv", number + 1
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        own = _own(document, name)
+        for key in ("intervals", "start", "prefixes", "dates", "ladder"):
+            own.pop(key, None)
+        put(own, "hierarchy", path)
+
+    return window.edit(request, change, _address(name, level), {path: hierarchy_file(rows)}, sentence)
+
+
+def _own(document: tomlkit.TOMLDocument, name: str) -> Any:
+    attributes = section(document, "attributes")
+    if name not in attributes:
+        raise InputError("there is no such attribute in the config")
+    return attributes[name]
+
+
+def _hierarchy(window: Window, name: str) -> Hierarchy:
+    """The levels of an attribute as they are now."""
+    counted = window.counting.table(5)
+    if counted.value is None or not counted.current:
+        raise InputError(counted.problem or "the rows are still being counted; try again in a moment")
+    if name not in counted.value.domain.attributes:
+        raise InputError("there is no such attribute among those that are published")
+    return counted.value.domain.hierarchy(name)
+
+
+def _file_of(window: Window, name: str) -> str:
+    """The hierarchy file that the config names for an attribute; empty for none."""
+    own = window.file.plain.get("attributes", {}).get(name, {})
+    return str(own.get("hierarchy", ""))
+
+
+def _address(name: str, level: int) -> str:
+    from urllib.parse import urlencode
+
+    return f"/levels?{urlencode({'attribute': name, 'level': level})}"
+
+
+def _listed(text: str) -> list[str]:
+    return [part for part in re.split(r"[,;\s]+", text.strip()) if part]
+
+
+def _number(text: str, what: str) -> int | float:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise InputError(f"{what} takes numbers, such as 5, 10, 20") from None
+    return int(text) if re.fullmatch(r"-?\d{1,15}", text) else float(number)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise InputError("bands are cut between numbers, and there is something else") from None
+    if not number.is_finite():
+        raise InputError("bands are cut between numbers, and there is something else")
+    return number
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
+
+
+def _band(value: Decimal, cuts: list[Decimal]) -> str:
+    """The name of the band that a number is in: "under 18", "18-29", "65 and over"."""
+    above = [cut for cut in cuts if cut <= value]
+    following = [cut for cut in cuts if cut > value]
+    if not above:
+        return f"under {cuts[0]}"
+    if not following:
+        return f"{above[-1]} and over"
+    is_whole = all(cut == cut.to_integral_value() for cut in cuts) and value == value.to_integral_value()
+    low, high = above[-1], following[0]
+    if not is_whole:
+        return f"{low}-<{high}"
+    return str(low) if high - low == 1 else f"{low}-{high - 1}"
+
+
+ROUTES = (
+    ("GET", "/levels", show),
+    ("POST", "/levels", save),
+    ("POST", "/levels/cuts", save_cuts),
+    ("POST", "/levels/names", save_names),
+)

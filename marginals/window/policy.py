@@ -1,0 +1,334 @@
+"""The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tomlkit
+from werkzeug.wrappers import Request, Response
+
+from checks.diversity.criterion import satisfies
+from checks.diversity.registry import parse_diversity
+from checks.requirements import Requirements
+from marginals.errors import InputError
+from marginals.named_rules import NamedRule, rules_of
+from marginals.publishing.policy import Policy
+from marginals.tables.table import Table
+from marginals.window.project import put, section
+from marginals.window.window import Window
+from models.errors import MarginalsError
+from models.search import STRATEGIES
+from models.tables.contingency_table import ContingencyTable
+
+RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
+
+COUNTED = (
+    (
+        "k_link",
+        "In each published table, every combination of nonsensitive values that occurs is shared by at least so many.",
+    ),
+    (
+        "k_combinatorial",
+        "The same for all tables together: every combination of nonsensitive values that they leave possible could be "
+        "shared by at least so many.",
+    ),
+    ("min_cell", "No published cell has a smaller count other than 0, sensitive values included."),
+)
+"""Demands that are a least count, each with its sentence."""
+
+KINDS = (
+    ("entropy", "l", "What readers conclude about a person stays as uncertain as between l equally likely values."),
+    ("distinct", "l", "At least l values stay possible for everybody."),
+    ("simple", "l", "No value becomes likelier than 1 in l."),
+    (
+        "recursive",
+        "c,l",
+        "The likeliest value is less than c times as likely as the l-th and all less likely ones together.",
+    ),
+)
+"""Kinds of diversity that the form offers; any other is typed."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """What a demand forbids in this table: how many of how many cells or classes of a table of two attributes fail it."""
+
+    failing: int
+    of: int
+    attributes: tuple[str, str]
+    smallest: int
+
+    @property
+    def sentence(self) -> str:
+        """In words, without any value."""
+        first, second = self.attributes
+        if not self.of:
+            return ""
+        if not self.failing:
+            return f"In this table: all {self.of:,} combinations of {first} and {second} keep it, as fine as they are."
+        fail = "fails" if self.failing == 1 else "fail"
+        rows = "row" if self.smallest == 1 else "rows"
+        smallest = f", the smallest with {self.smallest:,} {rows}" if self.smallest else ""
+        return (
+            f"In this table: {self.failing:,} of {self.of:,} combinations of {first} and {second} {fail} it as they "
+            f"are{smallest}. So they are published coarser, or not together."
+        )
+
+
+def show(window: Window, request: Request) -> Response:  # noqa: ARG001
+    """The page."""
+    if not window.has_config or window.file.problem() is not None:
+        return window.back("/table")
+    config, counted = window.config(), window.counting.table()
+    policy, table = config.policy, counted.value
+    names = [name for name, attribute in config.source.used.items()]
+    sensitive = [name for name, attribute in config.source.used.items() if attribute.role.value == "sensitive"]
+    plain = window.file.plain
+    demanded = plain.get("privacy", {}).get("diversity")
+    of_each = demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
+    pairs = {frozenset(own.attributes) for own in policy.analyses if len(own.attributes) == 2}
+    listed = plain.get("privacy", {}).get("rules", [])
+    return window.page(
+        "policy.html",
+        "policy",
+        counted=counted,
+        policy=policy,
+        counts=[(key, sentence, getattr(policy, key), example(table, policy, key)) for key, sentence in COUNTED],
+        kinds=KINDS,
+        diversities=[
+            (name, _as_text(of_each.get(name)), diversity_example(table, name, of_each.get(name))) for name in sensitive
+        ],
+        rules=[(rule, rule.name in ([listed] if isinstance(listed, str) else listed)) for rule in map(_named, RULES)],
+        names=names,
+        sensitive=sensitive,
+        pairs=pairs,
+        larger=[own for own in policy.analyses if len(own.attributes) != 2],
+        weights={frozenset(own.attributes): own.weight for own in policy.analyses},
+        strategies=list(STRATEGIES),
+        base=policy.base if isinstance(policy.base, str) else "levels",
+        claims=_claims(policy, sensitive),
+    )
+
+
+def _named(name: str) -> NamedRule:
+    return rules_of(name)[0]
+
+
+def _as_text(demanded: object) -> str:
+    if demanded is None:
+        return ""
+    return demanded if isinstance(demanded, str) else ", ".join(map(str, demanded))  # type: ignore[call-overload]
+
+
+def _claims(policy: Policy, sensitive: Sequence[str]) -> list[tuple[str, str]]:
+    """What a release under a policy claims, in words."""
+    try:
+        requirements: Requirements = policy.requirements(tuple(sensitive))
+        return [(claim.title(), claim.meaning(sensitive)) for claim in requirements.claims]
+    except MarginalsError:
+        return []
+
+
+def example(table: Table | None, policy: Policy, key: str) -> str:
+    """What a least count forbids in the table, of the two attributes with most values."""
+    least = policy.least(key)
+    if table is None or least is None:
+        return ""
+    public = _widest(table, table.quasi_identifiers)
+    if key == "min_cell" and table.sensitive and public:
+        first, second = public[0], table.sensitive[0]
+    elif len(public) >= 2:
+        first, second = public[:2]
+    else:
+        return ""
+    counts = _pair(table, first, second).counts
+    if not len(counts):
+        return ""
+    return Example(int((counts < least).sum()), len(counts), (first, second), int(counts.min())).sentence
+
+
+def diversity_example(table: Table | None, name: str, demanded: object) -> str:
+    """What a diversity forbids in the table: of the quasi-identifier with most values, each value a class."""
+    if table is None or not isinstance(demanded, str) or name not in table.sensitive or not table.quasi_identifiers:
+        return ""
+    first = _widest(table, table.quasi_identifiers)[0]
+    try:
+        criterion = parse_diversity(demanded)
+        pair = _pair(table, first, name)
+        classes = np.zeros(
+            (table.domain.hierarchy(first).size(0), table.domain.hierarchy(name).size(0)), dtype=np.int64
+        )
+        classes[pair.column(first, 0), pair.column(name, 0)] = pair.counts
+        classes = classes[classes.sum(axis=1) > 0]
+        kept = satisfies(criterion, classes)
+    except (MarginalsError, ValueError):
+        return ""
+    failing = int((~kept).sum())
+    if not failing:
+        return f"In this table: all {len(classes):,} values of {first} keep it."
+    return (
+        f"In this table: of {failing:,} of {len(classes):,} values of {first} too much would be known about {name}. "
+        "So the two are published coarser, or not together."
+    )
+
+
+def _widest(table: Table, names: Sequence[str]) -> list[str]:
+    return sorted(names, key=lambda name: -table.domain.hierarchy(name).size(0))
+
+
+def _pair(table: Table, first: str, second: str) -> ContingencyTable:
+    return table.cube.table(table.domain.mask({first: 0, second: 0}))
+
+
+def save(window: Window, request: Request) -> Response:
+    """Write the demands of the form."""
+    form = request.form
+    counts = {key: _count(form, key) for key, _ in COUNTED}
+    of_each = {
+        key.removeprefix("diversity:"): value.replace(" ", "")
+        for key, value in form.items()
+        if key.startswith("diversity:")
+    }
+    offered = {
+        key.removeprefix("kind:"): (value, form.get(f"number:{key.removeprefix('kind:')}", "").replace(" ", ""))
+        for key, value in form.items()
+        if key.startswith("kind:")
+    }
+    for name, (kind, number) in offered.items():
+        if kind == "none":
+            of_each[name] = ""
+        elif kind != "typed":
+            of_each[name] = f"{kind}:{number}"
+    for text in filter(None, of_each.values()):
+        for part in text.split(",") if text.count(":") > 1 else [text]:
+            parse_diversity(part)
+    odds = form.get("odds", "").strip()
+    rules = [rule for rule in form.getlist("rules") if rule in RULES]
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        privacy = section(document, "privacy")
+        for key, value in counts.items():
+            put(privacy, key, value)
+        _put_diversity(privacy, of_each)
+        put(privacy, "odds", _positive(odds, "odds") if odds else None)
+        own = privacy.get("rules", [])
+        files = [rule for rule in ([own] if isinstance(own, str) else own) if rule not in RULES]
+        put(privacy, "rules", [*files, *rules])
+
+    return window.edit(request, change, "/policy", sentence="The policy is written.")
+
+
+def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
+    """One text where all sensitive attributes have the same, else one for each; lists by level stay as they are."""
+    own = privacy.get("diversity")
+    now = own.unwrap() if hasattr(own, "unwrap") else own
+    kept: dict[str, object] = (
+        {name: value for name, value in now.items() if isinstance(value, list)} if isinstance(now, dict) else {}
+    )
+    wanted: dict[str, object] = {**{name: text for name, text in of_each.items() if text}, **kept}
+    if not of_each and not kept:
+        return
+    if len(set(map(str, wanted.values()))) == 1 and len(wanted) == len(of_each) and not kept:
+        put(privacy, "diversity", next(iter(wanted.values())))
+    elif not wanted:
+        put(privacy, "diversity", None)
+    elif wanted != now:
+        inline = tomlkit.inline_table()
+        inline.update(wanted)
+        privacy["diversity"] = inline
+
+
+def save_search(window: Window, request: Request) -> Response:
+    """Write how the search goes about it."""
+    form = request.form
+    numbers = {
+        key: _count(form, key, least)
+        for key, least in (("max_sensitive_margins", 0), ("max_attributes", 1), ("seed", 0))
+    }
+    limit = _positive(form.get("time_limit", "60"), "time_limit")
+    strategy, base = form.get("strategy", Policy.strategy), form.get("base", "auto")
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        search = section(document, "search")
+        put(search, "strategy", strategy)
+        for key, value in numbers.items():
+            put(search, key, value)
+        put(search, "time_limit", limit)
+        if base != "levels":
+            put(section(document, "base"), "table", base)
+
+    return window.edit(request, change, "/policy", sentence="The search is written.")
+
+
+def save_wanted(window: Window, request: Request) -> Response:
+    """Write the pairs that are ticked as wanted analyses; others than pairs stay."""
+    names = list(window.config().source.used)
+    ticked = [
+        (first, second)
+        for i, j in (pair.split("-") for pair in request.form.getlist("pair") if pair.replace("-", "").isdecimal())
+        if int(i) < len(names) and int(j) < len(names)
+        for first, second in [(names[int(i)], names[int(j)])]
+    ]
+    return want(window, request, ticked, None, "/policy")
+
+
+def want(
+    window: Window,
+    request: Request,
+    pairs: Sequence[tuple[str, str]],
+    added: tuple[tuple[str, str], float] | None,
+    back: str,
+) -> Response:
+    """Write wanted pairs in place of those that are there; or add one with its weight."""
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        now = list(document.unwrap().get("search", {}).get("wanted", []))
+        if added is not None:
+            entries = [own for own in now if set(own["attributes"]) != set(added[0])]
+            entries.append({"attributes": list(added[0]), "weight": added[1]})
+        else:
+            wanted = {frozenset(pair) for pair in pairs}
+            entries = [own for own in now if len(own["attributes"]) != 2 or frozenset(own["attributes"]) in wanted]
+            known = {frozenset(own["attributes"]) for own in entries}
+            entries += [{"attributes": list(pair)} for pair in pairs if frozenset(pair) not in known]
+        if entries == now:
+            return
+        search = section(document, "search")
+        search.pop("wanted", None)
+        if entries:
+            tables = tomlkit.aot()
+            for entry in entries:
+                own = tomlkit.table()
+                own.update(entry)
+                tables.append(own)
+            search["wanted"] = tables
+
+    return window.edit(request, change, back, sentence="The wanted analyses are written.")
+
+
+def _count(form: Mapping[str, str], key: str, least: int = 1) -> int | None:
+    text = form.get(key, "").strip()
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 9 or int(text) < least:
+        raise InputError(f"{key} is a whole number of at least {least}, or empty")
+    return int(text)
+
+
+def _positive(text: str, key: str) -> int | float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise InputError(f"{key} is a number") from None
+    if not 0 <= number < 1e9:
+        raise InputError(f"{key} is a number of at least 0")
+    return int(number) if number.is_integer() and key != "time_limit" else number
+
+
+ROUTES = (
+    ("GET", "/policy", show),
+    ("POST", "/policy", save),
+    ("POST", "/policy/search", save_search),
+    ("POST", "/policy/wanted", save_wanted),
+)

@@ -1,0 +1,274 @@
+"""Serving a window on this machine alone: which page or action an address stands for."""
+
+import contextlib
+import json
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, Rule
+from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
+from werkzeug.wrappers import Request, Response
+
+from marginals.files import PRIVATE, replace_file
+from marginals.window import explore, levels, policy, publish, search, table
+from marginals.window.gate import LARGEST_FORM, Gate, guarded
+from marginals.window.jobs import Job
+from marginals.window.project import Project
+from marginals.window.rendering import prepare, rendered, script, style_sheet
+from marginals.window.window import Window
+from models.errors import MarginalsError
+
+Answer = Callable[..., Response]
+
+ROUTES: tuple[tuple[str, str, Answer], ...] = (
+    *table.ROUTES,
+    *levels.ROUTES,
+    *policy.ROUTES,
+    *search.ROUTES,
+    *publish.ROUTES,
+    *explore.ROUTES,
+)
+"""Method, address, and what answers it."""
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
+"""Those that are printed by their names; another may hold anything."""
+
+
+class Application:
+    """A window as a WSGI application."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        own: tuple[tuple[str, str, Answer], ...] = (
+            ("GET", "/", self._home),
+            ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
+            ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
+            ("GET", "/jobs/<int:number>/events", self._events),
+            ("POST", "/jobs/<int:number>/stop", self._stop_job),
+            ("POST", "/stop", self._stop),
+        )
+        self._map = Map(
+            [Rule(path, methods=[method], endpoint=answer) for method, path, answer in (*own, *ROUTES)],
+            strict_slashes=False,
+            merge_slashes=False,
+        )
+
+    def warm(self) -> None:
+        """Work out, while the browser opens, what the first pages need."""
+        self.window.begin()
+
+        def work() -> None:
+            prepare()
+            explore.warm(self.window)
+
+        threading.Thread(target=work, daemon=True).start()
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        """Answer a request, as WSGI has it."""
+        request = Request(self.window.gate.below_root(environ))
+        request.max_content_length = LARGEST_FORM
+        request.max_form_memory_size = LARGEST_FORM
+        request.max_form_parts = 20_000
+        return guarded(self._answer(request))(environ, start_response)
+
+    def _answer(self, request: Request) -> Response:
+        try:
+            refusal = self.window.gate.refusal(request)
+        except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
+            refusal = "The request cannot be read."
+        if refusal:
+            method = request.method if request.method in _METHODS else "another method"
+            print(f"refused: {method}: {refusal}", file=sys.stderr)
+            return Response(rendered("refused.html", sentence=refusal), status=403, mimetype="text/html")
+        try:
+            if self.window.gate.enters(request):
+                return self.window.gate.remember(
+                    Response(rendered("enter.html", root=self.window.gate.root), mimetype="text/html")
+                )
+            answer, values = self._map.bind_to_environ(request.environ).match()
+            return answer(self.window, request, **values)  # type: ignore[no-any-return]
+        except MarginalsError as error:
+            return self._problem(request, f"{error}.")
+        except HTTPException as error:
+            code = error.code or 500
+            return self._failed(
+                "There is no such page." if code in (404, 405, 308) else "The request cannot be answered.",
+                code if code >= 400 else 404,
+            )
+        except OSError as error:
+            return self._failed(f"A file cannot be read or written: {error.strerror or type(error).__name__}.", 500)
+        except MemoryError:
+            return self._failed("This needs more memory than there is.", 500)
+        except Exception as error:
+            print(f"failed: {request.method} {request.path}: {type(error).__name__}", file=sys.stderr)
+            return self._failed("This page failed, which is a fault of the program. Nothing was written.", 500)
+
+    def _problem(self, request: Request, sentence: str) -> Response:
+        if request.method == "POST":
+            return self.window.refuse(request, _begun(sentence), _own_page(request))
+        return self._failed(_begun(sentence), 400)
+
+    def _failed(self, sentence: str, status: int) -> Response:
+        return self.window.page("failed.html", "", status, sentence=sentence)
+
+    def _home(self, window: Window, request: Request) -> Response:  # noqa: ARG002
+        return window.back("/explore" if window.project.config is None else "/table")
+
+    def _stop_job(self, window: Window, request: Request, number: int) -> Response:
+        job = window.jobs.get(number)
+        if job is not None:
+            job.stop()
+            job.done.wait(3)
+        return window.back(_own_page(request))
+
+    def _stop(self, window: Window, request: Request) -> Response:  # noqa: ARG002
+        window.stopping.set()
+        return Response(rendered("stopped.html", root=window.gate.root), mimetype="text/html")
+
+    def _events(self, window: Window, request: Request, number: int) -> Response:  # noqa: ARG002
+        job = window.jobs.get(number)
+        if job is None:
+            return self._failed("There is no such job.", 404)
+        return Response(_progress(window, job), mimetype="text/event-stream")
+
+
+def _progress(window: Window, job: Job) -> Iterator[bytes]:
+    """What a job says, as server-sent events, until it is done."""
+    last = ""
+    while not window.stopping.is_set():
+        ended = job.done.wait(0.2)
+        told = json.dumps({"said": job.said, "seconds": round(job.elapsed, 1), "state": job.state})
+        if told != last:
+            last = told
+            yield f"data: {told}\n\n".encode()
+        if ended:
+            return
+
+
+def _begun(sentence: str) -> str:
+    """A sentence with a capital, unless it begins with a key or the name of a file."""
+    return sentence if set("_.:") & set(sentence.partition(" ")[0]) else sentence[:1].upper() + sentence[1:]
+
+
+def _own_page(request: Request) -> str:
+    """The page that a form was on, by the first part of its address."""
+    step = request.path.strip("/").partition("/")[0]
+    back = request.form.get("back", "")
+    if back.startswith("/") and not back.startswith("//") and "\\" not in back and "\n" not in back:
+        return back
+    return f"/{step}" if step in ("table", "levels", "policy", "search", "publish", "explore") else "/"
+
+
+ADDRESS = "127.0.0.1"
+
+_PAGE = "open.html"
+"""The page that sends the browser to the window."""
+
+_PATIENCE = 30.0
+"""Seconds that a connection may say nothing before it is closed."""
+
+_MOST = 100
+"""Connections that are answered at once."""
+
+
+class _QuietHandler(WSGIRequestHandler):
+    """Logs nothing: an address may hold the token, and what was asked about people."""
+
+    server_version, sys_version = "marginals", ""
+    timeout = _PATIENCE
+
+    def log_request(self, code: Any = "-", size: Any = "-") -> None:
+        """Say nothing."""
+
+    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG002 - as Werkzeug calls it
+        """Say nothing of requests; that one failed, without what it was about."""
+        if type == "error":
+            print("failed: a request could not be answered", file=sys.stderr)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
+        """Answer what is no request; without repeating what was sent."""
+        super().send_error(code, "refused", "")
+
+
+class _Server(ThreadedWSGIServer):
+    """A thread for each request, up to a number; none keeps the program from ending."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._room = threading.BoundedSemaphore(_MOST)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin to answer in a thread; where too many are answered already, close the connection."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, in the thread, and make room again."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that went away is nothing to speak of."""
+
+
+def serve(project: Project, port: int, announce: Callable[[str], None], show: bool) -> None:
+    """Serve a window on a project until it is stopped by its button, or by a signal.
+
+    port: 0 for a free one. announce: told the address once it can be asked. show: whether a browser is opened. Raises
+    InputError where another window has the project, OSError where the port is taken.
+    """
+    with project.held():
+        server: BaseWSGIServer = _Server(ADDRESS, port, _refusing, _QuietHandler)
+        gate = Gate(server.server_port)
+        window = Window(project, gate)
+        application = server.app = Application(window)
+        try:
+            application.warm()
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+            thread.start()
+            announce(gate.address)
+            with _shown(project, gate.address) if show else contextlib.nullcontext():
+                window.stopping.wait()
+            threading.Event().wait(0.3)  # until the last page has arrived
+        finally:
+            window.stopping.set()
+            window.close()
+            server.shutdown()
+            server.server_close()
+
+
+def _refusing(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001 - before there is a window
+    start_response("503 Service Unavailable", [])
+    return []
+
+
+@contextlib.contextmanager
+def _shown(project: Project, address: str) -> Iterator[None]:
+    """Open a browser by a page that only its owner may read: the command line of a browser can be seen by everybody.
+
+    The page is there while this lasts; in the folder for temporary files where there is a release alone, which may lie
+    where nothing can be written.
+    """
+    folder = tempfile.TemporaryDirectory() if project.config is None else contextlib.nullcontext(project.private)
+    with folder as place:
+        page = Path(place) / _PAGE
+        replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'.encode(), PRIVATE)
+        webbrowser.open(page.as_uri())
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                page.unlink(missing_ok=True)

@@ -1,0 +1,208 @@
+"""The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
+
+import re
+from collections.abc import Mapping
+
+import tomlkit
+from werkzeug.wrappers import Request, Response
+
+from marginals.errors import InputError
+from marginals.tables.attribute import Role
+from marginals.terminal import assessment_lines, reidentification_lines
+from marginals.window.project import OlderVersionError, put, section
+from marginals.window.rendering import columns_picture
+from marginals.window.window import Window
+from models.errors import MarginalsError
+
+
+def show(window: Window, request: Request) -> Response:
+    """The page."""
+    if not window.file.path.exists():
+        job = window.jobs.latest("init")
+        return window.page("begin.html", "table", table=window.project.table, job=job)
+    if window.file.problem() is not None:
+        return show_text(window, request)
+    columns, assessed = window.counting.columns(), window.counting.assessed()
+    table = window.counting.table(0)
+    config = window.config()
+    text = window.file.text
+    of_column = {column.name: column for column in columns.value or ()}
+    attributes = config.source.attributes
+    names = list(dict.fromkeys([*of_column, *attributes]))
+    rows = [
+        {
+            "name": name,
+            "role": attributes[name].role.value if name in attributes else Role.IGNORED.value,
+            "counts": of_column.get(name),
+            "picture": columns_picture(of_column[name].shape) if name in of_column else None,
+            "why": guessed(text, name),
+            "missing": attributes[name].missing if name in attributes else "drop",
+            "description": attributes[name].description if name in attributes else "",
+        }
+        for name in names
+    ]
+    value = assessed.value
+    risks: list[str] = []
+    if value is not None:
+        risks = [*assessment_lines(value.assessment), *reidentification_lines(value.reidentification, value.uniqueness)]
+    problem_said = columns.problem or table.problem
+    return window.page(
+        "table.html",
+        "table",
+        columns=rows,
+        counted=columns,
+        counts=table.value,
+        roles=[role.value for role in Role],
+        person=config.source.person,
+        one_row=config.source.one_row or "first",
+        rows_per_person=config.source.rows_per_person,
+        assessed=assessed,
+        risk=None if value is None else value.reidentification,
+        risks=risks,
+        problem=problem_said,
+        awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
+        title=config.title,
+        missing=", ".join(f'"{token}"' for token in config.source.missing),
+        repeating=[] if table.value is None else [str(key) for key in table.value.repeating],
+    )
+
+
+def guessed(text: str, name: str) -> str:
+    """Why a column was guessed to be what it is, as the comment in its section says; empty where there is none."""
+    header = re.compile(rf'^\[attributes\.(?:"?{re.escape(name)}"?|\'{re.escape(name)}\')\]\s*$', re.MULTILINE)
+    if (found := header.search(text)) is None:
+        return ""
+    said = []
+    for line in text[found.end() :].splitlines()[1:]:
+        if not line.startswith("#"):
+            break
+        said.append(line.lstrip("# "))
+    return " ".join(said).removeprefix("Guessed: ")
+
+
+def begin(window: Window, request: Request) -> Response:  # noqa: ARG001
+    """Write a first config, as `marginals init` does."""
+    table = window.project.table
+    if table is None or window.has_config:
+        raise InputError("there is a config already")
+    config = window.file.path
+    job = window.jobs.command("init", ["init", table.name, "--out", config.name])
+    window.say("The program reads the table.", job.shown)
+    job.done.wait(20)
+    if not job.runs:
+        told_of_beginning(window)
+    return window.back("/table")
+
+
+def told_of_beginning(window: Window) -> None:
+    """Begin to count, now that there is a config; or say why there is none."""
+    job = window.jobs.latest("init")
+    if job is not None and job.state == "failed":
+        window.say(job.sentence, is_problem=True)
+    if window.has_config:
+        window.begin()
+
+
+def save_roles(window: Window, request: Request) -> Response:
+    """Give columns the roles that a form says."""
+    form = request.form
+    roles = {key.removeprefix("role:"): value for key, value in form.items() if key.startswith("role:")}
+    known = {role.value for role in Role}
+    if not set(roles.values()) <= known:
+        raise InputError(f"a role is one of {', '.join(sorted(known))}")
+    config = window.config()
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        attributes = section(document, "attributes")
+        for name, role in roles.items():
+            missing = form.get(f"missing:{name}")
+            description = form.get(f"description:{name}", "").strip()
+            if name not in attributes:
+                if role == Role.IGNORED.value:
+                    continue
+                attributes[name] = tomlkit.table()
+                attributes[name]["ladder"] = "fitted"
+            own = attributes[name]
+            put(own, "role", role)
+            if missing is not None and config.source.attributes.get(name):
+                put(own, "missing", missing if missing != "drop" else None)
+            if f"description:{name}" in form:
+                put(own, "description", description or None)
+        no_one_sensitive(document)
+
+    return window.edit(request, change, "/table", sentence="Roles are written.")
+
+
+def no_one_sensitive(document: Mapping[str, object]) -> None:
+    """A diversity where nothing is sensitive has nothing to be about: it is left out. One of a column that is not, too."""
+    attributes: Mapping[str, Mapping[str, object]] = document.get("attributes", {})  # type: ignore[assignment]
+    sensitive = [name for name, own in attributes.items() if own.get("role") == Role.SENSITIVE.value]
+    privacy = document.get("privacy")
+    if privacy is None or "diversity" not in privacy:  # type: ignore[operator]
+        return
+    demanded = privacy["diversity"]  # type: ignore[index]
+    if isinstance(demanded, dict):
+        for name in [name for name in demanded if name not in sensitive]:
+            del demanded[name]
+    if not sensitive or demanded == {}:
+        del privacy["diversity"]  # type: ignore[attr-defined]
+
+
+def save_unit(window: Window, request: Request) -> Response:
+    """Say whose rows these are."""
+    person, keep = request.form.get("person", ""), request.form.get("keep", "")
+    most = request.form.get("most", "").strip()
+    if keep == "most" and not most.isdecimal():
+        raise InputError("say how many rows of a person are kept at most, as a whole number")
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        data = section(document, "data")
+        for key in ("person", "one_row", "rows_per_person"):
+            data.pop(key, None)
+        if keep == "rows":
+            data["rows_per_person"] = "any"
+        elif person:
+            data["person"] = person
+            if keep == "most":
+                data["rows_per_person"] = int(most)
+            elif keep in ("first", "last", "random"):
+                data["one_row"] = keep
+        elif keep == "one":
+            data["rows_per_person"] = 1
+
+    return window.edit(request, change, "/table", sentence="The unit is written.")
+
+
+def show_text(window: Window, request: Request) -> Response:
+    """The config as text; a text that cannot be read is shown with its error at its line."""
+    text = request.form.get("text") or window.file.text
+    problem = window.file.problem(text)
+    lines = text.splitlines()
+    around = []
+    if problem is not None and problem.line is not None:
+        first = max(problem.line - 3, 1)
+        around = [(number, lines[number - 1]) for number in range(first, min(problem.line + 2, len(lines)) + 1)]
+    return window.page("text.html", "table", text=text, problem=problem, around=around)
+
+
+def save_text(window: Window, request: Request) -> Response:
+    """Write another text in place of the config, if it can be read."""
+    text = request.form.get("text", "")
+    try:
+        written = window.file.replace(request.form.get("version", ""), text)
+    except OlderVersionError as error:
+        return window.conflict(request, error)
+    except MarginalsError:
+        return show_text(window, request)
+    window.tell(written, "The config is written.")
+    return window.back("/table")
+
+
+ROUTES = (
+    ("GET", "/table", show),
+    ("POST", "/table/begin", begin),
+    ("POST", "/table/roles", save_roles),
+    ("POST", "/table/unit", save_unit),
+    ("GET", "/table/text", show_text),
+    ("POST", "/table/text", save_text),
+)

@@ -1,1 +1,0 @@
-"""Findings in sentences, for people who decide about a release."""

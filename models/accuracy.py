@@ -1,0 +1,356 @@
+"""How near a model comes to data: total variation of tables, and errors of random counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from math import comb, prod
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.errors import DomainMismatchError, TooManyCellsError
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy_nodes
+from models.tables.hierarchy import Domain, Hierarchy
+
+# Count queries: how far answers from a generalized table are from the true ones (TZ11 section 5.3.3).
+#
+# A query asks how many rows have, in some attributes, a value under a given node of the taxonomy: "age 20-29 and
+# married". A cell answers as if its rows were spread evenly over the base values that it covers.
+
+
+@dataclass(frozen=True, eq=False)
+class CountQueries:
+    """Conjunctions of conditions. nodes: shape (queries, attributes); the node of `*` is no condition.
+
+    Raises DomainMismatchError for nodes outside their taxonomies.
+    """
+
+    domain: Domain
+    nodes: IndexArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", taxonomy_nodes(self.nodes, list(map(Taxonomy, self.domain.hierarchies))))
+
+    def __len__(self) -> int:
+        """Number of queries."""
+        return len(self.nodes)
+
+
+def random_count_queries(
+    table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator
+) -> CountQueries:
+    """Queries about a base table with so many conditions each.
+
+    Each picks attributes at random, and for each of them a level at random, below that of `*`, at which it asks for the
+    value of one random row. So no query has the answer 0, of which no error is a share.
+    Raises DomainMismatchError when the domain has fewer attributes than there are conditions, or the table no rows.
+    """
+    domain = table.domain
+    if not 1 <= conditions <= len(domain.attributes):
+        raise DomainMismatchError(f"a query has 1 to {len(domain.attributes)} conditions, not {conditions}")
+    if not len(table) or table.attributes != domain.attributes or any(table.margin.values()):
+        raise DomainMismatchError("queries are drawn from a base table that has rows")
+    rows = rng.choice(len(table), number, p=table.counts / table.total)
+    is_condition = rng.random((number, len(domain.attributes))).argsort(axis=1) < conditions
+    nodes = np.empty((number, len(domain.attributes)), dtype=np.intp)
+    for axis, (hierarchy, codes) in enumerate(zip(domain.hierarchies, table.codes)):
+        taxonomy = Taxonomy(hierarchy)
+        at_levels = np.stack([taxonomy.at_level(level) for level in range(hierarchy.height)])
+        chosen = at_levels[rng.integers(hierarchy.height, size=number), codes[rows]]
+        nodes[:, axis] = np.where(is_condition[:, axis], chosen, taxonomy.root)
+    return CountQueries(domain, nodes)
+
+
+def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
+    """The expected count for each query: shape (queries,).
+
+    Raises DomainMismatchError when cells and queries are about different domains.
+    """
+    if cells.domain != queries.domain:
+        raise DomainMismatchError("the queries are about another domain than the cells")
+    shares: list[dict[int, FloatArray]] = [
+        {int(node): taxonomy.shares_under(int(node)) for node in np.unique(nodes)}
+        for taxonomy, nodes in zip(cells.taxonomies, queries.nodes.T)
+    ]
+    columns = [np.ascontiguousarray(column) for column in cells.nodes.T]
+    counted = np.empty(len(queries))
+    for position, query in enumerate(queries.nodes.tolist()):
+        expected: FloatArray = cells.counts.astype(np.float64)
+        for taxonomy, shares_of, column, node in zip(cells.taxonomies, shares, columns, query):
+            if node != taxonomy.root:
+                expected *= shares_of[node][column]
+        counted[position] = expected.sum()
+    return counted
+
+
+def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: CountQueries) -> float:
+    """Mean over the queries of `|true answer - answer from the anonymized table| / true answer`.
+
+    Queries whose true answer is 0 are left out; 0 when no other is left.
+    """
+    true = answers(GeneralizedCells.of(base), queries)
+    estimated = answers(anonymized, queries)
+    answered = true > 0
+    return float(np.mean(np.abs(estimated - true)[answered] / true[answered])) if answered.any() else 0.0
+
+
+_COARSE = "independence is compared at base values"
+
+
+class TableModel(Protocol):
+    """Expects so many rows in each cell of any table over a domain."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def finest_levels(self) -> Mapping[str, int]:
+        """For each attribute the level below which rows are spread evenly over base values."""
+        ...
+
+    def expected(self, margin: Mapping[str, int]) -> FloatArray:
+        """Expected counts over a margin, one axis an attribute in the order given."""
+        ...
+
+    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
+        """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentModel:
+    """The exact counts of each attribute of a cube at base values; the attributes are taken to be independent."""
+
+    cube: DataCube
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.cube.domain
+
+    @property
+    def total(self) -> int:
+        """Number of rows."""
+        return self.cube.total
+
+    @cached_property
+    def finest_levels(self) -> Mapping[str, int]:
+        """Base values."""
+        return dict.fromkeys(self.domain.attributes, 0)
+
+    def expected(self, margin: Mapping[str, int]) -> FloatArray:
+        """Expected counts over a margin at base values. Raises DomainMismatchError for coarser ones."""
+        if any(margin.values()):
+            raise DomainMismatchError(_COARSE)
+        product = reduce(np.multiply.outer, map(self._shares, margin), np.ones(()))
+        return np.asarray(product * self.total)
+
+    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
+        """Expected counts of some cells of a margin, of which no table is laid out. Raises as `expected` does."""
+        if any(margin.values()):
+            raise DomainMismatchError(_COARSE)
+        shares = [self._shares(attribute)[own] for attribute, own in zip(margin, codes, strict=True)]
+        return np.asarray(reduce(np.multiply, shares) * self.total)
+
+    def _shares(self, attribute: str) -> FloatArray:
+        table = self.cube.table(self.domain.mask({attribute: 0}))
+        shares = np.zeros(self.domain.hierarchy(attribute).size(0))
+        shares[table.codes[0]] = table.counts / max(self.total, 1)
+        return shares
+
+
+# Random counts: how many rows lie where two or three attributes have values like those of rows drawn at random.
+#
+# They are the questions by which releases of one table are compared: which they are depends on the table alone, not on
+# the levels that its attributes are generalized to.
+
+
+_CELLS = 1 << 21
+"""Cells of a model's table that are laid out."""
+
+
+@dataclass(frozen=True, eq=False)
+class RandomCounts:
+    """Numbers of rows that have, in each of some attributes, one of the base values that are meant.
+
+    inside: for each attribute which base values each count means, shape (counts, base values). true: rows that have them,
+    shape (counts,), each at least 1.
+    """
+
+    inside: Mapping[str, BoolArray]
+    true: CountArray
+
+    def __len__(self) -> int:
+        """Number of counts."""
+        return len(self.true)
+
+    def relative_errors(self, model: TableModel) -> FloatArray:
+        """Of each count, `|expected - true| / true`, where the model spreads rows evenly over the base values of a group.
+
+        Raises TooManyCellsError where the model's table of the attributes is too large to be laid out, and NotFittedError
+        where it has none.
+        """
+        levels = {attribute: model.finest_levels[attribute] for attribute in self.inside}
+        if prod(model.domain.hierarchy(a).size(level) for a, level in levels.items()) > _CELLS:
+            raise TooManyCellsError(f"the table of {', '.join(levels)} has more than {_CELLS} cells")
+        expected = model.expected(levels)[None]
+        for attribute, level in levels.items():
+            share = _shares_of_groups(model.domain.hierarchy(attribute), level, self.inside[attribute])
+            expected = np.matmul(share[:, None, :], expected.reshape(len(expected), share.shape[1], -1))[:, 0]
+        return np.asarray(np.abs(expected.reshape(-1) - self.true) / self.true)
+
+
+def random_counts(
+    table: ContingencyTable, number: int, places: Mapping[str, IndexArray], rng: np.random.Generator
+) -> RandomCounts:
+    """So many counts of a table at base values, which has rows.
+
+    Each draws two rows, a row as likely as any other. places: for attributes whose values stand in an order the place of
+    each, shape (base values,); of these all values from that of the one row to that of the other are meant, of others the
+    value of the first row. So no true count is 0, of which no error is a share. Raises DomainMismatchError for a table that
+    is coarser, or without rows.
+    """
+    if not len(table) or any(table.margin.values()):
+        raise DomainMismatchError("counts are drawn from a table at base values that has rows")
+    cells = _by_labels(table)
+    first, second = cells[rng.choice(len(table), (2, number), p=table.counts[cells] / table.total)]
+    inside = {}
+    matches = np.ones((number, len(table)), dtype=np.bool_)
+    for attribute, codes in zip(table.attributes, table.codes):
+        place = places.get(attribute)
+        if place is None:
+            meant = np.arange(table.domain.hierarchy(attribute).size(0)) == codes[first][:, None]
+        else:
+            ends = np.sort([place[codes[first]], place[codes[second]]], axis=0)
+            meant = (place >= ends[0][:, None]) & (place <= ends[1][:, None])
+        inside[attribute] = meant
+        matches &= meant[:, codes]
+    return RandomCounts(inside, matches @ table.counts)
+
+
+def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+    """Different pairs and triples of attributes, at most so many of each, all of them where there are no more."""
+    chosen: list[tuple[str, ...]] = []
+    for size in (2, 3):
+        number = min(most, comb(len(attributes), size))
+        sets: set[tuple[int, ...]] = set()
+        while len(sets) < number:
+            sets.add(tuple(sorted(rng.choice(len(attributes), size, replace=False).tolist())))
+        chosen += [tuple(attributes[place] for place in places) for places in sorted(sets)]
+    return chosen
+
+
+def _by_labels(table: ContingencyTable) -> IndexArray:
+    """The cells in the order of their labels, which is the same however the values are numbered."""
+    columns = []
+    for attribute, codes in zip(table.attributes, table.codes):
+        labels = table.domain.hierarchy(attribute).labels[0]
+        rank = np.empty(len(labels), dtype=np.intp)
+        rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+        columns.append(rank[codes])
+    return np.asarray(np.lexsort(columns[::-1]), dtype=np.intp)
+
+
+def _shares_of_groups(hierarchy: Hierarchy, level: int, inside: BoolArray) -> FloatArray:
+    """Of each group of a level, the share of its base values that each count means: shape (counts, groups)."""
+    above = hierarchy.lift(0, level)
+    order = np.argsort(above, kind="stable")
+    # Of counts, not of shares: adding them up is fastest where the values of a group lie side by side.
+    ordered = inside if np.array_equal(order, np.arange(len(order))) else inside[:, order]
+    first = np.searchsorted(above[order], np.arange(hierarchy.size(level)))
+    found = np.add.reduceat(ordered, first, axis=1, dtype=np.int32)
+    return np.asarray(found / hierarchy.leaf_counts(level))
+
+
+# Contrasts: the two-by-two table in which two attributes go together most.
+#
+# A contrast puts the values of each attribute into two groups: one value against all others, or, where values stand in
+# an order, those from one on against those before it. Its odds ratio is what people ask of a table first.
+
+
+LEAST_ROWS = 5
+"""Rows that each of the four cells of a contrast has at least, so that its odds ratio says something."""
+
+LEAST_GROUP = 10
+"""Rows that each of its groups has at least."""
+
+LEAST_SHARE = 0.01
+"""Share of all rows that each of its groups has at least."""
+
+_TIED = 1e-9
+"""Relative difference up to which two contrasts are as strong."""
+
+
+class Contrast(NamedTuple):
+    """The values that begin, or are, the first group of each of two attributes."""
+
+    row: int
+    column: int
+
+
+def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Contrast | None:
+    """The contrast with the largest phi coefficient, among those that have rows enough; None where none has.
+
+    counts: shape (values of one attribute, values of the other), in their order where they have one. Of contrasts that are
+    as strong, as the two of a yes and a no are, the one with the smaller first groups is taken.
+    """
+    total = int(counts.sum())
+    both = _first_groups(_first_groups(counts, is_ordered[0]).T, is_ordered[1]).T
+    rows = _first_groups(counts.sum(axis=1)[:, None], is_ordered[0])
+    columns = _first_groups(counts.sum(axis=0)[:, None], is_ordered[1]).T
+    cells = np.stack([both, rows - both, columns - both, total - rows - columns + both])
+    least = np.minimum(np.minimum(rows, total - rows), np.minimum(columns, total - columns))
+    allowed = (cells.min(axis=0) >= LEAST_ROWS) & (least >= max(LEAST_GROUP, LEAST_SHARE * total))
+    if not allowed.any():
+        return None
+    at = np.nonzero(allowed)
+    own, beside = rows[at[0], 0].astype(np.float64), columns[0, at[1]].astype(np.float64)
+    strength = np.abs(both[at] * float(total) - own * beside)
+    strength /= np.sqrt(own * (total - own) * beside * (total - beside))
+    best = np.flatnonzero(strength >= strength.max() * (1 - _TIED))
+    chosen = best[np.lexsort((at[1][best], at[0][best], beside[best], own[best]))[0]]
+    return Contrast(int(at[0][chosen]), int(at[1][chosen]))
+
+
+def two_by_two(table: FloatArray, contrast: Contrast, is_ordered: tuple[bool, bool]) -> FloatArray:
+    """Counts or shares of the four cells: shape (2, 2), the first groups first."""
+    for axis in (0, 1):
+        values = np.arange(table.shape[axis])
+        first = values >= contrast[axis] if is_ordered[axis] else values == contrast[axis]
+        table = np.stack([table.compress(first, axis).sum(axis), table.compress(~first, axis).sum(axis)], axis)
+    return table
+
+
+def _first_groups(counts: CountArray, is_ordered: bool) -> CountArray:
+    """For each value, the rows of the first group that it begins or is, along the first axis."""
+    return np.flip(np.flip(counts, 0).cumsum(axis=0), 0) if is_ordered else counts
+
+
+def total_variation(data: ContingencyTable, model: TableModel) -> float:
+    """Half the sum of abs(p - q) over the cells of a table, from 0 to 1: the largest error in the share of a set of cells.
+
+    data: counts, which may be finer than what the model was made from. p: their shares, q: the model's, in which values
+    below a published one are equally likely. Both sum to 1, so that where p is above q makes up for where it is below,
+    and only cells that have rows are looked at. 0 for no rows at all. Raises TooManyCellsError where the model's table is
+    too large to be laid out, NotFittedError where it has none.
+    """
+    if not data.total:
+        return 0.0
+    hierarchies = [data.domain.hierarchy(attribute) for attribute in data.attributes]
+    fine = [data.margin[attribute] for attribute in data.attributes]
+    coarse = [max(level, model.finest_levels[a]) for level, a in zip(fine, data.attributes)]
+    above = tuple(h.lift(f, c)[codes] for h, f, c, codes in zip(hierarchies, fine, coarse, data.codes))
+    q = model.expected_of(dict(zip(data.attributes, coarse)), above) / model.total
+    for h, f, c, codes, parents in zip(hierarchies, fine, coarse, data.codes, above):
+        q = q * (h.leaf_counts(f)[codes] / h.leaf_counts(c)[parents])
+    return float(np.maximum(data.counts / data.total - q, 0.0).sum())

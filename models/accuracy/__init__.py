@@ -1,1 +1,0 @@
-"""Accuracy: how far the tables and counts of a model are from those of the data that it was made of."""

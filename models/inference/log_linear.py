@@ -1,0 +1,278 @@
+"""Decomposable log-linear models: their u-terms, and tests of their edges."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from models.arrays import CountArray, FloatArray
+from models.deadline import NEVER, Deadline
+from models.errors import NotFittedError, TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.inference.marginal_model import MarginalModel
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Mask
+
+# The u-terms of a decomposable log-linear model, in closed form (KG06 section 5.2, equation 4).
+#
+#     ln q(t) = sum of u_X(t_X) over the sets of attributes X that some clique holds
+#
+# u_X sums to 0 over the values of each of its attributes, and q is the expected count over the published attributes,
+# each at its finest published level. By equation 2 ln q is the sum of ln T_E over the cliques less that of ln T_S over
+# the separators. What a set X takes of a function of the attributes E is nothing unless E holds X, and then the mean
+# over the other attributes, less the means over each attribute of X. Both are linear, so that u_X is the sum of what X
+# takes of each ln T_E, less what it takes of each ln T_S: no cell of the joint distribution is laid out, and no
+# equation solved.
+#
+# Where a clique shows an attribute at a coarser level, its values stand for all their finest ones, and means weigh by
+# these.
+
+
+CELL_LIMIT = 1 << 22
+"""Cells of a clique that are laid out at most."""
+
+
+def u_terms(model: MaximumEntropy, prior_rows: float = 0.0) -> dict[tuple[str, ...], FloatArray]:
+    """The terms by attributes, in the domain's order; those of fewer attributes first.
+
+    An array has an axis for each attribute, with its values at the finest published level. prior_rows: so many rows more
+    are counted, spread evenly over all cells, as a prior that knows nothing. Raises NotFittedError where a clique has an
+    empty cell, whose logarithm is infinite, and there are none of them; TooManyCellsError beyond `CELL_LIMIT`.
+    """
+    finest = {
+        attribute: level
+        for attribute, level in model.collection.finest_levels.items()
+        if level < model.domain.hierarchy(attribute).height
+    }
+    signed = [(1.0, table) for table in model.clique_tables or [model.cube.table(0)]]
+    signed += [(-1.0, table) for table in model.separator_tables[1:]]
+    terms: dict[tuple[str, ...], FloatArray] = {(): np.zeros(())}
+    for sign, table in signed:
+        logs = _log_counts(table, finest, prior_rows)
+        for size in range(len(table.attributes) + 1):
+            for chosen in combinations(table.attributes, size):
+                taken = sign * _taken(logs, table, finest, chosen)
+                terms[chosen] = terms[chosen] + taken if chosen in terms else taken
+    order = model.domain.attributes.index
+    return dict(sorted(terms.items(), key=lambda term: (len(term[0]), [order(attribute) for attribute in term[0]])))
+
+
+def _log_counts(table: ContingencyTable, finest: Mapping[str, int], prior_rows: float) -> FloatArray:
+    """Logarithms of the counts of all cells of a margin, a share of the prior rows among them."""
+    sizes = [table.domain.hierarchy(attribute).size(table.margin[attribute]) for attribute in table.attributes]
+    if prod(sizes) > CELL_LIMIT:
+        raise TooManyCellsError(f"the margin {table.margin} has {prod(sizes)} cells; terms are made of {CELL_LIMIT}")
+    counts = np.full(sizes, 0.0 if sizes else float(table.total))
+    if sizes:
+        counts[table.codes] = table.counts
+    share = np.full((), prior_rows)
+    for attribute in table.attributes:
+        share = np.multiply.outer(share, _weights(table, finest, attribute))
+    counts += share
+    if not counts.all():
+        raise NotFittedError(
+            f"the marginal {table.margin} has empty cells, and the logarithm of nothing has no terms; give prior_rows, such "
+            "as 1.0, which are then spread evenly over all cells"
+        )
+    logs: FloatArray = np.log(counts)
+    return logs
+
+
+def _weights(table: ContingencyTable, finest: Mapping[str, int], attribute: str) -> FloatArray:
+    """The share of the finest published values of an attribute that each value of a margin stands for."""
+    hierarchy = table.domain.hierarchy(attribute)
+    lifted = hierarchy.lift(finest[attribute], table.margin[attribute])
+    shares: FloatArray = np.bincount(lifted, minlength=hierarchy.size(table.margin[attribute])) / len(lifted)
+    return shares
+
+
+def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int], chosen: tuple[str, ...]) -> FloatArray:
+    """What a set of attributes takes of a function of the cells of a margin, over their finest published values."""
+    for axis, attribute in reversed(list(enumerate(table.attributes))):
+        mean = np.tensordot(logs, _weights(table, finest, attribute), (axis, 0))
+        if attribute not in chosen:
+            logs = mean
+            continue
+        lifted = table.domain.hierarchy(attribute).lift(finest[attribute], table.margin[attribute])
+        logs = np.take(logs - np.expand_dims(mean, axis), lifted, axis)
+    return logs
+
+
+# Tests of single edges of a decomposable model: what would be lost without each (Lauritzen, Graphical Models, 4.3.2).
+#
+# The deviance between the model and that without the edge is chi-squared, in large samples, where the smaller one
+# holds. An edge in one clique C = {a, b} + S can go without another: the test is that of a and b independent given S,
+# and its adjusted degrees of freedom are the sum over the cells s of S of (a_s - 1)(b_s - 1), with a_s values of a
+# that have rows there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Without an edge in several
+# cliques the model is not decomposable, and is fitted.
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTest:
+    """What a model loses without an edge.
+
+    given: the common neighbours of the two. deviance: of the smaller model against the larger. adjusted_degrees_of_freedom:
+    None for an edge in several cliques. counts: shape (values of the first, values of the second, cells of `given` that have
+    rows), of an edge in one clique, None for others.
+    """
+
+    first: int
+    second: int
+    given: Mask
+    deviance: float
+    degrees_of_freedom: int
+    adjusted_degrees_of_freedom: int | None
+    counts: CountArray | None
+
+
+def edge_test(model: MarginalModel, first: int, second: int, deadline: Deadline = NEVER) -> EdgeTest:
+    """The test of an edge between two attributes, all at base values, by their induced attributes.
+
+    Raises NotFittedError, TooManyCellsError or TimeOverError where an edge in several cliques cannot be tested.
+    """
+    collection, edge = model.collection, 1 << first | 1 << second
+    cube, domain, tree = collection.cube, collection.domain, collection.junction_tree
+    holding = [clique for clique in tree.cliques if not edge & ~clique]
+    given = 0
+    for clique in holding:
+        given |= clique & ~edge
+    if len(holding) == 1:
+        a, b, both = given | 1 << first, given | 1 << second, given | edge
+        nats = cube.entropy(a) + cube.entropy(b) - cube.entropy(given) - cube.entropy(both)
+        cells = domain.cell_count
+        nominal = cells(both) - cells(a) - cells(b) + cells(given)
+        counts = _by_stratum(collection, first, second, given)
+        occupied_rows, occupied_columns = (counts.sum(axis=1) > 0).sum(axis=0), (counts.sum(axis=0) > 0).sum(axis=0)
+        adjusted = int(((occupied_rows - 1) * (occupied_columns - 1)).sum())
+        return EdgeTest(first, second, given, max(2 * cube.total * nats, 0.0), nominal, adjusted, counts)
+    others = [clique for clique in tree.cliques if edge & ~clique]
+    torn = [clique & ~(1 << vertex) for clique in holding for vertex in (first, second)]
+    without = MarginalModel(Collection.of(cube, [*others, *torn]), deadline)
+    deviance = max(2 * cube.total * (model.information - without.information), 0.0)
+    pair = (domain.cell_count(1 << first) - 1) * (domain.cell_count(1 << second) - 1)
+    subtree = tree.containing(edge)
+    terms = sum(domain.cell_count(clique & ~edge) for clique in subtree.cliques)
+    inner = [s for parent, s in zip(subtree.parents, subtree.separators) if parent >= 0]
+    terms -= sum(domain.cell_count(separator & ~edge) for separator in inner)
+    return EdgeTest(first, second, given, deviance, pair * terms, None, None)
+
+
+def _by_stratum(collection: Collection, first: int, second: int, given: Mask) -> CountArray:
+    """The counts of two attributes in each cell of others that has rows."""
+    cube, domain = collection.cube, collection.domain
+    table = cube.table(given | 1 << first | 1 << second)
+    names = [domain.induced_attributes[vertex].attribute for vertex in (first, second)]
+    strata = table.positions_in(cube.table(given)) if given else np.zeros(len(table), dtype=np.intp)
+    shape = (*(domain.hierarchy(name).size(0) for name in names), int(strata.max(initial=0)) + 1)
+    counts: CountArray = np.zeros(shape, dtype=np.int64)
+    np.add.at(counts, (*(table.column(name, 0) for name in names), strata), table.counts)
+    return counts
+
+
+# Tests of conditional independence that use the order of values: the generalized Cochran-Mantel-Haenszel statistics.
+#
+# Counts are compared with what independence in every stratum, given its margins, expects of them (Mantel 1963; Landis,
+# Heyman and Koch 1978; Agresti, Categorical Data Analysis, 3rd edition, 8.4). Power goes into one direction: a trend
+# that is the same in all strata.
+
+
+class ScoreTest(NamedTuple):
+    """A statistic that is chi-squared with so many degrees of freedom under conditional independence, in large samples."""
+
+    statistic: float
+    degrees_of_freedom: int
+
+
+def linear_by_linear(counts: CountArray) -> ScoreTest:
+    """Of two ordered attributes with the scores 0, 1, 2, ..: 1 degree of freedom, 0 where nothing varies within strata.
+
+    counts: shape (values of the first, values of the second, strata). In one stratum it is (n - 1) r^2, r the correlation.
+
+    >>> linear_by_linear(np.array([[10, 5], [2, 8]])[..., None])
+    ScoreTest(statistic=5.02564..., degrees_of_freedom=1)
+    """
+    counts, rows, columns, totals = _telling(counts)
+    first, second = (np.arange(length, dtype=np.float64) for length in counts.shape[:2])
+    seen = np.einsum("i,j,ijk->k", first, second, counts)
+    difference = float((seen - (first @ rows) * (second @ columns) / totals).sum())
+    variance = float((_spread(first[:, None], rows) * _spread(second[:, None], columns) / (totals - 1)).sum())
+    return ScoreTest(difference**2 / variance, 1) if variance > 0 else ScoreTest(0.0, 0)
+
+
+def mean_scores(counts: CountArray) -> ScoreTest:
+    """Of an unordered attribute and an ordered one, by ranks within strata: Kruskal and Wallis's test where there is one.
+
+    counts: shape (values of the unordered one, values of the ordered one, strata).
+
+    >>> mean_scores(np.array([[10, 5], [2, 8]])[..., None])
+    ScoreTest(statistic=5.02564..., degrees_of_freedom=1)
+    """
+    counts, rows, columns, totals = _telling(counts)
+    ranks = columns.cumsum(axis=0) - (columns - 1) / 2
+    spread = _spread(ranks, columns) / (totals - 1)
+    seen = np.einsum("jk,ijk->ik", ranks, counts)
+    difference = (seen - rows * (ranks * columns).sum(axis=0) / totals).sum(axis=1)
+    covariance = np.diag((rows * spread).sum(axis=1)) - np.einsum("ik,jk,k->ij", rows, rows, spread / totals)
+    rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
+    if not rank:
+        return ScoreTest(0.0, 0)
+    return ScoreTest(float(difference @ np.linalg.pinv(covariance, hermitian=True) @ difference), rank)
+
+
+def _telling(counts: CountArray) -> tuple[CountArray, FloatArray, FloatArray, FloatArray]:
+    """The strata with two rows or more, since the others say nothing: counts, rows, columns and totals, strata last."""
+    counts = counts[..., counts.sum(axis=(0, 1)) >= 2]
+    rows, columns = counts.sum(axis=1, dtype=np.float64), counts.sum(axis=0, dtype=np.float64)
+    return counts, rows, columns, rows.sum(axis=0)
+
+
+def _spread(scores: FloatArray, counts: FloatArray) -> FloatArray:
+    """Sum of squares of scores around their mean, for each stratum. Both: shape (values, strata), or (values, 1)."""
+    squares: FloatArray = (scores**2 * counts).sum(axis=0) - (scores * counts).sum(axis=0) ** 2 / counts.sum(axis=0)
+    return squares
+
+
+# What of a decomposable model can be estimated from a sparse table (Bishop, Fienberg and Holland 1975, 3.8 and 5.3).
+#
+# A model fits 0 to each cell with a margin of its cliques that has no rows. On the other cells its logarithms are sums
+# of functions of the cliques, a space of the dimension
+#
+#     sum_i n(C_i) - sum_j n(S_j),    n: cells of a margin that have rows,
+#
+# since the supports of the cliques join freely: a function of what came before that is also one of the next clique
+# depends on their separator alone. One of these is the total. The adjusted degrees of freedom are the fitted cells
+# less that dimension.
+
+
+def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
+    """Number of free parameters that the rows can estimate; that of all where no cell of a clique is empty."""
+    cliques = sum(len(cube.counts(clique)) - 1 for clique in tree.cliques)
+    return cliques - sum(len(cube.counts(separator)) - 1 for separator in tree.separators if separator)
+
+
+def fitted_cells(cube: DataCube, tree: JunctionTree) -> int:
+    """Number of base cells to which the model gives a probability above 0.
+
+    They are counted along the tree, from its leaves. Of attributes at base values: one that the tree shows coarser, or not
+    at all, is counted by the values that the tree shows.
+    """
+    ways = [np.ones(len(cube.counts(clique)), dtype=object) for clique in tree.cliques]
+    for child in reversed(range(len(ways))):
+        parent, separator = tree.parents[child], tree.separators[child]
+        if parent < 0:
+            continue
+        shared = cube.table(separator)
+        below = np.zeros(len(shared), dtype=object)
+        np.add.at(below, cube.table(tree.cliques[child]).positions_in(shared), ways[child])
+        ways[parent] = ways[parent] * below[cube.table(tree.cliques[parent]).positions_in(shared)]
+    return prod(int(ways[i].sum()) for i, parent in enumerate(tree.parents) if parent < 0)
+
+
+def adjusted_degrees_of_freedom(cube: DataCube, tree: JunctionTree) -> int:
+    """Residual degrees of freedom of the cells that the model can fill, of parameters that can be estimated."""
+    return fitted_cells(cube, tree) - 1 - estimable_parameters(cube, tree)

@@ -1,1 +1,0 @@
-"""Levels of generalization that are fitted to how often each value occurs."""

@@ -1,1 +1,0 @@
-"""Where a search may begin, other than at what must be shown."""

@@ -1,0 +1,230 @@
+"""Requirements as a constraint: a collection is allowed exactly where all claims hold, and pruning loses nothing."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks.claims import KCombinatorial, KLink, MaxentDiversity, MinCell
+from checks.diversity.criteria import Entropy, Functional, Recursive
+from checks.errors import CriterionError
+from checks.finding import Budget, Finding, Verdict
+from checks.maxent.sensitive_tree import SensitiveTree
+from checks.privacy_constraint import PrivacyConstraint
+from checks.requirements import Requirements
+from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
+from models.graphs.junction_tree import Collection
+from models.search import MarginLimits, RefusalScope
+from models.search.problem import is_refused_in_all
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Hierarchy, Mask
+from privacy_oracles import conditionals, finest, is_diverse, is_k_combinatorial, largest_counts
+from privacy_strategies import diversities, functionals, sensitive_collections
+
+Case = tuple[Collection, Requirements, int | None]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A collection, requirements of every combination, and a limit on the margins with a sensitive attribute."""
+    collection, sensitive = draw(sensitive_collections())
+    others = [a for a in collection.domain.attributes if a != sensitive]
+    names = draw(st.sampled_from([(sensitive,), (sensitive,), (sensitive,), (), (sensitive, others[0])]))
+    k = st.none() | st.integers(1, 4)
+    diversity = draw(st.none() | diversities(3) | functionals(3)) if names else None
+    requirements = Requirements(names, draw(k), draw(k), diversity, min_cell=draw(k))
+    return collection, requirements, draw(st.none() | st.integers(0, 3))
+
+
+def is_allowed(collection: Collection, requirements: Requirements, limit: int | None) -> bool:
+    """Claim by claim on the whole collection, nothing remembered and nothing skipped."""
+    maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
+    margins = [collection.domain.margin(mask) for mask in maximal]
+    with_sensitive = max((sum(a in margin for margin in margins) for a in requirements.sensitive), default=0)
+    return all(claim.check(collection, requirements.sensitive).holds for claim in requirements.claims) and (
+        limit is None or with_sensitive <= limit
+    )
+
+
+@given(cases())
+def test_a_collection_is_allowed_exactly_where_all_claims_hold_and_the_limit_is_kept(case: Case) -> None:
+    collection, requirements, limit = case
+    constraint = PrivacyConstraint(collection.cube, requirements, limit)
+    refusal = constraint(collection.masks, 0)
+    assert (refusal is None) is is_allowed(collection, requirements, limit), refusal
+    assert constraint(collection.masks, 0) == refusal
+
+
+@given(cases())
+def test_with_one_sensitive_attribute_it_is_allowed_exactly_where_brute_force_says_so(case: Case) -> None:
+    """The definitions over all published cells, without any of the claims' checks."""
+    collection, requirements, _ = case
+    if len(requirements.sensitive) != 1 or not collection.masks or isinstance(requirements.diversity, Functional):
+        return
+    (sensitive,) = requirements.sensitive
+    k = requirements.k_combinatorial or 1
+    link = Collection.of(collection.cube, collection.masks)
+    allowed = is_k_combinatorial(largest_counts(collection, [sensitive]), k)
+    if requirements.k_link is not None:
+        # a single margin has one cell in each table, so that U is its count
+        for mask in link.masks:
+            alone = Collection.of(collection.cube, [mask])
+            allowed = allowed and is_k_combinatorial(largest_counts(alone, [sensitive]), requirements.k_link)
+    if requirements.min_cell is not None:
+        allowed = allowed and is_k_combinatorial(largest_counts(collection, []), requirements.min_cell)
+    if requirements.diversity is not None and sensitive in finest(collection.margins):
+        vectors = conditionals(collection, sensitive).values()
+        allowed = allowed and all(is_diverse(requirements.diversity, vector) for vector in vectors)
+    refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
+    assert (refusal is None) is allowed, refusal
+
+
+def grown(data: st.DataObject, graph: InteractionGraph) -> tuple[InteractionGraph, Mask]:
+    """The graph after one adding move, with the clique that the move made; the same graph and 0 where there is none."""
+    moves = [move for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
+    if not moves:
+        return graph, 0
+    move = data.draw(st.sampled_from(moves))
+    if isinstance(move, AddEdge):
+        return move.apply(graph), move.clique(graph)
+    return move.apply(graph), graph.domain.coarser_steps(move.vertex) | 1 << move.vertex
+
+
+@given(cases())
+def test_what_is_said_of_a_margin_by_itself_is_what_is_said_for_good_of_the_collection_of_it(case: Case) -> None:
+    """What bounds ask, beneath limits and without."""
+    collection, requirements, limit = case
+    domain = collection.domain
+    for limits in (MarginLimits(domain), MarginLimits(domain, max_cells=6, max_attributes=2)):
+        asked, alone = (replace(limits, then=PrivacyConstraint(collection.cube, requirements, limit)) for _ in range(2))
+        for mask in collection.masks:
+            refusal = asked((mask,), mask)
+            for_good = refusal is not None and refusal.scope is RefusalScope.FINER
+            assert is_refused_in_all(alone, mask) is is_refused_in_all(asked, mask) is for_good
+            assert is_refused_in_all(lambda cliques, new: asked(cliques, new), mask) is for_good  # noqa: B023
+
+
+@given(cases(), st.data())
+def test_looking_at_the_new_margin_alone_says_the_same_on_the_way(case: Case, data: st.DataObject) -> None:
+    """What a search asks, step by step from nothing; one constraint remembers, the other is new each time."""
+    collection, requirements, limit = case
+    remembering = PrivacyConstraint(collection.cube, requirements, limit)
+    graph = InteractionGraph.of(collection.domain, [])
+    for _ in range(8):
+        after, new = grown(data, graph)
+        cliques = after.chordal_cliques()
+        expected = is_allowed(Collection.of(collection.cube, cliques), requirements, limit)
+        assert (remembering(cliques, new) is None) is expected
+        if expected:
+            graph = after
+
+
+@given(cases(), st.data())
+def test_a_refusal_that_is_inherited_holds_for_every_refinement(case: Case, data: st.DataObject) -> None:
+    """Or pruning would lose collections that are allowed."""
+    collection, requirements, limit = case
+    constraint = PrivacyConstraint(collection.cube, requirements, limit)
+    refusal = constraint(collection.masks, 0)
+    if refusal is None or refusal.scope is not RefusalScope.FINER:
+        return
+    graph = collection.interaction_graph
+    for _ in range(6):
+        graph, _ = grown(data, graph)
+        assert constraint(graph.chordal_cliques(), 0) is not None
+        assert not is_allowed(Collection.of(collection.cube, graph.chordal_cliques()), requirements, limit)
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_too_small_a_class_is_refused_for_good_and_too_many_margins_for_now(case: Case) -> None:
+    collection, _, _ = case
+    if not collection.masks:
+        return
+    rows = collection.cube.total
+    small = PrivacyConstraint(collection.cube, Requirements((), k_link=rows + 1))(collection.masks, 0)
+    assert small is not None
+    assert small.scope is RefusalScope.FINER
+    many = PrivacyConstraint(collection.cube, Requirements(("s",)), 0)(collection.masks, 0)
+    assert (many is None) is ("s" not in finest(collection.margins))
+    assert many is None or many.scope is not RefusalScope.FINER
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_without_requirements_everything_is_allowed(case: Case) -> None:
+    collection, requirements, _ = case
+    for sensitive in ((), requirements.sensitive):
+        assert PrivacyConstraint(collection.cube, Requirements(sensitive))(collection.masks, 0) is None
+
+
+def agreeing() -> tuple[DataCube, list[Mask], list[Mask]]:
+    """a and b always agree: {a, s} with {b, s}, from which both are 9 to 1, and the base table, where all are 3 to 1."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})
+    codes = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1]), "s": np.array([0, 1, 0, 1])}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abs", 0), codes, np.array([3, 1, 1, 3]))
+    apart = [domain.mask({"a": 0, "s": 0}), domain.mask({"b": 0, "s": 0})]
+    return DataCube([table]), apart, [table.mask]
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [Requirements(("s",), k_combinatorial=3), Requirements(("s",), diversity=Recursive(Fraction(4), 2))],
+    ids=["k-combinatorial", "diversity"],
+)
+def test_margins_that_fail_together_are_refused_for_now(requirements: Requirements) -> None:
+    """A finer collection may pass (KG06 section 7), so that the search may not prune."""
+    cube, apart, together = agreeing()
+    refusal = PrivacyConstraint(cube, requirements)(apart, 0)
+    assert refusal is not None
+    assert refusal.scope is not RefusalScope.FINER
+    assert PrivacyConstraint(cube, requirements)(together, 0) is None
+
+
+def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    def undecided(_tree: SensitiveTree, k: int, _budget: Budget) -> Finding:
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (), 0)
+
+    monkeypatch.setattr("checks.combinatorial.of_part", undecided)
+    cube, apart, _ = agreeing()
+    refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
+    assert refusal is not None
+    assert refusal.scope is not RefusalScope.FINER
+    assert "undecided" in refusal.reason
+
+
+def test_requirements_are_claimed_one_by_one() -> None:
+    """Diversity for every sensitive attribute (MKGV07 Def. 4.6)."""
+    diversity = Entropy(Fraction(2))
+    requirements = Requirements(("s", "t"), 3, 2, diversity, min_cell=4)
+    claims = (KLink(3), KCombinatorial(2), MinCell(4), MaxentDiversity(diversity, "s"), MaxentDiversity(diversity, "t"))
+    assert requirements.claims == claims
+    assert Requirements().claims == ()
+    of_people = replace(requirements, rows_per_person=3, diversity=None)
+    assert (of_people.class_size, of_people.cell_size) == (12, 12)
+    assert (Requirements(k_link=3).cell_size, Requirements(min_cell=3).class_size) == (None, 3)
+
+
+def test_several_sensitive_margins_need_no_program_for_a_least_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with a sensitive attribute form no junction tree by themselves; with the margin ABC, which has none, they do."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abcstu"})
+    codes = dict(zip("abcstu", np.indices([2] * 6).reshape(6, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcstu", 0), codes, np.full(64, 2))
+    monkeypatch.setattr("checks.combinatorial.by_programming", None)
+    masks = [domain.mask(dict.fromkeys(margin, 0)) for margin in ("abc", "abs", "bct", "acu")]
+    constraint = PrivacyConstraint(DataCube([table]), Requirements(("s", "t", "u"), min_cell=16))
+    assert constraint(masks, 0) is None
+    assert constraint([domain.mask(dict.fromkeys("abcs", 0))], 0) is not None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k_link": 0}, {"k_combinatorial": -1}, {"min_cell": 0}, {"diversity": Entropy(Fraction(2))}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_requirements_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(CriterionError):
+        Requirements(**wrong)  # type: ignore[arg-type]

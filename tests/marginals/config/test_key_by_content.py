@@ -1,0 +1,169 @@
+"""Keys of people that repeat are noticed by how their values repeat, and nothing else is taken for one.
+
+The stand-ins have the shape of public data sets, which their comments name; what is right was written down by looking at the
+data sets' descriptions.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from marginals.commands.main import main
+from marginals.config.column_guess import keys_by_content
+from marginals.config.first_config import initial_config
+from marginals.tables.attribute import Column
+
+Frame = dict[str, list[str]]
+
+
+def texts(values: object) -> list[str]:
+    return [str(value) for value in np.asarray(values).tolist()]
+
+
+def panel(keys: int, times: int, rng: np.random.Generator, most: int = 0) -> tuple[list[int], list[int]]:
+    """Keys, and the number of each of their rows from 0 on: as many for all, or up to `most`."""
+    each = rng.integers(times, max(most, times) + 1, keys)
+    return np.repeat(np.arange(keys), each).tolist(), [n for number in each.tolist() for n in range(number)]
+
+
+def purchases(rng: np.random.Generator) -> Frame:
+    """pydataset Ketchup: `id` numbers the purchases of each household `hid`."""
+    hid, number = panel(400, 1, rng, 8)
+    return {
+        "Ketchup.hid": texts(np.array(hid) * 7 + 12),
+        "Ketchup.id": texts(np.array(number) + 1),
+        "choice": texts(rng.choice(["heinz", "hunts", "stb"], len(hid))),
+        "price": texts(rng.integers(80, 150, len(hid))),
+    }
+
+
+def firms(rng: np.random.Generator) -> Frame:
+    """pydataset PatentsRD: sorted by year; the sector of a firm `fi` does not change."""
+    years, fi = panel(9, 181, rng)
+    return {
+        "year": texts(np.array(years) + 1983),
+        "fi": texts(np.array(fi) + 1),
+        "sector": texts(np.array(fi) % 15),
+        "patent": texts(rng.integers(0, 90, len(fi))),
+    }
+
+
+def trees(rng: np.random.Generator) -> Frame:
+    """pydataset Sitka: the days 152, 174, ... of each tree, one tree after the other."""
+    tree, visit = panel(79, 5, rng)
+    return {
+        "size": texts(rng.integers(300, 700, len(tree))),
+        "Time": texts(np.array(visit) * 22 + 152),
+        "tree": texts(tree),
+    }
+
+
+def families(rng: np.random.Generator) -> Frame:
+    """pydataset GaltonFamilies: children of families, each a person of its own."""
+    family, child = panel(205, 1, rng, 9)
+    return {
+        "family": [f"{number:03d}" for number in family],
+        "childNum": texts(np.array(child) + 1),
+        "height": texts(rng.integers(56, 79, len(family))),
+    }
+
+
+def cigarettes(rng: np.random.Generator) -> Frame:
+    """pydataset Cigar: prices by state and year; years do not number people, and states are none."""
+    state, year = panel(46, 30, rng)
+    return {
+        "state": texts(np.array(state) + 1),
+        "year": texts(np.array(year) + 63),
+        "sales": texts(rng.integers(50, 300, len(state))),
+    }
+
+
+def computers(rng: np.random.Generator) -> Frame:
+    """pydataset Computers: offers month by month, `trend`, with the number of advertisements of the month, `ads`."""
+    trend = np.sort(rng.integers(1, 36, 3000))
+    return {"price": texts(rng.integers(900, 5000, 3000)), "trend": texts(trend), "ads": texts(trend * 37 % 61 + 90)}
+
+
+def survey(rng: np.random.Generator) -> Frame:
+    """pydataset mdvis: ages, with their group, of which each person has one."""
+    age = np.sort(rng.integers(20, 61, 800))
+    return {"alter_j": texts(age), "group": texts(age // 10), "visits": texts(rng.integers(0, 30, 800))}
+
+
+def households(rng: np.random.Generator) -> Frame:
+    """pydataset VietNamH: people of communes, each with a region."""
+    commune = np.sort(rng.integers(0, 100, 1500))
+    return {
+        "expenses": texts(rng.integers(100, 9000, 1500)),
+        "commune": texts(commune),
+        "urban": texts(commune % 7 < 2),
+        "age": texts(rng.integers(18, 90, 1500)),
+    }
+
+
+def grid(rng: np.random.Generator) -> Frame:
+    """pydataset radarImage: two coordinates, of which each point has a pair of its own."""
+    x, y = panel(49, 60, rng)
+    return {"X": texts(x), "Y": texts(y), "band": texts(rng.integers(0, 9, len(x)))}
+
+
+RIGHT: list[tuple[Callable[[np.random.Generator], Frame], list[str], set[str]]] = [
+    (purchases, ["Ketchup.hid"], {"Ketchup.id"}),
+    (firms, ["fi"], set()),
+    (trees, ["tree"], set()),
+    (families, ["family"], {"childNum"}),
+    (cigarettes, [], set()),
+    (computers, [], set()),
+    (survey, [], set()),
+    (households, [], set()),
+    (grid, [], set()),
+]
+
+
+@pytest.mark.parametrize(("make", "keys", "numbering"), RIGHT, ids=lambda right: getattr(right, "__name__", ""))
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_keys_and_nothing_else_are_noticed(
+    make: Callable[[np.random.Generator], Frame], keys: list[str], numbering: set[str], shuffled: bool
+) -> None:
+    """In whatever order the rows stand; only keys of which nothing else stays the same need theirs side by side."""
+    frame = pd.DataFrame(make(np.random.default_rng(3)), dtype=object)
+    if shuffled:
+        frame = frame.sample(frac=1, random_state=1)
+        keys = [] if make is trees else keys
+    found = keys_by_content(frame, [Column.of(name, frame[name]) for name in frame], ("",))
+    assert [key.column for key in found.keys] == keys
+    assert found.numbering == numbering
+    for key in found.keys:
+        assert (key.values, key.rows) == (frame[key.column].nunique(), len(frame))
+        assert key.sign
+
+
+def test_a_number_that_is_missing_once_tells_nothing() -> None:
+    frame = pd.DataFrame(purchases(np.random.default_rng(3)), dtype=object)
+    frame.loc[frame.index[-1], "Ketchup.id"] = ""
+    assert not keys_by_content(frame, [Column.of(name, frame[name]) for name in frame], ("",)).keys
+
+
+def test_init_counts_households_and_says_why_and_not_numbers_of_purchases(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    pd.DataFrame(purchases(rng)).to_csv(tmp_path / "ketchup.csv", index=False)
+    answer = CliRunner().invoke(main, ["init", str(tmp_path / "ketchup.csv"), "-o", str(tmp_path / "release.toml")])
+    assert answer.exit_code == 0, answer.output
+    assert "'Ketchup.hid' looks like a key and repeats: 400 values in" in answer.output
+    text = (tmp_path / "release.toml").read_text()
+    assert "Ketchup.id numbers the rows of each. So one row" in text
+    assert 'person = "Ketchup.hid"' in text
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert config.source.attributes["Ketchup.hid"].role is marginals.Role.IDENTIFIER
+    assert config.read_table().rows == 400
+
+
+def test_init_takes_families_for_no_person(tmp_path: Path) -> None:
+    """Each child is a person; who thinks otherwise says so in the config."""
+    pd.DataFrame(families(np.random.default_rng(3))).to_csv(tmp_path / "t.csv", index=False)
+    assert initial_config(tmp_path / "t.csv", tmp_path / "release.toml").person is None

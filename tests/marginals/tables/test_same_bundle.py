@@ -1,0 +1,136 @@
+"""One table gives the same bundle, byte for byte, in whatever way it comes."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from marginals import Attribute, Policy, publish, read_table
+from marginals.config.release_toml import read_hierarchy
+from table_readers import WAYS, handed_over
+
+pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
+
+SLOW = {"spark", "csv by spark"}
+ways = pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.slow] if w in SLOW else []) for w in WAYS])
+
+
+def bundle(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def made_table(rows: int = 2000) -> pd.DataFrame:
+    """Numbers, leading zeros, spaces, quotes, commas, accents, and values that are missing."""
+    rng = np.random.default_rng(7)
+    age = rng.integers(20, 60, rows)
+    district = np.array(["01480", "01485", "13063", "13068"])[(age // 10 + rng.integers(0, 2, rows)) % 4]
+    kinds = np.array(['"quoted", with comma', " spaced ", "Ärztin", "?", "NA", "null", ""])
+    work = kinds[np.minimum(rng.integers(0, 14, rows), 6)]
+    illness = np.array(["flu", "measles", "none", "cough"])[(age // 7 + rng.integers(0, 3, rows)) % 4]
+    return pd.DataFrame({"age": age.astype(str), "district": district, "work": work, "illness": illness, "id": "x"})
+
+
+@pytest.fixture(scope="module")
+def by_pandas(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return published(tmp_path_factory.mktemp("pandas"), made_table(), "auto")
+
+
+def published(folder: Path, source: object, engine: str, memory: int | None = None) -> dict[str, bytes]:
+    attributes: dict[str, Attribute | str] = {
+        "age": Attribute("quasi-identifier", intervals=[5, 10, 20]),
+        "district": Attribute("quasi-identifier", prefixes=[3]),
+        "work": "quasi-identifier",
+        "illness": "sensitive",
+        "id": "identifier",
+    }
+    table = read_table(source, attributes, missing=["?", ""], engine=engine, memory=memory, k=10)
+    publish(table, Policy(k_link=10, k_combinatorial=10, diversity="distinct:2")).write(folder / "out")
+    return bundle(folder / "out")
+
+
+@pytest.mark.slow
+@ways
+def test_a_made_table(way: str, tmp_path: Path, by_pandas: dict[str, bytes]) -> None:
+    source, engine = handed_over(made_table(), way, tmp_path)
+    assert published(tmp_path, source, engine) == by_pandas
+
+
+TYPED = {
+    "whole": [37, 38, 37],
+    "float": [37.0, 38.0, 37.0],
+    "half": [0.5, 1e20, 0.5],
+    "narrow": np.array([0.1, 2, 0.1], dtype=np.float32),
+    "flag": [True, False, True],
+    "day": pd.to_datetime(["2020-01-01", "2020-02-29", "2020-01-01"]),
+    "time": pd.to_datetime(["2020-01-01 12:30", "2020-02-29 00:00", "2020-01-01 12:30"]),
+    "zoned": pd.to_datetime(["2020-01-01 12:30+02:00", "2020-02-29 00:00+02:00", "2020-01-01 12:30+02:00"]),
+    "category": pd.Categorical(["b", "a", "b"]),
+    "text": ["037", "37.0", "037"],
+}
+TEXTS = {
+    "whole": {"37", "38"},
+    "float": {"37", "38"},
+    "half": {"0.5", "100000000000000000000"},
+    "narrow": {"0.1", "2"},
+    "flag": {"True", "False"},
+    "day": {"2020-01-01", "2020-02-29"},
+    "time": {"2020-01-01 12:30:00", "2020-02-29"},
+    "zoned": {"2020-01-01 10:30:00", "2020-02-28 22:00:00"},
+    "category": {"a", "b"},
+    "text": {"037", "37.0"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", TYPED)
+@pytest.mark.parametrize("way", [w for w in WAYS if "csv" not in w and w not in SLOW])
+def test_values_of_every_type_have_one_text(way: str, column: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"v": TYPED[column]})
+    source, engine = handed_over(frame, way, tmp_path)
+    table = read_table(source, {"v": "quasi-identifier"}, engine=engine)
+    assert {value: count for (value,), count in table.counts.cells()}.keys() == TEXTS[column]
+    assert sorted(table.counts.counts.tolist()) == [1, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", TYPED)
+@pytest.mark.parametrize("way", [w for w in WAYS if "csv" not in w and w not in SLOW])
+def test_null_and_nan_are_missing_and_change_no_other_value(way: str, column: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"v": pd.Series(TYPED[column]).reindex(range(5)), "w": list("aaaab")})
+    source, engine = handed_over(frame, way, tmp_path)
+    table = read_table(source, {"v": "quasi-identifier", "w": "sensitive"}, engine=engine)
+    assert {value for value, _ in (cell for cell, _ in table.counts.cells())} == TEXTS[column]
+    assert (table.rows, table.missing) == (3, 2)
+    assert table.domain.hierarchy("w").labels[0] == ("a",)
+
+
+def adult_bundle(folder: Path, data: Path, source: object, engine: str) -> dict[str, bytes]:
+    attributes: dict[str, Attribute | str] = {
+        name: Attribute("quasi-identifier", read_hierarchy(data / "adult" / "hierarchies" / f"{name}.csv"))
+        for name in ("race", "sex", "age", "marital-status")
+    }
+    table = read_table(source, attributes | {"occupation": "sensitive"}, ["?", ""], "observed", engine)
+    publish(table, Policy(k_link=6, k_combinatorial=6, diversity="entropy:6")).write(folder)
+    return bundle(folder)
+
+
+@pytest.fixture(scope="module")
+def adult(shared_data: Path) -> pd.DataFrame:
+    return pd.read_csv(shared_data / "adult" / "adult.csv", dtype=str, keep_default_na=False)
+
+
+@pytest.fixture(scope="module")
+def adult_by_pandas(
+    adult: pd.DataFrame, shared_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, bytes]:
+    return adult_bundle(tmp_path_factory.mktemp("adult") / "out", shared_data, adult, "auto")
+
+
+@pytest.mark.data
+@ways
+def test_adult(
+    way: str, tmp_path: Path, shared_data: Path, adult: pd.DataFrame, adult_by_pandas: dict[str, bytes]
+) -> None:
+    source, engine = handed_over(adult, way, tmp_path)
+    assert adult_bundle(tmp_path / "out", shared_data, source, engine) == adult_by_pandas

@@ -1,0 +1,532 @@
+"""`marginals risk`: what a config says of attackers and harm is what is computed, and bad input is one sentence."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from checks.risk.harm import MostUtility
+from marginals.commands.main import main
+
+CONFIG = """
+[data]
+path = "table.csv"
+[attributes.id]
+role = "identifier"
+[attributes.age]
+role = "quasi-identifier"
+intervals = [10, 20]
+[attributes.town]
+role = "quasi-identifier"
+[attributes.illness]
+role = "sensitive"
+[privacy]
+k_link = 2
+"""
+
+TABLE = pd.DataFrame(
+    {
+        "id": [f"p{i}" for i in range(8)],
+        "age": [21, 22, 35, 36, 47, 48, 51, 53],
+        "town": ["A", "A", "A", "B", "B", "B", "B", "B"],
+        "illness": ["flu", "cold", "flu", "cold", "flu", "flu", "cold", "flu"],
+    }
+)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def project(folder: Path, risk: str = "", **tables: pd.DataFrame) -> Path:
+    for name, frame in {"table": TABLE, **tables}.items():
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    (folder / "release.toml").write_text(CONFIG + risk)
+    return folder / "release.toml"
+
+
+def answer(*arguments: object) -> dict[str, object]:
+    result = run("risk", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout))
+
+
+def test_without_a_section_being_found_is_the_harm(tmp_path: Path) -> None:
+    config = project(tmp_path)
+    table = answer(config)["table"]
+    assert table == {
+        "records": 8,
+        "utility": 5.0,
+        "bayes_risk": 1.0,
+        "worst_case_risk": 1.0,
+        "dictionaries": [
+            {
+                "name": "the table's quasi-identifiers",
+                "risk": 1.0,
+                "largest_loss": 1.0,
+                "identification_probability": 1.0,
+                "identified": 8,
+                "identified_right": 8,
+                "fewest_consistent": 1,
+                "is_upper_bound": True,
+                "linked_risk": None,
+            }
+        ],
+    }
+    generalized = answer(config, "--levels", "age=2")["table"]
+    assert isinstance(generalized, dict)
+    # 20-39 in A: 3 people, in B: 1; 40-59 in B: 4.
+    assert generalized["bayes_risk"] == pytest.approx((1 + 1 + 1) / 8)
+    assert generalized["dictionaries"][0]["identified"] == 1
+
+
+def test_a_section_says_who_attacks_and_what_harms(tmp_path: Path) -> None:
+    """Rules, two dictionaries with a prior, generalized and missing values in them, weights, interactions, Psi."""
+    section = """
+[risk]
+dictionaries = ["voters.csv", "club.csv"]
+prior = [0.25, 0.75]
+weights = { town = 1.0, illness = 2.0 }
+missed = 0.5
+[[risk.interactions]]
+attributes = ["town", "illness"]
+weight = 4.0
+[[risk.rules]]
+attribute = "age"
+[[risk.rules]]
+attribute = "illness"
+condition = "age < 30 or id == 'p7'"
+"""
+    voters = pd.DataFrame({"town": ["A", "A", "C", "", "B"], "age": ["20-29", "99", "30", "*", "47"]})
+    club = pd.DataFrame({"town": ["A", "B", "B"]})
+    table = answer(project(tmp_path, section, voters=voters, club=club))["table"]
+    assert isinstance(table, dict)
+    found = np.array([1, 1, 7, 7, 7, 7, 7, 1.0])
+    counts = np.array([[3, 3, 3, 2, 2, 2, 2, 2], [1, 1, 1, 2, 2, 2, 2, 2]])
+    losses = found / counts + (1 - 1 / counts) * 0.5
+    risks = losses.mean(axis=1)
+    assert [d["risk"] for d in table["dictionaries"]] == pytest.approx(risks)
+    assert [d["largest_loss"] for d in table["dictionaries"]] == pytest.approx(losses.max(axis=1))
+    assert [d["fewest_consistent"] for d in table["dictionaries"]] == counts.min(axis=1).tolist()
+    assert [d["identified"] for d in table["dictionaries"]] == (counts == 1).sum(axis=1).tolist()
+    found_at_all = [d["identification_probability"] for d in table["dictionaries"]]
+    assert found_at_all == pytest.approx((1 / counts).mean(axis=1))
+    assert table["bayes_risk"] == pytest.approx(risks @ [0.25, 0.75])
+    assert table["worst_case_risk"] == pytest.approx(risks.max())
+    assert [d["name"] for d in table["dictionaries"]] == ["voters.csv", "club.csv"]
+
+
+def test_weights_of_each_person_by_identifier(tmp_path: Path) -> None:
+    """In any order; whoever and whatever is not named has the weights of all; inf forbids."""
+    section = '\n[risk]\nsensitivity = "multiplicative"\nweights = { illness = 1.0 }\npersonal_weights = "w.csv"\n'
+    weights = pd.DataFrame({"id": ["p3", "stranger", "p0"], "illness": ["inf", "5", "0"], "town": ["0", "1", "2"]})
+    config = project(tmp_path, section, w=weights)
+    described = marginals.disclosure_risk(marginals.read_config(config))
+    assert described.of_table().losses[0] == pytest.approx(np.exp([2, 1, 1, np.inf, 1, 1, 1, 1]))
+    table = answer(config)["table"]
+    assert isinstance(table, dict)
+    assert table["bayes_risk"] is None
+    best = answer(config, "--loss", 10)["optimum"]
+    assert isinstance(best, dict)
+    assert best["levels"]["illness"] == [7, 1]
+    assert best["impossible"] == 0
+
+
+def test_steps_of_attributes_may_be_worth_more_than_others(tmp_path: Path) -> None:
+    """Where town is what analysts need, it is shown, and what follows from no loss is shown too."""
+    plain = answer(project(tmp_path), "--utility", 1)["optimum"]
+    weighed = answer(project(tmp_path, "\n[risk]\nstep_utility = { town = 3.0 }\n"), "--utility", 3)
+    best, table = weighed["optimum"], weighed["table"]
+    assert isinstance(plain, dict)
+    assert isinstance(best, dict)
+    assert isinstance(table, dict)
+    assert table["utility"] == 7.0
+    assert best["utility"] >= 3
+    # The illness is in no dictionary: it costs nothing, so that it is always shown.
+    assert plain["levels"]["illness"][0] == best["levels"]["illness"][0] == 8
+
+
+@pytest.mark.slow
+def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
+    config = project(tmp_path, "\n[risk]\nweights = { age = 0.5, illness = 1.0 }\n")
+    found = answer(config, "--utility", 3, "--frontier", "--out", tmp_path / "out.csv", "--plot", tmp_path / "f.svg")
+    best, edge = found["optimum"], found["frontier"]
+    assert isinstance(best, dict)
+    assert isinstance(edge, list)
+    assert best["utility"] >= 3
+    utilities, risks = [p["utility"] for p in edge], [p["risk"] for p in edge]
+    assert utilities == sorted(utilities)
+    assert risks == sorted(risks)
+    assert risks[0] == 0
+    assert np.interp(best["utility"], utilities, risks) <= best["risk"] + 1e-12
+    assert edge[-1]["price"] is None
+    out = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    assert list(out.columns) == ["age", "town", "illness"]
+    assert (tmp_path / "f.svg").read_bytes().startswith(b"<?xml")
+    text = run("risk", config, "--utility", 3, "--frontier").output
+    assert "Best disclosure" in text
+    assert "Least risk" in text
+
+
+def test_misspelled_values_agree(tmp_path: Path) -> None:
+    """Against the towns A, A, A, B, B, B, B, B the dictionary has one each that Jaro takes for them."""
+    frame = TABLE.assign(town=["Amherst"] * 3 + ["Buffalo"] * 5)
+    voters = pd.DataFrame({"town": ["Amhurst", "Bufalo", "Buffalo", "Albany", ""]})
+    section = '\n[risk]\ndictionaries = ["voters.csv"]\nsimilar = ["town"]\n'
+    config = project(tmp_path, section, voters=voters, table=frame)
+    table = answer(config)["table"]
+    assert isinstance(table, dict)
+    assert table["bayes_risk"] == pytest.approx((3 / 2 + 5 / 3) / 8)
+    assert "risk.similar" in run("risk", config, "--utility", 1).stderr
+
+
+@pytest.mark.parametrize(("threshold", "counts"), [(0.8, (2, 3)), (0.95, (1, 3)), (1.0, (1, 2))])
+def test_the_threshold_of_similarity(tmp_path: Path, threshold: float, counts: tuple[int, int]) -> None:
+    """Jaro(Amherst, Amhurst) = 19/21 = 0.905, Jaro(Buffalo, Bufalo) = 20/21 = 0.952; empty fits all."""
+    frame = TABLE.assign(town=["Amherst"] * 3 + ["Buffalo"] * 5)
+    voters = pd.DataFrame({"town": ["Amhurst", "Bufalo", "Buffalo", ""]})
+    section = f'\n[risk]\ndictionaries = ["voters.csv"]\nsimilar = ["town"]\nthreshold = {threshold}\n'
+    config = project(tmp_path, section, voters=voters, table=frame)
+    found = marginals.disclosure_risk(marginals.read_config(config)).of_table()
+    assert found.counts[0].tolist() == [counts[0]] * 3 + [counts[1]] * 5
+    assert found.bounds == (False,)
+
+
+LINKAGE = """
+[risk]
+weights = { illness = 1.0, car = 3.0 }
+[risk.linkage]
+table = "public.csv"
+columns = ["car"]
+"""
+
+PUBLIC = pd.DataFrame(
+    {
+        "id": ["p0", "p1", "q", "p3"],
+        "town": ["A", "A", "A", "B"],
+        "age": ["21", "20-39", "36", "36"],
+        "car": ["Fiat", "Ford", "Fiat", "VW"],
+    }
+)
+
+
+@pytest.mark.parametrize("identified", [True, False])
+def test_records_are_linked_with_public_ones_first(tmp_path: Path, identified: bool) -> None:
+    """Worked by hand. Shown are 20-39 in A (rows 0-2; three fit), in B (row 3; p3 fits), 40-59 in B (nobody fits).
+
+    Linked with p0 one entry of the table fits, with p1 three, with q (of whom row 2, 35, is not one) none.
+    """
+    public = PUBLIC if identified else PUBLIC.drop(columns="id")
+    config = project(tmp_path, LINKAGE, public=public)
+    described = marginals.disclosure_risk(marginals.read_config(config), {"age": 2})
+    found = described.of_table()
+    assert found.losses[0] == pytest.approx([1 / 3] * 3 + [1] + [1 / 4] * 4)
+    assert found.linked is not None
+    by_link = np.array([4 / 1, 4 / 3, 0])
+    right = np.eye(3) if identified else np.ones((3, 3))
+    expected = [*(right @ by_link / 3), 4, 1 / 4, 1 / 4, 1 / 4, 1 / 4]
+    assert found.linked[0] == pytest.approx(expected)
+    table = answer(config, "--levels", "age=2")["table"]
+    assert isinstance(table, dict)
+    assert table["dictionaries"][0]["linked_risk"] == pytest.approx(np.mean(expected))
+    assert "after linkage" in run("risk", config, "--levels", "age=2").output
+
+
+def test_what_linking_adds_is_looked_up_in_the_dictionary(tmp_path: Path) -> None:
+    """Misspelled, too: Jaro(Fiat, Fiatt) = 14/15. Without linkage both cars are as likely."""
+    section = LINKAGE.replace("[risk.linkage]", 'dictionaries = ["cars.csv"]\nsimilar = ["car"]\n[risk.linkage]')
+    cars = pd.DataFrame({"town": ["A", "A", "B"], "car": ["Fiatt", "Ford", "VW"]})
+    public = PUBLIC.iloc[[0]].drop(columns="id")
+    found = marginals.disclosure_risk(marginals.read_config(project(tmp_path, section, cars=cars, public=public)))
+    table = found.of_table()
+    assert table.losses[0][0] == pytest.approx(1 / 2)
+    assert table.linked is not None
+    assert table.linked[0][0] == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('table = "public.csv"', ""), "risk.linkage.table"),
+        (('["car"]', '"car"'), "risk.linkage.columns must be a list"),
+        (('["car"]', '["town"]'), "'town', which the table has"),
+        (('["car"]', '["boat"]'), "'boat', which is no column"),
+        (('["car"]', '["none"]'), "'none', of which the linked table has no value"),
+        (("public.csv", "odd.csv"), "odd.csv has no column of the table's"),
+        (("public.csv", "nowhere.csv"), "nowhere.csv"),
+        (('columns = ["car"]', ""), "'car', which is no attribute"),
+        (("columns", "colums"), "unknown key risk.linkage.colums"),
+        (("[risk]\n", "[risk]\nthreshold = 0.9\n"), "risk.threshold goes with risk.similar"),
+        (("[risk]\n", '[risk]\nsimilar = ["town"]\nthreshold = 80\n'), "risk.threshold must be"),
+    ],
+)
+def test_bad_linkage_is_one_sentence(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    odd, public = pd.DataFrame({"x": [1, 2]}), PUBLIC.assign(none="")
+    result = run("risk", project(tmp_path, LINKAGE.replace(*change), odd=odd, public=public), "--json")
+    assert result.exit_code == 2, result.output
+    assert said in json.loads(result.stdout)["error"]
+    assert "Traceback" not in result.output
+
+
+def test_who_alone_fits_may_be_somebody_else(tmp_path: Path) -> None:
+    """As base values p1 alone is 22 in A; q, who is not in the table, alone is 35 in A; nobody is 36 in B."""
+    voters = pd.DataFrame({"id": ["p1", "q"], "age": [22, 35], "town": ["A", "A"]})
+    config = project(tmp_path, '\n[risk]\ndictionaries = ["voters.csv"]\n', voters=voters)
+    (told,) = answer(config)["table"]["dictionaries"]
+    assert (told["identified"], told["identified_right"]) == (2, 1)
+    assert "one entry fits 2, their own for 1\n" in run("risk", config).output
+    # p1's entry is of 51 in B: that fits p6, and p1's record fits nobody.
+    voters.assign(age=[51, 35], town=["B", "A"]).to_csv(tmp_path / "voters.csv", index=False)
+    (told,) = answer(config)["table"]["dictionaries"]
+    assert (told["identified"], told["identified_right"]) == (2, 0)
+    for unknown in (voters.drop(columns="id"), voters.assign(id="p1")):
+        unknown.to_csv(tmp_path / "voters.csv", index=False)
+        (told,) = answer(config)["table"]["dictionaries"]
+        assert (told["identified"], told["identified_right"]) == (2, None)
+    assert "one entry fits 2\n" in run("risk", config).output
+
+
+def test_what_leaves_linkage_aside_says_so(tmp_path: Path) -> None:
+    config = project(tmp_path, LINKAGE, public=PUBLIC)
+    assert "gives a larger risk without linkage" in run("risk", config).output
+    text = run("risk", config, "--utility", 1, "--frontier").output
+    assert "Best disclosure without linkage, row by row" in text
+    assert "Least risk without linkage for each" in text
+    config.write_text(CONFIG)
+    assert "without linkage" not in run("risk", config, "--utility", 1, "--frontier").output
+    said = "The linkage of [risk.linkage] is left aside by --utility, --loss, --price and --frontier."
+    assert said in " ".join(run("risk", "--help").output.split())
+
+
+@pytest.mark.parametrize("attributes", [63, 64, 70])
+def test_any_number_of_attributes_has_a_page(tmp_path: Path, attributes: int) -> None:
+    """2 to that power is beyond what 64 bits hold."""
+    names = [f"c{i}" for i in range(attributes)]
+    pd.DataFrame({name: ["a", "b"] for name in names}).to_csv(tmp_path / "wide.csv", index=False)
+    roles = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\n' for name in names)
+    config = tmp_path / "wide.toml"
+    config.write_text(f'[data]\npath = "wide.csv"\n{roles}[privacy]\nk_link = 2\n')
+    result = run("risk", config, "--report", tmp_path / "page.html")
+    assert result.exit_code == 0, result.output
+    assert f"a frontier over {2**attributes} combinations" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("option", ["--utility", "--loss", "--price"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_what_is_chosen_by_is_finite(tmp_path: Path, option: str, value: str) -> None:
+    result = run("risk", project(tmp_path), option, value)
+    assert (result.exit_code, result.stdout) == (2, "")
+    said = {
+        "nan": f"Invalid value for '{option}': nan is not a number.",
+        "inf": f"a {option[2:]} to choose by must be a finite number, not inf",
+    }
+    assert result.stderr.splitlines()[-1] == f"Error: {said[value]}"
+
+
+@pytest.mark.parametrize(
+    ("section", "known", "bound"),
+    [
+        ("", {}, True),
+        ("", {"town": ["*"] * 8}, True),
+        ("missed = 2.0", {}, False),
+        ("", {"id": [f"q{i}" for i in range(8)]}, False),
+        ("", {"id": ["p0"] * 8}, False),
+    ],
+)
+def test_a_dictionary_of_everybody_as_they_are_bounds_more_general_ones(
+    tmp_path: Path, section: str, known: dict[str, list[str]], bound: bool
+) -> None:
+    """LSFB09 Proposition 1: entries may be as the originals or more general, not lack anybody, and found is worst."""
+    voters = TABLE.assign(**known)[["id", "age", "town"]]
+    config = project(tmp_path, f'\n[risk]\ndictionaries = ["voters.csv"]\n{section}\n', voters=voters)
+    table = answer(config)["table"]
+    assert isinstance(table, dict)
+    assert table["dictionaries"][0]["is_upper_bound"] is bound
+
+
+@pytest.mark.slow
+def test_the_demo_config_has_an_example(tmp_path: Path) -> None:
+    assert run("demo", tmp_path / "demo", "--rows", 2000).exit_code == 0
+    result = run("risk", tmp_path / "demo" / "release.toml", tmp_path / "demo" / "release")
+    assert result.exit_code == 0
+    assert "risk" in result.output
+
+
+def test_releases_are_compared(tmp_path: Path) -> None:
+    config = project(tmp_path, "\n[risk]\nweights = { illness = 1.0 }\n")
+    table = marginals.read_config(config).read_table()
+    for name, k in (("loose", 1), ("strict", 4)):
+        marginals.publish(table, marginals.Policy(k_link=k)).write(tmp_path / name)
+    releases = answer(config, tmp_path / "loose", tmp_path / "strict")["releases"]
+    assert isinstance(releases, list)
+    assert [Path(r["release"]).name for r in releases] == ["strict", "loose"]
+    for release in releases:
+        assert release["people"] == 8
+        low, high = release["bounds"]
+        assert low <= release["risk"] <= high
+    assert "strict: risk" in run("risk", config, tmp_path / "strict").output
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ("[risk]\nweight = 1", "unknown key risk.weight"),
+        ("[risk]\nprior = [0.5, 0.5]", "risk.prior"),
+        ("[risk]\nprior = [nan]", "risk.prior"),
+        ('[risk]\ndictionaries = "voters.csv"', "risk.dictionaries must be a list"),
+        ('[risk]\nsensitivity = "cubic"', "risk.sensitivity"),
+        ("[risk]\nweights = { age = -1 }", "risk.weights.age"),
+        ("[risk]\nweights = { height = 1 }", "'height'"),
+        ("[risk]\nweights = { illness = {} }", "risk.weights.illness must be a weight, or a table"),
+        ("[risk]\nweights = { illness = { a = -1.0 } }", "risk.weights.illness.a must be a number"),
+        ("[risk]\nweights = { illness = { nothing = 1.0 } }", "which is no value of that attribute"),
+        ("[risk]\nstep_utility = { town = inf }", "risk.step_utility.town must be a finite number"),
+        ("[risk]\nstep_utility = { nobody = 1.0 }", "which is no attribute of the table"),
+        ("[risk]\nmissed = nan", "risk.missed"),
+        ('[risk]\ndictionaries = ["nowhere.csv"]', "nowhere.csv"),
+        ('[risk]\npersonal_weights = "odd.csv"', "odd.csv"),
+        ('[risk]\ndictionaries = ["odd.csv"]', "nobody could be found"),
+        ('[[risk.rules]]\nattribute = "age"\ncondition = "height > 3"', "height > 3"),
+        ('[[risk.rules]]\nattribute = "age"\nlevel = 7', "levels 0 to 3"),
+        ("[[risk.rules]]\nlevel = 1", "risk.rules.attribute"),
+        ('[[risk.interactions]]\nattributes = ["age"]\nweight = 1', "two or more"),
+        ("risk = 3", "section"),
+    ],
+)
+def test_bad_settings_are_one_sentence(tmp_path: Path, section: str, said: str) -> None:
+    odd = pd.DataFrame({"id": ["p1", "p1"], "x": [1, 2]})
+    config = project(tmp_path, "\n" + section + "\n", odd=odd)
+    if section.startswith("risk ="):
+        config.write_text(section + "\n" + CONFIG)
+    result = run("risk", config, "--json")
+    assert result.exit_code == 2, result.output
+    assert said in json.loads(result.stdout)["error"]
+    assert "Traceback" not in result.output
+
+
+def test_a_dictionary_value_that_no_hierarchy_has_is_not_quoted(tmp_path: Path) -> None:
+    voters = pd.DataFrame({"age": ["21", "unknowable"]})
+    result = run("risk", project(tmp_path, '\n[risk]\ndictionaries = ["voters.csv"]\n', voters=voters))
+    assert result.exit_code == 2
+    assert "column 'age' of voters.csv: the value in row 2" in result.stderr
+    assert "unknowable" not in result.stderr
+
+
+def test_what_is_asked_on_average_says_how_far_it_is_from_the_best(tmp_path: Path) -> None:
+    config = project(tmp_path)
+    each, mean = (answer(config, "--utility", 4, *more)["optimum"] for more in ([], ["--on-average"]))
+    assert isinstance(each, dict)
+    assert isinstance(mean, dict)
+    assert each["bound"] is None
+    assert mean["bound"] <= mean["risk"] <= each["risk"]
+    assert mean["utility"] >= 4
+    text = run("risk", config, "--utility", 4, "--on-average", "--frontier").stdout
+    assert "Best disclosure, on average over the rows: risk" in text
+    assert "no disclosure with a mean utility of 4 or more has a risk below" in text
+    assert "price of more" in text
+    assert "mean utility above" in run("risk", config, "--loss", 0.3, "--on-average").stdout
+    refused = run("risk", config, "--price", 1, "--on-average")
+    assert refused.exit_code == 2
+    assert "--on-average goes with --utility or --loss" in refused.stderr
+    assert "the most is" in run("risk", config, "--utility", 40, "--on-average").stderr
+
+
+def test_options_that_exclude_each_other(tmp_path: Path) -> None:
+    config = project(tmp_path)
+    assert "choose one of" in run("risk", config, "--utility", 3, "--loss", 1).stderr
+    beyond = run("risk", config, "--utility", 99)
+    assert (beyond.exit_code, beyond.stdout) == (2, "")
+    assert "no row can have a utility of 99; the most is" in beyond.stderr
+    assert run("risk", config, "--plot", tmp_path / "f.txt").exit_code == 2
+    assert run("risk", config, tmp_path / "nowhere").exit_code == 2
+    assert run("risk", config, "--levels", "age=9").exit_code == 2
+
+
+@pytest.mark.slow
+def test_rows_may_count_more_than_once(tmp_path: Path) -> None:
+    """The risk, the best disclosure and the frontier are those of the rows repeated, before the same dictionary."""
+    often = [1, 0, 2, 3, 1, 1, 0, 2]
+    section = '\n[risk]\ndictionaries = ["voters.csv"]\nweights = { illness = 1.0, town = 0.5 }\n'
+    voters = pd.DataFrame({"town": ["A", "A", "B", "B", "B"], "age": ["21", "35", "36", "40-59", "*"]})
+    weighted = project(
+        tmp_path, section + 'row_weight = "often"\n[attributes.often]\nrole = "ignored"\n',
+        table=TABLE.assign(often=often), voters=voters,
+    )  # fmt: skip
+    (tmp_path / "plain").mkdir()
+    repeated = TABLE.loc[np.repeat(np.arange(8), often)].assign(id=[f"p{i}" for i in range(10)])
+    plain = project(tmp_path / "plain", section, table=repeated, voters=voters)
+    for options in ((), ("--utility", 3), ("--loss", 0.2), ("--frontier",), ("--loss", 0.3, "--on-average")):
+        one, many = answer(weighted, *options), answer(plain, *options)
+        for key in ("bayes_risk", "utility", "worst_case_risk"):
+            assert one["table"][key] == pytest.approx(many["table"][key])  # type: ignore[index]
+        found = one["table"]["dictionaries"][0]["identification_probability"]  # type: ignore[index]
+        assert found == pytest.approx(many["table"]["dictionaries"][0]["identification_probability"])  # type: ignore[index]
+        if one["optimum"] is not None and "--on-average" not in options:
+            assert one["optimum"]["risk"] == pytest.approx(many["optimum"]["risk"])  # type: ignore[index]
+        if one["frontier"] is not None:
+            assert one["frontier"] == [pytest.approx(point) for point in many["frontier"]]  # type: ignore[attr-defined]
+    assert "mean utility" in run("risk", weighted, "--report", tmp_path / "risk.html").stdout
+    assert "as often as its <code>often</code> says" in (tmp_path / "risk.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ('row_weight = "absent"', "risk.row_weight names 'absent', which is no column of the table"),
+        ('row_weight = "town"', "the weight in row 1 is no finite number of 0 or more"),
+        ("row_weight = 2", "the key risk.row_weight must name a column of the table"),
+        ('missed = "lost"', "risk.missed names a column of personal weights, which need risk.weights too"),
+        ("missed = -1", "must be a number of 0 or more, or inf, or the name of a column of risk.personal_weights"),
+        ('weights = { town = 1 }\nmissed = "lost"', "names the column 'lost' for people's own harm"),
+        ('clusters = ["age"]', "the key risk.clusters must be a list of lists of attributes"),
+        ('clusters = [["age", "town"], ["age"]]', "the key risk.clusters must name each attribute once"),
+        ('clusters = [["height"]]', "section [risk] names 'height', which is no attribute of the table"),
+    ],
+)
+def test_what_a_section_cannot_mean_is_one_sentence(tmp_path: Path, section: str, message: str) -> None:
+    result = run("risk", project(tmp_path, f"\n[risk]\n{section}\n"))
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+def test_the_worst_dictionary_of_each_row_can_be_what_counts(tmp_path: Path) -> None:
+    section = '\n[risk]\ndictionaries = ["ages.csv", "towns.csv"]\nprior = [0.1, 0.9]\n'
+    ages = pd.DataFrame({"age": ["21", "22", "35", "36"] + ["40-59"] * 4})
+    towns = pd.DataFrame({"town": ["A"] * 2 + ["B"] * 5})
+    config = project(tmp_path, section, ages=ages, towns=towns)
+    expected, worst = answer(config, "--loss", 0.5)["optimum"], answer(config, "--loss", 0.5, "--minimax")["optimum"]
+    assert isinstance(expected, dict)
+    assert isinstance(worst, dict)
+    # Expected over the dictionaries ages may be shown, which identify half of the people before the first one.
+    assert expected["levels"]["age"][0] == 8
+    assert worst["levels"]["age"][0] < 8
+    assert worst["how"] == "row by row, against the worst dictionary for each"
+    described = marginals.disclosure_risk(marginals.read_config(config))
+    chosen = replace(described, minimax=True).optimum(MostUtility(0.5))
+    assert described.of_table(chosen.disclosure.records).losses.max(axis=0) == pytest.approx(chosen.loss)
+    assert chosen.loss.max() <= 0.5
+    assert "against the worst dictionary" in run("risk", config, "--loss", 0.5, "--minimax", "--frontier").stdout
+    assert "--minimax goes with --utility" in run("risk", config, "--minimax").output
+
+
+def test_attributes_may_be_chosen_as_if_they_were_independent(tmp_path: Path) -> None:
+    """LSFB09 section 4.2, with one dictionary and a multiplicative harm; the loss is the exact one."""
+    section = '\n[risk]\nsensitivity = "multiplicative"\nweights = { town = 0.1, age = 0.2, illness = 3.0 }\n'
+    optimum = answer(project(tmp_path, section), "--attributes", 2)["optimum"]
+    assert isinstance(optimum, dict)
+    # Nobody's dictionary has the illness, which weighs e^3; an age is one of 8, a town one of two or so: e^.2 * 8 < e^3.
+    assert optimum["levels"]["illness"] == [0, 8]
+    assert optimum["how"] == "row by row, 2 attributes of each as if they were independent"
+    clustered = answer(project(tmp_path, section + 'clusters = [["age", "town"]]\n'), "--attributes", 2)["optimum"]
+    assert clustered["levels"] == optimum["levels"]  # type: ignore[index]
+    assert clustered["risk"] == pytest.approx(optimum["risk"])  # type: ignore[index]
+    linear = run("risk", project(tmp_path, "\n[risk]\nweights = { town = 1.0 }\n"), "--attributes", 1)
+    assert "only by a multiplicative sensitivity" in linear.output
+    assert "between 0 and 3 attributes" in run("risk", project(tmp_path, section), "--attributes", 9).output
+    assert "choose one of" in run("risk", project(tmp_path, section), "--attributes", 1, "--utility", 2).output

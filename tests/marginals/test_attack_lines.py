@@ -1,0 +1,36 @@
+"""What a terminal shows of attacks: levels by their names."""
+
+from checks.attacks.minimality import Refinement
+from marginals.attacks import Attacks, Minimality
+from marginals.terminal import attack_lines
+from models.tables.hierarchy import Domain, Hierarchy, Margin
+
+DOMAIN = Domain.of(
+    {
+        "age": Hierarchy.from_intervals(["20", "64"], [5, 20]),
+        "sex": Hierarchy.flat(["f", "m"]),
+        "postcode": Hierarchy.from_prefixes(["14850", "13063"], [3, 1]),
+    }
+)
+
+
+def step(margin: dict[str, int], attribute: str) -> Refinement:
+    return Refinement(Margin(margin), attribute, margin[attribute] - 1, 4, None, note="too many possible worlds")
+
+
+def test_steps_that_were_refused_name_their_levels() -> None:
+    steps = (step({"age": 2, "sex": 0}, "age"), step({"age": 1}, "age"), step({"postcode": 2, "age": 2}, "postcode"))
+    *_, lead, told, finer = attack_lines(Attacks((), (), {}, Minimality(steps, domain=DOMAIN), ()))
+    assert lead == "Minimality: who knows that these were refused for the claims concludes:"
+    assert told == (
+        "  age in 5-year bands in place of age in 20-year bands, beside sex; "
+        "age in single years in place of age in 5-year bands; "
+        "postcode by its first 3 characters in place of postcode by its first 1 character, beside age in 20-year bands: "
+        "nothing can be inferred; too many possible worlds"
+    )
+    assert "level" not in finer
+
+
+def test_where_there_is_nothing_to_tell_the_reason_stands() -> None:
+    (line,) = attack_lines(Attacks((), (), {}, Minimality(note="the release makes no claim"), ()))
+    assert line == "Minimality: the release makes no claim."

@@ -1,0 +1,164 @@
+"""What is written for other programs is read back by them and says the same."""
+
+from itertools import product
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from marginals import interchange
+from marginals.config.release_toml import read_hierarchy
+from shape_releases import release_of
+
+SHAPES_OUT = ["chain", "star through a generalized value", "tree of triangles", "cycle", "disconnected", "singleton"]
+
+
+@pytest.fixture(params=SHAPES_OUT)
+def release(request: pytest.FixtureRequest, tmp_path: Path) -> marginals.Release:
+    return release_of(request.param, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def bundle(demo: Path) -> Path:
+    return demo / "release"
+
+
+def finest(release: marginals.Release) -> dict[str, int]:
+    return {a: level for a, level in release.model.finest_levels.items() if level < release.domain.hierarchy(a).height}
+
+
+def published_joint(release: marginals.Release) -> np.ndarray:
+    return release.model.expected(finest(release)) / release.rows
+
+
+def read_uai(text: str) -> tuple[list[int], np.ndarray]:
+    """Cardinalities and normalized joint of a UAI file, read as the specification says, token by token."""
+    tokens = iter(text.split())
+    assert next(tokens) == "MARKOV"
+    sizes = [int(next(tokens)) for _ in range(int(next(tokens)))]
+    scopes = [[int(next(tokens)) for _ in range(int(next(tokens)))] for _ in range(int(next(tokens)))]
+    joint = np.ones(sizes)
+    for scope in scopes:
+        entries = [float(next(tokens)) for _ in range(int(next(tokens)))]
+        assert len(entries) == np.prod([sizes[v] for v in scope])
+        table = dict(zip(product(*(range(sizes[v]) for v in scope)), entries))  # the last variable runs fastest
+        for cell in np.ndindex(*sizes):
+            joint[cell] *= table[tuple(cell[v] for v in scope)]
+    assert next(tokens, None) is None
+    return sizes, joint
+
+
+@pytest.mark.slow
+def test_a_bundle_is_a_valid_data_package(bundle: Path, release: marginals.Release) -> None:
+    frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
+    for folder in (bundle, release.path):
+        report = frictionless.Package(str(folder / "datapackage.json")).validate()
+        assert report.valid, report.flatten(["type", "message"])
+
+
+@pytest.mark.slow
+def test_a_changed_count_is_noticed_by_frictionless(bundle: Path, tmp_path: Path) -> None:
+    frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
+    marginals.open_release(bundle).write(tmp_path / "copy")
+    file = sorted((tmp_path / "copy" / "marginals").glob("*.csv"))[0]
+    file.write_text(file.read_text().replace(",1", ",2", 1))
+    assert not frictionless.Package(str(tmp_path / "copy" / "datapackage.json")).validate().valid
+
+
+def test_uai_says_the_distribution_as_the_specification_reads_it(release: marginals.Release, tmp_path: Path) -> None:
+    labels = interchange.write_uai(release, tmp_path / "model.uai")
+    text = (tmp_path / "model.uai").read_text()
+    assert not set("eE") & set(text.removeprefix("MARKOV")), "no exponents: not every reader takes them"
+    sizes, joint = read_uai(text)
+    assert sizes == [len(states) for states in labels.values()]
+    assert list(labels) == list(finest(release))
+    np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
+def test_uai_is_read_by_pgmpy(release: marginals.Release, tmp_path: Path) -> None:
+    readwrite = pytest.importorskip("pgmpy.readwrite", reason="pgmpy is not installed", exc_type=ImportError)
+    labels = interchange.write_uai(release, tmp_path / "model.uai")
+    if len(labels) == 1:
+        pytest.skip("pgmpy takes no network of one variable")
+    model = readwrite.UAIReader(str(tmp_path / "model.uai")).get_model()
+    names = [f"var_{number}" for number in range(len(labels))]
+    joint = np.ones([len(states) for states in labels.values()])
+    for factor in model.get_factors():
+        places = [names.index(variable) for variable in factor.variables]
+        values = factor.values.transpose(np.argsort(places))
+        joint = joint * values.reshape([joint.shape[i] if i in places else 1 for i in range(joint.ndim)])
+    np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
+def test_pgmpy_answers_as_we_do(release: marginals.Release) -> None:
+    inference = pytest.importorskip("pgmpy.inference", reason="pgmpy is not installed", exc_type=ImportError)
+    if len(finest(release)) == 1:
+        pytest.skip("pgmpy takes no network of one variable")
+    network = interchange.to_pgmpy(release)
+    assert network.check_model()
+    eliminated = inference.VariableElimination(network)
+    levels = finest(release)
+    for pair in nx.complete_graph(list(levels)).edges:
+        answer = eliminated.query(list(pair), show_progress=False)
+        ours = release.model.expected({a: levels[a] for a in answer.variables}) / release.rows
+        np.testing.assert_allclose(answer.values, ours, atol=1e-9)
+        for a in pair:
+            assert answer.state_names[a] == list(release.domain.hierarchy(a).labels[levels[a]])
+
+
+def test_graphs_are_read_by_networkx(release: marginals.Release, tmp_path: Path) -> None:
+    interchange.write_interaction_graph(release, tmp_path / "graph.graphml")
+    read = nx.read_graphml(tmp_path / "graph.graphml")
+    ours = release.interaction_graph()
+    named = {node: f"{node.attribute}:{node.level}" for node in ours}
+    assert nx.utils.graphs_equal(nx.Graph(read.edges), nx.Graph((named[a], named[b]) for a, b in ours.edges))
+    assert {node: tuple(held.values()) for node, held in read.nodes(data=True)} == {
+        named[node]: (node.attribute, node.level) for node in ours
+    }
+    if not release.collection.is_decomposable:
+        with pytest.raises(marginals.MarginalsError):
+            interchange.write_junction_tree(release, tmp_path / "tree.graphml")
+        return
+    interchange.write_junction_tree(release, tmp_path / "tree.graphml")
+    tree = nx.read_graphml(tmp_path / "tree.graphml")
+    assert set(tree) == set(map(str, release.junction_tree()))
+    for a, b, separator in release.junction_tree().edges(data="separator"):
+        assert tree.edges[str(a), str(b)]["separator"] == str(separator)
+
+
+@pytest.mark.slow
+def test_arx_hierarchies_come_back_as_they_were(bundle: Path, tmp_path: Path) -> None:
+    release = marginals.open_release(bundle)
+    files = interchange.write_arx_hierarchies(release, tmp_path / "hierarchies")
+    assert set(files) == set(release.domain.attributes)
+    for attribute, file in files.items():
+        assert read_hierarchy(file) == release.domain.hierarchy(attribute)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_synthetic_rows_come_back_as_they_were_drawn(bundle: Path, tmp_path: Path, suffix: str) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    release = marginals.open_release(bundle)
+    file = tmp_path / f"rows.{suffix}"
+    interchange.write_rows(release, file, 300, seed=5)
+    read = pd.read_csv(file, dtype=str) if suffix == "csv" else pd.read_parquet(file)
+    pd.testing.assert_frame_equal(read.astype(str), release.sample(300, 5).astype(str))
+    assert {path.name for path in tmp_path.iterdir()} == {file.name}, "nothing else is left beside it"
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is(bundle: Path, tmp_path: Path) -> None:
+    release = marginals.open_release(bundle)
+    with pytest.raises(marginals.InputError, match=r"ends in \.csv or \.parquet, not to rows\.xlsx"):
+        interchange.write_rows(release, tmp_path / "rows.xlsx", 3, seed=0)
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(marginals.InputError, match="taken cannot be written"):
+        interchange.write_uai(release_of("chain", tmp_path), tmp_path / "taken")
+    assert [path.name for path in (tmp_path / "taken").iterdir()] == []

@@ -1,0 +1,236 @@
+"""Parts of a table as releases: by themselves, and in the ledger of the whole."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from marginals.errors import InputError, NothingPublishableError
+from marginals.ledger import Ledger
+
+POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
+ATTRIBUTES = {
+    "age": marginals.Attribute("quasi-identifier", intervals=[5, 15, 45]),
+    "sex": marginals.Attribute("quasi-identifier"),
+    "ward": marginals.Attribute("quasi-identifier"),
+    "ill": marginals.Attribute("sensitive"),
+}
+
+
+def people(number: int, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    columns = {"age": rng.integers(15, 75, number), "sex": rng.choice(["f", "m"], number)}
+    return pd.DataFrame(
+        {**columns, "ward": rng.choice(list("abcd"), number), "ill": rng.choice(["flu", "gout", "none"], number)}
+    )
+
+
+def table(frame: pd.DataFrame, where: str | None = None, **options: object) -> marginals.Table:
+    part = None if where is None else marginals.Part(where)
+    return marginals.read_table(frame, ATTRIBUTES, where=part, **options)  # type: ignore[arg-type]
+
+
+def cells(folder: Path) -> list[tuple[dict[str, int], pd.DataFrame]]:
+    """Levels and rows of the published tables."""
+    package = json.loads((folder / "datapackage.json").read_text())
+    marginal = [each for each in package["resources"] if "marginal" in each]
+    return [(each["marginal"]["levels"], pd.read_csv(folder / each["path"], dtype=str)) for each in marginal]
+
+
+def test_without_a_ledger_a_part_is_the_table_of_its_rows(tmp_path: Path) -> None:
+    frame = people(400)
+    part = table(frame, "age >= 30 and sex == 'f'")
+    alone = table(frame[(frame.age >= 30) & (frame.sex == "f")])
+    assert list(part.counts.cells()) == list(alone.counts.cells())
+    assert part.whole.rows == 400
+    release = marginals.publish(part, POLICY)
+    assert release.margins == marginals.publish(alone, POLICY).margins
+    release.write(tmp_path / "part")
+    assert (
+        json.loads((tmp_path / "part/datapackage.json").read_text())["release"]["where"] == "age >= 30 and sex == 'f'"
+    )
+    assert marginals.verify(tmp_path / "part").ok
+    assert "where age &gt;= 30" not in (tmp_path / "part/report.html").read_text()
+    assert "meets the condition age &gt;= 30 and sex == " in (tmp_path / "part/report.html").read_text()
+    assert "where age >= 30" in repr(marginals.open_release(tmp_path / "part"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fitted", [False, True])
+def test_beside_a_ledger_a_part_is_some_cells_of_a_release_of_everybody(fitted: bool, tmp_path: Path) -> None:
+    frame = people(600)
+    attributes = (
+        ATTRIBUTES | {"age": marginals.Attribute("quasi-identifier", ladder="fitted")} if fitted else ATTRIBUTES
+    )
+    of_part = marginals.read_table(frame, attributes, where=marginals.Part("age >= 30"), k=5)
+    marginals.publish(of_part, POLICY, ledger=tmp_path / "ledger").write(tmp_path / "part")
+    ledger = Ledger.read(tmp_path / "ledger")
+    assert (ledger.entries[0].where, ledger.entries[0].table.total) == ("age >= 30", 600)
+    assert ledger.entries[0].rows == (frame.age >= 30).sum()
+    assert all("age" in levels for levels, _ in cells(tmp_path / "part"))
+    marginals.publish(marginals.read_table(frame, attributes, k=5), POLICY, ledger=tmp_path / "ledger").write(
+        tmp_path / "all"
+    )
+    whole = [rows for _, rows in cells(tmp_path / "all")]
+    for _, rows in cells(tmp_path / "part"):
+        same = next(each for each in whole if set(each) == set(rows))
+        merged = rows.merge(same, how="left", on=[name for name in rows if name != "count"])
+        assert (merged.count_x == merged.count_y).all()
+    for folder in ("part", "all"):
+        assert marginals.verify(tmp_path / folder).ok
+    assert marginals.verify(tmp_path / "part", tmp_path / "all").ok
+
+
+@pytest.mark.slow
+def test_women_then_all_then_the_old_and_the_next_month(tmp_path: Path) -> None:
+    january, february = people(900), people(1000)
+    ledger, margins = tmp_path / "ledger", [{"age": 1, "sex": 0}]
+    policy = marginals.Policy(**{**POLICY.__dict__, "must_publish": margins})
+    marginals.publish(table(january, "sex == 'f'"), policy, ledger=ledger).write(tmp_path / "women")
+    plain = POLICY
+    marginals.publish(table(january), plain, ledger=ledger).write(tmp_path / "all")
+    marginals.publish(table(january, "age >= 60"), plain, ledger=ledger).write(tmp_path / "old")
+    marginals.publish(table(february, "sex == 'f'"), plain, ledger=ledger).write(tmp_path / "women-2")
+    marginals.publish(table(february), plain, ledger=ledger).write(tmp_path / "all-2")
+    folders = [tmp_path / name for name in ("women", "all", "old", "women-2", "all-2")]
+    verified = marginals.verify(*folders)
+    assert not [finding for finding in verified.checks if finding.verdict.value == "fails"]
+    assert [entry.where for entry in Ledger.read(ledger).entries] == ["sex == 'f'", "", "age >= 60", "sex == 'f'", ""]
+    shown = {levels.keys() >= {"age", "sex"} for levels, _ in cells(tmp_path / "old")}
+    assert shown == {True}
+
+
+def test_two_parts_without_a_ledger_are_judged_by_their_difference(tmp_path: Path) -> None:
+    """Of the people with gout two are men: all less women."""
+    frame = pd.DataFrame(
+        {"sex": ["f"] * 30 + ["m"] * 22, "ill": ["gout"] * 10 + ["flu"] * 20 + ["gout"] * 2 + ["flu"] * 20}
+    )
+    attributes = {"sex": "quasi-identifier", "ill": "quasi-identifier"}
+    policy = marginals.Policy(k_link=5, base="none", must_not_publish=[{"sex": 0}])
+    for name, where in (("all", None), ("women", marginals.Part("sex == 'f'"))):
+        marginals.publish(marginals.read_table(frame, attributes, where=where), policy).write(tmp_path / name)
+    found = marginals.verify(tmp_path / "all", tmp_path / "women").checks[-1]
+    assert (found.criterion, found.verdict.value) == ("difference", "fails")
+    assert "different parts of a table (all; sex == 'f')" in found.note
+    (change,) = marginals.attack(tmp_path / "all", tmp_path / "women").changes
+    assert "different parts" in change.parts
+
+
+def test_parts_of_the_same_size_are_not_taken_for_one_table(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"sex": list("fm") * 20, "ward": ["a", "a", "b", "b"] * 10})
+    attributes = {"sex": "quasi-identifier", "ward": "quasi-identifier"}
+    policy = marginals.Policy(k_link=5, base="none")
+    for name, where in (("women", "sex == 'f'"), ("a", "ward == 'a'")):
+        read = marginals.read_table(frame, attributes, where=marginals.Part(where))
+        marginals.publish(read, policy).write(tmp_path / name)
+    assert marginals.verify(tmp_path / "women", tmp_path / "a").checks[-1].criterion == "difference"
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("height >= 3", "no attribute 'height'"),
+        ("ill == 'flu'", "which is sensitive"),
+        ("sex == 'x'", "names a value that 'sex' does not have"),
+        ("age >= 90", "names a value that 'age' does not have"),
+        ("sex == 'f' or ward == 'a'", "has 'or' over conditions on 'sex' and 'ward'"),
+        ("age >= 30 and age < 30", "no value of 'age' meets all conditions"),
+        ("", "a part is said in one line"),
+        ("age", "a condition is NAME=LABEL"),
+    ],
+)
+def test_what_no_part_is_is_refused_in_a_sentence(where: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        table(people(100), where)
+
+
+def test_a_cut_through_a_base_value_is_refused() -> None:
+    attributes = {"age": marginals.Attribute("quasi-identifier", marginals.Hierarchy.flat(["0-29", "30-99"]))}
+    with pytest.raises(InputError, match="cuts through the value '30-99' of 'age'"):
+        marginals.read_table(pd.DataFrame({"age": ["0-29", "30-99"]}), attributes, where=marginals.Part("age >= 65"))
+
+
+def test_a_part_without_rows_is_refused_and_one_of_few_people_is_not_published() -> None:
+    frame = people(200)
+    frame.loc[frame.ward == "d", "sex"] = "m"
+    with pytest.raises(InputError, match="no row of the table is in the part"):
+        table(frame, "ward == 'd' and sex == 'f'")
+    with pytest.raises(NothingPublishableError):
+        marginals.publish(table(frame.iloc[:9], "ward == 'a'"), POLICY)
+
+
+def test_a_part_that_no_margin_of_the_ledger_tells_is_refused(tmp_path: Path) -> None:
+    policy = marginals.Policy(**{**POLICY.__dict__, "must_not_publish": [{"sex": 0}]})
+    marginals.publish(table(people(300)), policy, ledger=tmp_path / "ledger").write(tmp_path / "all")
+    with pytest.raises(InputError, match=r"no margin of the ledger .* tells the part .* would have to show sex:0"):
+        marginals.publish(table(people(300), "sex == 'f'"), policy, ledger=tmp_path / "ledger")
+
+
+def test_a_bundle_that_counts_what_its_part_excludes_is_damaged(tmp_path: Path) -> None:
+    marginals.publish(table(people(400), "age >= 30"), POLICY).write(tmp_path / "part")
+    file = tmp_path / "part/datapackage.json"
+    file.write_text(file.read_text().replace('"where": "age >= 30"', '"where": "age >= 60"'))
+    (tmp_path / "part/seal.json").unlink(missing_ok=True)
+    found = marginals.verify(tmp_path / "part").checks[0]
+    assert (found.criterion, found.holds) == ("integrity", False)
+    assert "other values of 'age' are counted" in str(found.worst)
+
+
+def test_missing_values_and_people_are_settled_before_the_part() -> None:
+    frame = pd.DataFrame(
+        {
+            "id": ["1", "1", "2", "3", "3", "4"],
+            "age": ["20", "40", "40", "40", "40", ""],
+            "sex": ["f"] * 6,
+            "ward": ["a"] * 6,
+            "ill": ["flu"] * 6,
+        }
+    )
+    first = table(frame, "age >= 30", person="id", one_row="first")
+    assert (first.rows, first.missing, first.whole.rows, first.whole.most_rows_of_a_person) == (2, 1, 3, 1)
+    several = table(frame, "age >= 30", person="id", rows_per_person=2)
+    assert (several.rows, several.whole.rows, several.most_rows_of_a_person) == (4, 5, 2)
+
+
+@pytest.mark.slow
+def test_every_engine_reads_the_same_part(tmp_path: Path) -> None:
+    people(200).to_csv(tmp_path / "people.csv", index=False)
+    read = [
+        marginals.read_table(tmp_path / "people.csv", ATTRIBUTES, engine=engine, where=marginals.Part("ward in a|b"))
+        for engine in ("pandas", "duckdb")
+    ]
+    assert list(read[0].counts.cells()) == list(read[1].counts.cells())
+    assert list(read[0].whole.counts.cells()) == list(read[1].whole.counts.cells())
+
+
+def test_rows_one_by_one_are_refused() -> None:
+    source = marginals.TableSource(origin=people(50), attributes=ATTRIBUTES, where=marginals.Part("sex=f"))
+    with pytest.raises(InputError, match=r"data\.where is for tables of counts"):
+        source.rows()
+
+
+def test_the_config_names_the_part(tmp_path: Path) -> None:
+    people(300).to_csv(tmp_path / "people.csv", index=False)
+    text = """
+[data]
+path = "people.csv"
+where = {where}
+[attributes.age]
+role = "quasi-identifier"
+intervals = [5, 15]
+[attributes.sex]
+role = "quasi-identifier"
+[privacy]
+k_link = 5
+"""
+    (tmp_path / "release.toml").write_text(text.format(where='"age >= 30"'))
+    assert marginals.read_config(tmp_path / "release.toml").read_table().part is not None
+    (tmp_path / "release.toml").write_text(text.format(where="3"))
+    with pytest.raises(InputError, match=r"data\.where must be a condition"):
+        marginals.read_config(tmp_path / "release.toml")
+    (tmp_path / "release.toml").write_text(text.format(where='"age >= 131"'))
+    with pytest.raises(InputError, match=r"release\.toml: .*names a value that 'age' does not have"):
+        marginals.read_config(tmp_path / "release.toml").read_table()

@@ -1,0 +1,261 @@
+"""Predicates mean the base values that their labels, sets and ranges say, and are refused in one sentence otherwise."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marginals.conditions import Range, Where
+from marginals.errors import InputError
+from marginals.published_values import values_meant
+from models.tables.hierarchy import Domain, Hierarchy
+
+DOMAIN = Domain.of(
+    {
+        "age": Hierarchy.from_intervals([str(n) for n in range(20, 60)], [5, 10, 20]),
+        "sex": Hierarchy.flat(["Female", "Male"]),
+        "income": Hierarchy.flat(["<=50K", ">50K"]),
+        "region": Hierarchy.from_rows([("north", "top", "*"), ("top", "middle", "*"), ("south", "middle", "*")]),
+        "born in": Hierarchy.flat(["A|B", "A", "B"]),
+        "wage": Hierarchy.from_rows(
+            [("0-9", "low", "*"), ("10-19", "low", "*"), ("20+", "high", "*"), ("?", "?", "*")]
+        ),
+    }
+)
+PUBLISHED = {"age": 1, "sex": 0, "income": 0, "region": 1, "born in": 0, "wage": 0}
+
+
+def meant(where: Where) -> dict[str, list[str]]:
+    found = values_meant(DOMAIN, PUBLISHED, where)
+    return {a: list(np.array(DOMAIN.hierarchy(a).labels[0])[inside]) for a, inside in found.items()}
+
+
+def numbers(low: int, high: int) -> list[str]:
+    return [str(n) for n in range(low, high + 1)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "low", "high"),
+    [
+        ("age=20-24", 20, 24),
+        ("age = 20-39", 20, 39),
+        ("age in 22-41", 22, 41),
+        ("age=22..41", 22, 41),
+        ("age>=55", 55, 59),
+        ("age > 55", 56, 59),
+        ("age<22", 20, 21),
+        ("age<=22", 20, 22),
+        ("age=33", 33, 33),
+        ("age=20-24|25-29", 20, 29),
+        ("age=20|21-23|24", 20, 24),
+        ("age=*", 20, 59),
+    ],
+)
+def test_labels_ranges_and_their_unions(condition: str, low: int, high: int) -> None:
+    assert meant(condition) == {"age": numbers(low, high)}
+    assert meant([condition, "sex=Female"]) == {"age": numbers(low, high), "sex": ["Female"]}
+
+
+def test_conditions_on_one_attribute_must_all_hold() -> None:
+    assert meant(["age>=30", "age<33"]) == {"age": numbers(30, 32)}
+
+
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [
+        ("age >= 30 and age < 33", {"age": numbers(30, 32)}),
+        ("30 <= age < 33", {"age": numbers(30, 32)}),
+        ("age == 33", {"age": ["33"]}),
+        ("age in [33, 35]", {"age": ["33", "35"]}),
+        ("age!=33", {"age": numbers(20, 32) + numbers(34, 59)}),
+        ("not age in 20-39", {"age": numbers(40, 59)}),
+        ("age not in 20-39", {"age": numbers(40, 59)}),
+        ("age=20-24 or age > 57", {"age": [*numbers(20, 24), "58", "59"]}),
+        ("(age=20-24) | (age=58..59)", {"age": [*numbers(20, 24), "58", "59"]}),
+        ("sex == 'Female' and age=20-24", {"sex": ["Female"], "age": numbers(20, 24)}),
+        ("not (sex == 'Female' or age > 21)", {"sex": ["Male"], "age": ["20", "21"]}),
+        ("sex != 'Female'", {"sex": ["Male"]}),
+        ("sex not in Female", {"sex": ["Male"]}),
+        ("sex in ['Female', 'Male']", {"sex": ["Female", "Male"]}),
+        ("born in == 'A|B'", {"born in": ["A|B"]}),
+        ("`born in` in ['A', 'B'] and income=<=50K", {"born in": ["A", "B"], "income": ["<=50K"]}),
+        ("born in='A|B'|A and sex=Male", {"born in": ["A|B", "A"], "sex": ["Male"]}),
+        ("region == 'top'", {"region": ["north"]}),
+        ("wage >= 10 and wage < 20", "cuts"),
+        ("wage >= 10 and wage=0-19", {"wage": ["10-19"]}),
+    ],
+)
+def test_what_a_rule_takes_a_query_takes(condition: str, wanted: dict[str, list[str]] | str) -> None:
+    if wanted == "cuts":
+        assert meant(condition) == {"wage": ["10-19"]}
+    else:
+        assert meant(condition) == wanted
+
+
+def test_mappings_take_a_label_or_several() -> None:
+    assert meant({"sex": ["Female", "Male"], "age": "50-59"}) == {"sex": ["Female", "Male"], "age": numbers(50, 59)}
+    assert meant({}) == {}
+    assert meant({"sex": []}) == {"sex": []}
+
+
+def test_labels_may_look_like_signs_of_the_language() -> None:
+    assert meant("income=<=50K") == {"income": ["<=50K"]}
+    assert meant("income=>50K") == {"income": [">50K"]}
+    assert meant("born in=A|B") == {"born in": ["A|B"]}
+    assert meant("born in in A") == {"born in": ["A"]}
+
+
+def test_a_label_of_several_meanings_is_the_finest_published_one_unless_its_level_is_named() -> None:
+    assert meant("region=top") == {"region": ["north"]}
+    assert meant("region=top@0") == {"region": ["top"]}
+    assert meant("region=top@1") == {"region": ["north"]}
+    assert meant("region=south") == {"region": ["south"]}, "a value finer than what is published is still a value"
+
+
+def test_base_values_that_are_intervals_are_taken_whole() -> None:
+    assert meant("wage=0-19") == {"wage": ["0-9", "10-19"]}
+    assert meant("wage>=10") == {"wage": ["10-19", "20+"]}
+    for condition in ("wage=5-19", "wage=2-3", "wage=10-25"):
+        with pytest.raises(InputError, match=r"cuts through the value .* of 'wage'"):
+            meant(condition)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("agee=33", "there is no attribute 'agee'; did you mean 'age' or 'wage'\\?"),
+        ("height in 3-4", "there is no attribute 'height'; there are age, sex, income"),
+        ("SEX=Female", "there is no attribute 'SEX'; did you mean 'sex'\\?"),
+        ("sex=Femal", "'sex' has no published value 'Femal'; did you mean 'Female'\\?"),
+        ("sex=1", "'sex' has no published value '1'; the finest that are published, at level 0, are Female, Male"),
+        ("sex=Female|Mal", "'sex' has no published value 'Mal'"),
+        ("sex=1-2", "'sex' has no published value '1-2'; the finest that are published, at level 0, are Female, Male"),
+        ("sex>=A", "'sex' cannot be asked for '>=A': ranges are of numbers"),
+        ("age=90-99", "no value of 'age' lies in the range '90-99'"),
+        ("age=39-20", "no value of 'age' lies"),
+        ("region=top@7", "'region' has no published value 'top@7'"),
+        ("sex", "a condition is NAME=LABEL"),
+        ("", "a condition is NAME=LABEL"),
+        ("sex != Female", "no attribute 'Female' to compare 'sex' with; if it is a value, write it between quotes"),
+        ("age == sex", "a query cannot compare 'age' with 'sex'"),
+        ("age > 30 or sex == 'Female'", "all must hold; this one has 'or' over conditions on 'age' and 'sex'"),
+        ("not (age > 30 and sex=Female)", "this one has 'not' over conditions on 'age' and 'sex'"),
+        ("age >= '30'", "'age' cannot be asked for '>=30': ranges are of numbers"),
+        ("sex == 'Femal'", "'sex' has no published value 'Femal'; did you mean 'Female'\\?"),
+        ("age in [33, 99]", "'age'"),
+        ("heigth > 3 and sex == 'Female'", "there is no attribute 'heigth'"),
+        ("age > and", "the condition 'age > and' cannot be read"),
+        (["age=20-29", "age=30-39"], r"no value of 'age' meets all conditions on it.*age=LABEL\|LABEL"),
+        (["sex=Male", "age=33", "sex=Female"], "no value of 'sex' meets all conditions"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_one_sentence_with_its_attribute(condition: Where, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        meant(condition)
+
+
+def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
+    days = [f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 28)]
+    domain = Domain.of({"day": Hierarchy.from_prefixes(days, [7, 4])})
+    for short, label in (("2023-05", "2023-05***"), ("2023", "2023******")):
+        with pytest.raises(
+            InputError, match=re.escape(f"'day' has no published value {short!r}; did you mean {label!r}?")
+        ):
+            values_meant(domain, {"day": 0}, f"day={short}")
+        assert values_meant(domain, {"day": 0}, f"day={label}")["day"].sum() == (27 if short == "2023-05" else 324)
+    with pytest.raises(InputError, match="ranges are of numbers"):
+        values_meant(domain, {"day": 0}, "day>=2023-05-01")
+
+
+def test_numbers_are_labels_and_a_pair_is_refused_since_it_could_be_a_range() -> None:
+    assert meant({"age": 35}) == meant({"age": "35"}) == meant({"age": np.int64(35)}) == meant({"age": 35.0})
+    assert meant({"age": [35, "40-44"]}) == meant({"age": ["35", "40-44"]})
+    for condition in ((30, 39), None):
+        with pytest.raises(InputError, match="'age' is asked for by a label, a range such as '20-39', or a list"):
+            meant({"age": condition})  # type: ignore[dict-item]
+
+
+def test_many_labels_are_not_all_listed() -> None:
+    domain = Domain.of({"code": Hierarchy.flat([f"x{n}y" for n in range(100)])})
+    with pytest.raises(InputError, match=r"and 88 more$"):
+        values_meant(domain, {"code": 0}, "code=--")
+
+
+BMI = Hierarchy.from_decimal_intervals(
+    [Decimal("18.5"), Decimal("33")], [Decimal("2.5"), Decimal("5")], Decimal("18.5")
+)
+BANDS = Hierarchy.flat(["<30", "30-<45.5", "45.5-<65", "65+"])
+
+
+def bands_meant(where: Where) -> list[str]:
+    """Of body mass indices published in intervals of 2.5, and of ages in bands."""
+    domain = Domain.of({"bmi": BMI.over_levels([1, 2], range(BMI.size(1))), "age": BANDS})
+    [(attribute, inside)] = values_meant(domain, {"bmi": 0, "age": 0}, where).items()
+    return list(np.array(domain.hierarchy(attribute).labels[0])[inside])
+
+
+@pytest.mark.parametrize(
+    ("condition", "labels"),
+    [
+        ("bmi=18.5-<21", ["18.5-<21"]),
+        ("bmi=18.5..<23.5", ["18.5-<21", "21-<23.5"]),
+        ("bmi = 18.5-<23.5", ["18.5-<21", "21-<23.5"]),
+        ("bmi in 18.5 ..< 23.50", ["18.5-<21", "21-<23.5"]),
+        ("bmi>=28.5 and bmi < 31", ["28.5-<31"]),
+        ("bmi<21", ["18.5-<21"]),
+        ("bmi >= 31", ["31-<33.5"]),
+        ("bmi=18.5-<21|31-<33.5", ["18.5-<21", "31-<33.5"]),
+        ("bmi=18..20.999999999999999999999999|21..<26", None),
+        ("age<45.5", ["<30", "30-<45.5"]),
+        ("age<30", ["<30"]),
+        ("age=30..<65", ["30-<45.5", "45.5-<65"]),
+        ("age>=65", ["65+"]),
+        ("age=65+", ["65+"]),
+        ("age>=45.5", ["45.5-<65", "65+"]),
+        ("age<40", None),
+        ("age>65", None),
+        ("age<=65", None),
+        ("bmi=18.5..21", None),
+        ("bmi=18.5-20.9", None),
+        ("bmi>21", None),
+        ("bmi<=18.5", None),
+        ("bmi=18.6..<21", None),
+    ],
+)
+def test_ranges_of_numbers_with_decimals_are_exact(condition: str, labels: list[str] | None) -> None:
+    """None: the range cuts through a value."""
+    if labels is None:
+        with pytest.raises(InputError, match="cuts through the value"):
+            bands_meant(condition)
+    else:
+        assert bands_meant(condition) == labels
+
+
+def test_who_names_the_end_of_an_interval_is_told_how_to_leave_it_out() -> None:
+    with pytest.raises(
+        InputError, match=r"'18\.5\.\.21' cuts through the value '21-<23\.5' of 'bmi'; to leave 21 out, write"
+    ):
+        bands_meant("bmi=18.5..21")
+
+
+quarters = st.integers(-8, 8).map(lambda n: Decimal(n) / 4)
+some_ranges = st.builds(Range, quarters, quarters, st.booleans(), st.booleans())
+
+
+@given(some_ranges, some_ranges)
+def test_ranges_meet_and_hold_each_other_as_their_numbers_do(one: Range, other: Range) -> None:
+    """Ends are quarters, so eighths stand for all that lies between."""
+
+    def numbers_in(numbers: Range) -> set[Fraction]:
+        line = (Fraction(n, 8) for n in range(-20, 21))
+        above = {n for n in line if n > numbers.low or (n == numbers.low and numbers.with_low)}
+        return {n for n in above if n < numbers.high or (n == numbers.high and numbers.with_high)}
+
+    assert one.is_empty == (not numbers_in(one))
+    assert one.meets(other) == bool(numbers_in(one) & numbers_in(other))
+    if not other.is_empty:
+        assert one.holds(other) == (numbers_in(other) <= numbers_in(one))

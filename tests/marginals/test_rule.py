@@ -1,0 +1,238 @@
+"""Named rules: what they demand is demanded, claimed, named in the release, and judged demand by demand."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from checks.claims import MaxentDiversity, MinCell
+from checks.diversity.criteria import Distinct
+from checks.finding import Verdict
+from marginals import InputError, Policy
+from marginals.bundle.signature import SEAL, seal_of
+from marginals.bundle.snapshot import descriptor_bytes
+from marginals.commands.main import main
+from marginals.example import table
+from marginals.named_rules import named_rule, read_rule, rule_names
+from small_release import CONFIG, write_config
+
+OWN = """
+name = "house-4"
+title = "Rule of the house"
+source = "Handbook, section 3"
+unchecked = ["Who asks"]
+[[demands]]
+says = "Four people at least in every cell"
+min_cell = 4
+[[demands]]
+says = "No diagnosis is certain"
+diversity = "distinct:2"
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "house.toml"
+    path.write_text(OWN)
+    return path
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(main, list(map(str, arguments)))
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("cms-11", 11), ("tre-10", 10), ("abs-10", 10), ("all-of-us-21", 21)],
+    ids=lambda value: str(value),
+)
+def test_a_rule_that_comes_with_the_program_says_where_it_is_stated(name: str, least: int) -> None:
+    rule = named_rule(name)
+    assert rule.name == name
+    assert rule.source.startswith("https://")
+    assert [claim for demand in rule.applied(["s"]).demands for claim in demand.claims] == [MinCell(least)]
+    assert name in rule_names()
+
+
+def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> None:
+    policy = Policy(k_link=3, min_cell=12, rules=["cms-11", "tre-10"], base="none")
+    assert policy.requirements(("diagnosis",)).min_cell == 12
+    release = marginals.publish(table, policy)
+    assert [claim for claim in release.claims if isinstance(claim, MinCell)] == [MinCell(12), MinCell(11), MinCell(10)]
+    assert [(judged.rule.name, judged.verdict) for judged in release.verify().rules] == [
+        ("cms-11", Verdict.HOLDS),
+        ("tre-10", Verdict.HOLDS),
+    ]
+
+
+def test_a_rule_of_your_own_can_demand_a_diversity(own: Path) -> None:
+    release = marginals.publish(table, Policy(rules=str(own)))
+    assert release.claims == (MinCell(4), MaxentDiversity(Distinct(2), "diagnosis"))
+    both = Policy(rules=str(own), diversity="simple:1.5").diversities(["s"])
+    assert [str(claim.diversity) for claim in both] == ["simple:1.5", "distinct:2"]
+    assert Policy(rules=str(own), diversity="distinct:2").diversities(["s"]) == both[1:]
+
+
+def test_a_config_names_rules_and_everybody_reads_what_was_found(tmp_path: Path, own: Path) -> None:
+    config = write_config(tmp_path)
+    config.write_text(
+        CONFIG.replace("k_link = 5", 'rules = ["cms-11", "house.toml"]').replace("entropy:2", "distinct:2")
+    )
+    assert own in marginals.read_config(config).reads
+    out = tmp_path / "release"
+    status, printed = run("publish", config, "--out", out)
+    assert status == 0, printed
+    assert "Rule cms-11, kept: Cell size suppression policy" in printed
+    assert "  kept: Four people at least in every cell [min-cell (k 4): holds]" in printed
+    assert "  not checked: Who asks" in printed
+    for page in (out / "report.html", tmp_path / "release-steward.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "What house-4 demands, what it was checked as, and what was found" in text
+        assert "Four people at least in every cell" in text
+        assert "Who asks." in text
+    assert "For the output checker" in (out / "report.html").read_text(encoding="utf-8")
+    stated = json.loads((out / "datapackage.json").read_text())["release"]
+    assert [rule["name"] for rule in stated["rules"]] == ["cms-11", "house-4"]
+    verification = marginals.verify(out)
+    assert verification.ok
+    assert not verification.warnings
+    plain = json.loads(run("verify", out, "--json")[1])
+    assert [(rule["name"], rule["verdict"]) for rule in plain["rules"]] == [("cms-11", "holds"), ("house-4", "holds")]
+    assert [demand["verdict"] for demand in plain["rules"][1]["demands"]] == ["holds", "holds"]
+    written = marginals.open_release(out).write(tmp_path / "again")
+    assert (tmp_path / "again" / "datapackage.json").read_bytes() == (out / "datapackage.json").read_bytes()
+    assert written.published.rules == marginals.open_release(out).published.rules
+
+
+def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None:
+    release = marginals.publish(table, Policy(min_cell=5, base="none"))
+    release.write(tmp_path / "release")
+    assert marginals.verify(tmp_path / "release", rules="cms-11").rules[0].verdict is Verdict.FAILS
+    status, printed = run("verify", tmp_path / "release", "--rule", own)
+    assert ("Rule house-4, kept" in printed, status) == (True, 0), printed
+    status, printed = run("verify", tmp_path / "release", "--rule", "cms-11", "--check", "k-link=2")
+    assert ("not kept: No cell has a value of 1 to 10" in printed, status) == (True, 1), printed
+    assert "k-link k = 2" in printed
+
+
+def test_without_rules_nothing_speaks_of_them(tmp_path: Path) -> None:
+    release = marginals.publish(table, Policy(min_cell=5, base="none"))
+    release.write(tmp_path / "release")
+    assert "rules" not in json.loads((tmp_path / "release" / "datapackage.json").read_text())["release"]
+    assert "output checker" not in (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
+    assert "rules" not in marginals.verify(tmp_path / "release").as_json()
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            lambda release: release["rules"][0]["demands"][0]["claims"][0].update(k=3),
+            "states cms-11, but not as that rule is",
+        ),
+        (lambda release: release["rules"][0].update(title="A rule"), "states cms-11, but not as that rule is"),
+        (lambda release: release["privacy"].pop(), "demands what release.privacy does not claim"),
+        (lambda release: release.update(rules={}), "must be a list of at most 20 rules"),
+        (lambda release: release.update(rules=release["rules"] * 21), "must be a list of at most 20 rules"),
+        (lambda release: release["rules"][0].pop("source"), "a rule has a name, a title, a source"),
+        (lambda release: release["rules"][0].update(unchecked=["two\nlines"]), "a rule has a name, a title, a source"),
+        (lambda release: release["rules"][0].update(demands=["no"]), "a rule has a name, a title, a source"),
+        (lambda release: release["rules"][0]["demands"][0].update(claims=[]), "has a list of claims"),
+        (lambda release: release["rules"][0]["demands"][0].update(claims=[{"criterion": "no"}]), "a privacy claim is"),
+    ],
+    ids=["fewer", "title", "unclaimed", "object", "many", "source", "lines", "demands", "claims", "claim"],
+)
+def test_a_bundle_cannot_borrow_the_name_of_a_rule(tmp_path: Path, change: Change, problem: str) -> None:
+    marginals.publish(table, Policy(rules="cms-11", base="none")).write(tmp_path / "release")
+    folder = shutil.copytree(tmp_path / "release", tmp_path / "changed")
+    package = json.loads((folder / "datapackage.json").read_text())
+    change(package["release"])
+    content = descriptor_bytes(package)
+    (folder / "datapackage.json").write_bytes(content)
+    (folder / SEAL).write_bytes(seal_of(content))
+    verification = marginals.verify(folder)
+    assert not verification.ok
+    assert verification.checks[0].worst is not None
+    assert problem in verification.checks[0].worst.as_json()["problem"]
+
+
+def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_path: Path, own: Path) -> None:
+    marginals.publish(table, Policy(rules=str(own), base="none")).write(tmp_path / "release")
+    package = json.loads((tmp_path / "release" / "datapackage.json").read_text())
+    package["release"]["rules"][0]["rows"] = ["hidden"]
+    content = descriptor_bytes(package)
+    (tmp_path / "release" / "datapackage.json").write_bytes(content)
+    (tmp_path / "release" / SEAL).write_bytes(seal_of(content))
+    assert any("release.rules[0].rows" in warning for warning in marginals.verify(tmp_path / "release").warnings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('"house-4"', '"House 4"', "the name of a rule has small letters"),
+        ('"house-4"', '"cms-11"', "'cms-11' is another rule already"),
+        ('"house-4"', "4", "the key name must be text"),
+        ("min_cell = 4", "min_cell = 0", "min_cell must be a whole number of at least 1, got 0"),
+        ("min_cell = 4", 'min_cell = "4"', "min_cell must be a whole number of at least 1, got '4'"),
+        ("min_cell = 4", "cells = 4", "one of the keys k_link, k_combinatorial, min_cell, diversity, not 'cells'"),
+        ("min_cell = 4", "min_cell = 4\nk_link = 4", "a demand has the key says, and one of"),
+        ('"distinct:2"', '"distinct:x"', "distinct"),
+        ('"distinct:2"', "2", 'diversity is text such as "entropy:6", not 2'),
+        ('title = "Rule of the house"', "", "the key title must be text"),
+        ('"Who asks"', '"Who\\nasks"', "unchecked of a rule is one line of text"),
+        ('["Who asks"]', '"Who asks"', "the key unchecked must be a list"),
+        ('name = "house-4"', 'name = "house-4"\nk_link = 4', "unknown key k_link"),
+        (OWN[OWN.index("[[demands]]") :], "", "a rule has 1 to 20 demands"),
+        (OWN[OWN.index("[[demands]]") :], "demands = [1]", r"demands must be sections \[\[demands\]\]"),
+        ("[[demands]]", "[[demands", "is not valid TOML"),
+    ],
+)
+def test_a_file_that_is_no_rule_is_refused_with_the_reason(own: Path, old: str, new: str, problem: str) -> None:
+    assert old in OWN
+    own.write_text(OWN.replace(old, new, 1))
+    with pytest.raises(InputError, match=problem) as refused:
+        read_rule(own)
+    assert "house.toml" in str(refused.value)
+
+
+def test_rules_that_do_not_exist_are_refused_with_those_that_do(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match="there is no rule 'cms'; there is abs-10, all-of-us-21, cms-11, tre-10, or name a file"
+    ):
+        Policy(rules="cms")
+    with pytest.raises(InputError, match=r"there is no file .*none\.toml with a rule"):
+        Policy(rules=str(tmp_path / "none.toml"))
+    (tmp_path / "folder.toml").mkdir()
+    with pytest.raises(InputError, match="cannot be read: it is not a file but a folder"):
+        Policy(rules=str(tmp_path / "folder.toml"))
+    with pytest.raises(InputError, match="rules is the name of a rule"):
+        Policy(rules=11)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="has the rule 'cms-11' twice"):
+        Policy(rules=["cms-11", "cms-11"])
+    config = write_config(tmp_path)
+    config.write_text(CONFIG.replace("k_link = 5", 'rules = "cms-12"'))
+    status, printed = run("publish", config, "--out", tmp_path / "out")
+    assert (status, "release.toml: there is no rule 'cms-12'" in printed) == (2, True), printed
+    assert not (tmp_path / "out").exists()
+
+
+def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
+    from marginals.example import attributes, frame
+    from marginals.tables.source import read_table
+
+    several = frame.assign(id=[f"p{number // 2}" for number in range(len(frame))])
+    counted = read_table(several, attributes, person="id", rows_per_person=2)
+    policy = Policy(rules="tre-10", base="none", must_publish=[{"sex": 0}])
+    release = marginals.publish(counted, policy)
+    assert min(int(shown.counts.min()) for shown in release.published.collection.tables) >= 20
+    release.write(tmp_path / "release")
+    assert marginals.verify(tmp_path / "release").rules[0].verdict is Verdict.HOLDS

@@ -1,0 +1,244 @@
+"""From a frame to a model: what the result says is what the counts say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kruskal
+
+import marginals
+from marginals.errors import InputError
+from marginals.selection import holm
+from models.errors import NotDecomposableError, SelectionError
+
+
+def survey(rows=400, seed=3):
+    """Coughs depend on smoking, smoking on age; the sign of the zodiac on nothing."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 3, rows)
+    smokes = rng.random(rows) < 0.2 + 0.25 * age
+    coughs = rng.random(rows) < 0.2 + 0.5 * smokes
+    frame = pd.DataFrame({"age": pd.Categorical.from_codes(age, ["young", "middle", "old"], ordered=True)})
+    return frame.assign(
+        smokes=np.where(smokes, "yes", "no"),
+        coughs=np.where(coughs, "yes", "no"),
+        sign=rng.choice(["lion", "fish"], rows),
+    )
+
+
+@pytest.fixture(scope="module")
+def selected():
+    return marginals.select(survey())
+
+
+def test_a_frame_of_rows_and_one_of_counts_give_the_same(selected):
+    frame = survey()
+    counted = frame.value_counts().reset_index(name="Freq")
+    other = marginals.select(counted, counts="Freq")
+    assert selected.cliques == other.cliques == (("age", "smokes"), ("sign",), ("smokes", "coughs"))
+    assert selected.deviance == pytest.approx(other.deviance)
+    assert selected.gap == 0
+    assert "none is better" in repr(selected)
+    assert marginals.select(selected.rows.counts).cliques == selected.cliques
+
+
+@pytest.mark.parametrize("counts", [[0.9, 1.5, 2.99], [1, -1, 2], [1, None, 2], ["1", "few", "2"]])
+def test_counts_that_are_no_whole_numbers_are_refused_in_a_sentence_without_them(counts):
+    frame = pd.DataFrame({"a": ["x", "y", "z"], "Freq": counts})
+    with pytest.raises(InputError, match="counts in 'Freq' must be whole numbers") as caught:
+        marginals.select(frame, counts="Freq")
+    assert not any(str(value) in str(caught.value) for value in ("1.5", "few", "-1"))
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (pd.DataFrame({"income": np.arange(40.0)}), "40 different values"),
+        (pd.DataFrame({"a": ["1", 1]}), "read alike"),
+        (pd.DataFrame({"a": [None, None]}), "no value"),
+        (pd.crosstab(survey()["age"], survey()["smokes"]), "cross table, whose columns are values of 'smokes'"),
+        (pd.DataFrame([["x", "y"]], columns=["a", "a"]), "same name"),
+        (pd.DataFrame(), "no column"),
+        (pd.DataFrame({"a": ["x", "y"], "Freq": [2, 3]}), "say counts='Freq'"),
+        (7, "not for a int"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_in_a_sentence(frame, words):
+    with pytest.raises(InputError, match=words):
+        marginals.select(frame)
+
+
+def test_the_statements_of_the_graph_are_said_in_words(selected):
+    assert selected.independences() == (
+        "age, smokes and coughs are jointly independent of sign.",
+        "Given smokes, these are independent of each other: age; coughs; sign.",
+    )
+    assert list(selected.junction_tree.edges(data="separator")) == [
+        (("smokes", "coughs"), ("age", "smokes"), ("smokes",))
+    ] or (
+        list(selected.junction_tree.edges(data="separator")) == [(("age", "smokes"), ("smokes", "coughs"), ("smokes",))]
+    )
+
+
+def test_each_edge_has_its_test_and_its_corrections(selected):
+    frame = survey()
+    tests = selected.tests()
+    assert tests[["first", "second"]].to_numpy().tolist() == [["age", "smokes"], ["smokes", "coughs"]]
+    smaller = marginals.fit_model(frame, [("smokes", "coughs")])
+    comparison = smaller.compare(selected)
+    assert comparison.nested
+    assert (comparison.deviance, comparison.p_value) == pytest.approx(tests.loc[0, ["deviance", "p"]].tolist())
+    assert comparison.degrees_of_freedom == tests.loc[0, "df"]
+    assert (tests["p_holm"] >= tests["p_fdr"]).all()
+    expected = kruskal(*(frame["age"].cat.codes[frame["smokes"] == value] for value in ("no", "yes")))
+    assert tests.loc[0, "ordinal_test"] == "mean scores"
+    assert tests.loc[0, "ordinal_statistic"] == pytest.approx(expected.statistic)
+    both = selected.tests(ordered=["age", "smokes"]).loc[0]
+    r = np.corrcoef(frame["age"].cat.codes, frame["smokes"] == "yes")[0, 1]
+    assert both["ordinal_statistic"] == pytest.approx((len(frame) - 1) * r**2)
+    assert holm(np.array([0.5, np.nan, 0.9])).tolist()[::2] == [1.0, 1.0]
+
+
+def test_probabilities_of_a_prediction_are_those_of_the_joint_distribution(selected):
+    rows = survey().head(5)
+    predicted = selected.predict(rows.drop(columns=["coughs", "sign"]), "coughs")
+    whole = selected.model.expected(dict.fromkeys(("smokes", "coughs"), 0))
+    shares = whole / whole.sum(axis=1, keepdims=True)
+    assert predicted["yes"].tolist() == pytest.approx([shares[int(s == "yes"), 1] for s in rows["smokes"]])
+    with pytest.raises(InputError, match="'smokes'"):
+        selected.predict(rows[["age"]], "coughs")
+    with pytest.raises(InputError, match="none of the table's"):
+        selected.predict(rows.assign(smokes="often"), "coughs")
+
+
+def test_samples_have_the_frame_s_values_and_come_again(selected):
+    drawn = selected.simulate(50, seed=1)
+    assert drawn.equals(selected.simulate(50, seed=1))
+    assert list(drawn["age"].cat.categories) == ["young", "middle", "old"]
+    assert drawn["age"].cat.ordered
+
+
+def test_edges_that_the_data_carry_are_found_again_and_again(selected):
+    shares = selected.bootstrap(10).set_index(["first", "second"])
+    assert shares.loc[("smokes", "coughs"), "share"] == pytest.approx(1)
+    assert set(shares["tables"]) == {10}
+    averaged = selected.average().set_index(["first", "second"])
+    assert averaged.loc[("smokes", "coughs"), "probability"] == pytest.approx(1)
+    assert averaged.loc[("age", "sign"), "probability"] < 0.5
+    assert sum(weight for _, weight in selected.average().attrs["models"]) == pytest.approx(1)
+
+
+def test_processes_change_nothing_of_a_bootstrap_and_it_tells_how_far_it_is(selected):
+    told = []
+    two = selected.bootstrap(6, seed=3, progress=lambda *done: told.append(done))
+    assert told == [("resampled tables", done, 6) for done in range(1, 7)]
+    assert two.equals(selected.bootstrap(6, seed=3, jobs=1))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_bootstrap_ends_in_time_and_says_how_many_tables_it_had(selected, jobs):
+    """The first is always made; the shares are of those that were."""
+    shares = selected.bootstrap(500, jobs=jobs, time_limit=0.01)
+    (tables,) = set(shares["tables"])
+    assert 1 <= tables < 500
+    counts = shares["share"] * tables
+    assert counts.to_numpy() == pytest.approx(counts.round().to_numpy())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"times": 0}, {"times": 2.5}, {"times": 3, "jobs": 0}, {"times": 3, "time_limit": 0}]
+)
+def test_a_bootstrap_of_nothing_is_refused(selected, wrong):
+    with pytest.raises(InputError):
+        selected.bootstrap(**wrong)
+
+
+def test_limits_of_a_person_are_kept_by_every_strategy():
+    frame = survey()
+    for strategy in ("auto", "greedy", "greedy-both", "exact"):
+        kept = marginals.select(frame, strategy=strategy, required=[("age", "sign")], forbidden=[("smokes", "coughs")])
+        assert kept.graph.has_edge("age", "sign")
+        assert not kept.graph.has_edge("smokes", "coughs")
+        few = marginals.select(
+            frame, strategy=strategy, constraint=lambda cliques: len(cliques) >= 4 or "fewer margins"
+        )
+        assert len(few.cliques) == 4
+    joined = marginals.select(frame, constraint=lambda cliques: len(cliques) <= 2)  # refuses where searches begin
+    assert (len(joined.cliques), joined.gap) == (2, 0)
+    with pytest.raises(SelectionError, match="allows"):
+        marginals.select(frame, constraint=lambda cliques: not cliques)
+    with pytest.raises(InputError, match="required"):
+        marginals.select(frame, required=[("age", "weight")])
+    with pytest.raises(SelectionError, match="True, False"):
+        marginals.select(frame, constraint=len)
+
+
+def test_the_trace_ends_at_the_deviance_of_the_search(selected):
+    trace = marginals.select(survey(), strategy="greedy").trace()
+    assert trace["residual_deviance"].iloc[-1] == pytest.approx(selected.deviance)
+    assert trace["move"].tolist() == ["show smokes with coughs", "show age with smokes"]
+
+
+def test_the_trace_tells_what_each_step_gains_by_the_criterion():
+    for criterion in ("bic", "aic", "kl"):
+        found = marginals.select(survey(), criterion=criterion, strategy="greedy")
+        trace, rows = found.trace(), found.model.total
+        price = {"bic": np.log(rows) / (2 * rows), "aic": 1 / rows, "kl": 0.0}[criterion]
+        saved = trace["before"] - trace["after"]
+        assert trace["gain"].to_numpy() == pytest.approx((saved - price * trace["degrees_of_freedom"]).to_numpy())
+        assert (-trace["criterion"].diff()[1:]).to_numpy() == pytest.approx(trace["gain"][1:].to_numpy())
+        assert trace["criterion"].iloc[-1] == pytest.approx(found.search.value)
+
+
+def test_a_long_trace_can_be_thinned_and_keeps_its_best_and_last_step():
+    found = marginals.select(survey(), criterion="aic", strategy="anneal")
+    whole, thin = found.trace(), found.trace(every=50)
+    assert len(thin) <= len(whole) / 50 + 12
+    assert list(thin.columns) == list(whole.columns)
+    assert thin.index[-1] == whole.index[-1]
+    assert thin["criterion"].min() == whole["criterion"].min()
+    assert thin.equals(whole.loc[thin.index])
+    with pytest.raises(InputError, match="every"):
+        found.trace(every=0)
+
+
+def test_a_release_of_the_model_shows_its_cliques_alone_and_keeps_the_policy(selected):
+    release = selected.to_release(marginals.Policy(k_link=2), sensitive=["coughs"])
+    assert {frozenset(margin) for margin in release.margins} == set(map(frozenset, selected.cliques))
+    assert all(finding.holds for finding in release.verify().checks)
+    with pytest.raises(marginals.NothingPublishableError):
+        selected.to_release(marginals.Policy(k_link=390), sensitive=["coughs"])
+
+
+def test_models_of_other_tables_are_not_compared(selected):
+    with pytest.raises(InputError, match="different tables"):
+        selected.compare(marginals.select(survey(seed=4)))
+
+
+@pytest.mark.slow
+def test_the_picture_shows_every_attribute(selected):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    axes = selected.plot()
+    assert {"age", "smokes", "coughs", "sign"} <= {text.get_text() for text in axes.texts}
+    pyplot.close(axes.figure)
+
+
+def test_other_programs_take_the_model_and_give_it_back(selected, tmp_path):
+    frame = survey()
+    selected.write_graphml(tmp_path / "model.graphml")
+    for given in (selected.to_r(), selected.graph, tmp_path / "model.graphml", selected.cliques):
+        again = marginals.fit_model(frame, given)
+        assert (again.cliques, again.deviance) == (selected.cliques, pytest.approx(selected.deviance))
+        assert again.gap is None
+    with pytest.raises(NotDecomposableError):
+        marginals.fit_model(frame, [("age", "smokes"), ("smokes", "coughs"), ("coughs", "sign"), ("age", "sign")])
+    for wrong in ("list(c(a))", 7, str(tmp_path / "nothing.graphml"), [("weight",)]):
+        with pytest.raises(InputError):
+            marginals.fit_model(frame, wrong)
+
+
+@pytest.mark.slow
+def test_pgmpy_has_the_same_distribution(selected):
+    pytest.importorskip("pgmpy")
+    network = selected.to_pgmpy()
+    assert network.check_model()
+    assert marginals.fit_model(survey(), network).cliques == selected.cliques
