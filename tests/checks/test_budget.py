@@ -185,7 +185,7 @@ def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeyp
     """And so it does each time it is asked."""
     collection, requirements = star(4, 0.02), Requirements(("s",), diversity=Entropy(Fraction(5)))
     assert PrivacyConstraint(collection.cube, requirements)(collection.masks, 0) is None
-    monkeypatch.setattr("checks.requirements.SEARCHING", NOTHING)
+    monkeypatch.setattr("checks.privacy_constraint.SEARCHING", NOTHING)
     for _ in range(2):
         refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
         assert refusal is not None
