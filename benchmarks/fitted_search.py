@@ -55,15 +55,14 @@ def measured(strategy: str, limit: float, wanted: Sequence[Mapping[str, Any]] = 
     read = table(ALIKE if wanted else ())
     begin = time.process_time()
     with patch("time.monotonic", time.process_time):
-        release = publish(read, policy)
+        publication = publish(read, policy)
     seconds = time.process_time() - begin
-    assert release.steward is not None
-    found = release.steward.search
+    found = publication.steward.search
     facts = {
         "strategy": strategy,
         "wanted": len(wanted),
         "kl_divergence": round(found.kl_divergence, 4),
-        "total_variation": round(release.steward.two_way.mean, 4),
+        "total_variation": round(publication.steward.two_way.mean, 4),
         "bound": None if found.bound is None else round(found.bound, 4),
         "evaluated": found.evaluated,
         "margins": len(found.cliques),

@@ -85,7 +85,7 @@ def measure(rows: int) -> None:
     policy = Policy(k_link=6, k_combinatorial=6, diversity="entropy:3", time_limit=60)
     found = anonymize(counted, policy)
     tell("anonymize", nodes=found.nodes, evaluated=found.evaluated, minimal=len(found.minimal))
-    release = publish(counted, policy)
+    release = publish(counted, policy).release
     tell("publish", margins=len(release.margins))
 
 

@@ -28,8 +28,9 @@ from measurement import Measurement, fastest, interleaved, options, peak_megabyt
 from peer_program import PeerProgram
 from selection_peers import CHORDALYSIS, ESS, chordalysis, ess
 
-from marginals import Attribute, Policy, Release, Table, anonymize, publish, read_table
+from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from marginals.config.release_toml import read_hierarchy
+from marginals.publishing.publishing import Publication
 from models.arrays import CodeArray
 from models.search import STRATEGIES, select
 from models.tables.contingency_table import ContingencyTable
@@ -234,9 +235,8 @@ def release_lines(
     bases: dict[str, str | Mapping[str, int]] = {"none": "none", "best": single.levels}
     for (base, levels), strategy in product([each for each in bases.items() if each[0] in wanted], STRATEGIES):
         chosen = replace(policy, base=levels, strategy=strategy)
-        seconds, release = fastest(partial(_publish_anew, table, chosen))
-        assert release.steward is not None
-        found = release.steward.search
+        seconds, publication = fastest(partial(_publish_anew, table, chosen))
+        found = publication.steward.search
         facts = {
             "attributes": len(quasi_identifiers) + 1,
             "occupation": occupation,
@@ -255,8 +255,8 @@ def release_lines(
         yield Measurement("stepwise_search", case, sizes, seconds, None, "a count of the cells", count, facts).line()
 
 
-def _publish_anew(table: Table, policy: Policy) -> Release:
-    """The release from a table of which nothing has been counted yet."""
+def _publish_anew(table: Table, policy: Policy) -> Publication:
+    """The publication from a table of which nothing has been counted yet."""
     return publish(replace(table), policy)
 
 

@@ -70,11 +70,10 @@ def records_of(model: MarginalModel, truth: Truth) -> pd.DataFrame:
 
 def publish_ours(truth: Truth, way: str, **settings: Any) -> None:
     begin = time.perf_counter()
-    release = publish(truth.table, truth.case.policy(base="none", time_limit=60.0, **settings))
+    publication = publish(truth.table, truth.case.policy(base="none", time_limit=60.0, **settings))
     taken = time.perf_counter() - begin
-    assert release.steward is not None
-    model = MarginalModel(Collection.of(truth.table.cube, release.steward.search.cliques))
-    kl = round(release.steward.kl_divergence, 3)
+    model = MarginalModel(Collection.of(truth.table.cube, publication.steward.search.cliques))
+    kl = round(publication.steward.kl_divergence, 3)
     truth.tell(way, taken, records_of(model, truth), model, kl_divergence=kl)
 
 

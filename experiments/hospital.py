@@ -37,12 +37,12 @@ def published(months: Iterator[pd.DataFrame], policy: Policy, folder: Path) -> I
         patients.to_csv(folder / "census.csv", index=False)
         table = marginals.read_config(folder / "release.toml").read_table()
         began = time.process_time()
-        release = marginals.publish(table, policy, ledger=folder / "ledger").write(folder / f"release-{number}")
+        made = marginals.publish(table, policy, ledger=folder / "ledger").write(folder / f"release-{number}")
         seconds, rows = time.process_time() - began, table.base_counts.total
         plain = marginals.publish(table, replace(policy, turnover="unknown"))
-        if release.steward is None or release.steward.waiting is None or plain.steward is None:
-            raise ValueError("a release that was just made has a report for its steward")
-        waiting = release.steward.waiting
+        waiting = made.steward.waiting
+        if waiting is None:
+            raise ValueError("the steward of a ledger is told who waits")
         yield {
             "month": number,
             "seconds": round(seconds, 1),
@@ -50,8 +50,8 @@ def published(months: Iterator[pd.DataFrame], policy: Policy, folder: Path) -> I
             "came": waiting.came,
             "left": waiting.left,
             "waiting": round((waiting.came + waiting.left) / rows, 4),
-            "information": round(release.information, 4),
-            "without_information": round(plain.information, 4),
+            "information": round(made.release.information, 4),
+            "without_information": round(plain.release.information, 4),
             "variation": round(variation(Ledger.read(folder / "ledger"), table), 4),
             "without_variation": round(plain.steward.two_way.mean, 4),
         }

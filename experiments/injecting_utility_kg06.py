@@ -104,10 +104,9 @@ def given(label: str, kind: str, collection: Collection) -> Bar:
 
 def best(label: str, table: Table, base: str | Mapping[str, int]) -> Bar:
     """The bar of the best collection that holds a base table."""
-    release = publish(table, policy(base))
-    assert release.steward is not None
-    search = release.steward.search
-    return Bar(label, "best collection", release.margins, round(search.kl_divergence, 9), search.gap)
+    publication = publish(table, policy(base))
+    search = publication.steward.search
+    return Bar(label, "best collection", publication.release.margins, round(search.kl_divergence, 9), search.gap)
 
 
 def single_additions(table: Table, letter: str, base: Mask) -> Iterator[Bar]:

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     )
     from marginals.published_values import Part
     from marginals.publishing.frontier import frontier, plot_frontier
-    from marginals.publishing.opening import open_release
     from marginals.publishing.policy import Policy
-    from marginals.publishing.publishing import anonymize, assess, publish
+    from marginals.publishing.publishing import publish
+    from marginals.publishing.single_tables import anonymize, assess
     from marginals.release.comparing import compare
     from marginals.release.mixture import Mixture, mixture
-    from marginals.release.release import Release
-    from marginals.release.steward import StewardReport
+    from marginals.release.release import Release, open_release
     from marginals.risk import RiskAssessment
     from marginals.selection import Selection, fit_model, select
+    from marginals.steward import StewardReport
     from marginals.tables.attribute import Attribute, Role
     from marginals.tables.levels import read_population
     from marginals.tables.source import TableSource, read_rows, read_table
@@ -169,15 +169,15 @@ _HOMES = {
     "Selection": "marginals.selection",
     "SelectionError": "models.errors",
     "SensitivityError": "checks.errors",
-    "StewardReport": "marginals.release.steward",
+    "StewardReport": "marginals.steward",
     "Table": "marginals.tables.table",
     "TableSource": "marginals.tables.source",
     "TimeOverError": "models.errors",
     "TooLittleMemoryError": "marginals.errors",
     "TooManyCellsError": "models.errors",
     "WorkerLostError": "marginals.errors",
-    "anonymize": "marginals.publishing.publishing",
-    "assess": "marginals.publishing.publishing",
+    "anonymize": "marginals.publishing.single_tables",
+    "assess": "marginals.publishing.single_tables",
     "attack": "marginals.attacks",
     "audit": "marginals.auditing",
     "compare": "marginals.release.comparing",
@@ -190,7 +190,7 @@ _HOMES = {
     "frontier": "marginals.publishing.frontier",
     "mixture": "marginals.release.mixture",
     "plot_frontier": "marginals.publishing.frontier",
-    "open_release": "marginals.publishing.opening",
+    "open_release": "marginals.release.release",
     "publish": "marginals.publishing.publishing",
     "read_config": "marginals.config.release_toml",
     "read_hierarchy": "marginals.config.release_toml",

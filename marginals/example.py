@@ -1,7 +1,7 @@
 """A small table to try things on, and a release of it: 48 people, none of whom exists.
 
-`frame` are its rows as a DataFrame, `attributes` what its columns are, `table` its rows counted, `release` two small
-tables of counts over it.
+`frame` are its rows as a DataFrame, `attributes` what its columns are, `table` its rows counted, `publication` what
+`publish` makes of it, and `release` the two small tables of counts in that.
 
 >>> from marginals.example import release, table
 >>> table
@@ -47,5 +47,8 @@ attributes = {
 table = read_table(frame, attributes)
 """The rows, counted."""
 
-release = publish(table, Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2))
-"""What is published of them: tables of two columns each."""
+publication = publish(table, Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2))
+"""What is published of them, tables of two columns each, and what their steward is told."""
+
+release = publication.release
+"""What readers have of it."""

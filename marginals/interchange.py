@@ -34,9 +34,9 @@ import pandas as pd
 
 from marginals.bundle.target import output_file
 from marginals.errors import InputError
+from marginals.estimates import drawn, told
 from marginals.files import replace_file
 from marginals.messages import installing, printable
-from marginals.release.estimates import drawn, told
 from marginals.release.release import Release
 from models.arrays import FloatArray
 from models.errors import TooManyCellsError

@@ -422,6 +422,28 @@ class Waiting:
         return told | {name: share for name, share in shares.items() if share is not None}
 
 
+def _unlimited(constraint: Constraint) -> Constraint:
+    return constraint
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """What a series of releases leaves a search.
+
+    masks: the margins that may be shown, as finely as that; None for any. common: what each margin must show, to tell a part
+    from the rest. of_part: whether only a part is shown. limited: the constraint of the search with that of the series.
+    """
+
+    masks: tuple[Mask, ...] | None = None
+    common: Mask = 0
+    of_part: bool = False
+    limited: Callable[[Constraint], Constraint] = _unlimited
+
+
+ANYTHING = Scope()
+"""What a search may show whose release stands alone."""
+
+
 @dataclass(frozen=True, eq=False)
 class Continuation:
     """What a ledger makes of the table of today.
@@ -514,14 +536,18 @@ class Continuation:
         counts = part_of(self.part.where, self.table.counts)
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
-    def few_waiting(self, then: Constraint, most: float, seed: int) -> Constraint:
-        """The constraint of a search with that of the first release of a ledger: margins for which few people will wait.
+    def scope(self, most: float, seed: int) -> Scope:
+        """What a search may show; in the first release of a ledger, margins for which few people will wait.
 
         most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
         """
-        if self.ledger.entries or most >= 1:
-            return then
-        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, then)
+
+        def few_waiting(then: Constraint) -> Constraint:
+            return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, then)
+
+        is_limited = not self.ledger.entries and most < 1
+        limited = few_waiting if is_limited else _unlimited
+        return Scope(self.masks, self.common, self.part is not None, limited)
 
     @property
     def least(self) -> int:

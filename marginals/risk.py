@@ -6,7 +6,7 @@ from functools import cached_property
 from importlib import import_module
 from itertools import chain
 from math import fsum, inf, isclose, log, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,6 @@ from marginals.bundle.reading import recoded
 from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, generalize
 from marginals.errors import InputError
 from marginals.published_values import matched_levels
-from marginals.release.release import Release
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.levels import attribute_ladder
@@ -649,7 +648,15 @@ class BundleRisk:
         }
 
 
-def bundle_risk(release: Release, name: str, rows: Rows, attackers: Attackers, harm: HarmModel) -> BundleRisk:
+class Published(Protocol):
+    """What is public of a release: its marginals."""
+
+    @property
+    def collection(self) -> Collection:
+        """The published marginals."""
+
+
+def bundle_risk(release: Published, name: str, rows: Rows, attackers: Attackers, harm: HarmModel) -> BundleRisk:
     """The risk of a release for the people of the dictionaries, expected over these.
 
     name: of the release, as it is to be shown. rows: the table, whose hierarchies name the base values that a bundle
@@ -959,7 +966,7 @@ class RiskAssessment:
         line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)
 
-    def of_release(self, release: Release, name: str) -> BundleRisk:
+    def of_release(self, release: Published, name: str) -> BundleRisk:
         """The risk of a release for the people of the dictionaries, expected over these. Raises InputError."""
         return bundle_risk(release, name, self.table.rows, self.attackers, self.harm)
 

@@ -27,7 +27,7 @@ from marginals.publishing.policy import Policy
 from marginals.publishing.publishing import publish
 from marginals.publishing.searching import Progress, no_progress
 from marginals.release.release import Release
-from marginals.release.steward import by_reason, search_trace
+from marginals.steward import by_reason, search_trace
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from models.arrays import CodeArray, FloatArray
@@ -824,7 +824,7 @@ def released(found: SelectedModel, rows: Counted, policy: Policy, sensitive: Seq
     return publish(
         table,
         replace(policy, base="none", start="nothing", strategy="greedy", must_publish=cliques, must_not_publish=apart),
-    )
+    ).release
 
 
 def _table(rows: Counted, sensitive: Sequence[str]) -> Table:

@@ -15,7 +15,6 @@ from marginals.wording import (
     claimed_of,
     odds_in_words,
     refusal_in_words,
-    rows_in_words,
     step_in_words,
     unit_in_words,
     worst_in_words,
@@ -26,13 +25,12 @@ if TYPE_CHECKING:
     from checks.attacks.minimality import LevelTold, Refinement
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.classes import Assessment, Eligibility, Reached, Reidentification, Risk, Uniqueness
+    from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
     from marginals.attacks import Attacked, Attacks, Composition, Minimality, TableChange, Threshold
-    from marginals.release.accuracy import Comparison
-    from marginals.release.estimates import Estimate
-    from marginals.release.release import Release
-    from marginals.release.steward import BaseChoice, StewardReport, WantedTable
+    from marginals.estimates import Estimate
+    from marginals.steward import BaseChoice, StewardReport, WantedTable
     from marginals.tables.attribute import Codebook
     from models.search import SearchResult
 
@@ -160,22 +158,6 @@ def written_table_lines(
 def suppressed_rows(rows: int) -> str:
     """What is said of the rows of a table that are suppressed."""
     return f"{rows:,} rows suppressed: they have * in every quasi-identifier, and are one class together"
-
-
-def publication_lines(release: "Release") -> Iterator[str]:
-    """What a release that was just written publishes, and what it leaves out."""
-    rows_per_person = release.published.rows_per_person
-    counted = f"{release.rows} rows" if rows_per_person is None else rows_in_words(release.rows, rows_per_person)
-    where = f" where {release.published.where}" if release.published.where else ""
-    yield f"Published {len(release.margins)} marginals of {counted}{where} in {release.path}:"
-    yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
-    if (information := release.published.information) is not None:
-        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
-    reasons = {} if release.steward is None else release.steward.unpublished
-    for attribute in release.published.unpublished:
-        yield f"Nothing is published of {attribute}" + (f": {reasons[attribute]}." if attribute in reasons else ".")
-    if unclaimed := release.published.unclaimed:
-        yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 
 
 def wanted_lines(wanted: Iterable["WantedTable"], domain: "Domain") -> Iterator[str]:

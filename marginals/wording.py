@@ -11,9 +11,9 @@ from checks.attacks.minimality import Refinement
 from checks.claims import Claim
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
+from marginals.estimates import assumption, listed
 from marginals.named_rules import JudgedDemand, JudgedRule
 from marginals.names import margin_in_words
-from marginals.release.estimates import assumption, listed
 from marginals.tables.people import ANY, RowsPerPerson
 from models.graphs.basis import Basis, Kind
 from models.tables.hierarchy import Domain

@@ -103,7 +103,7 @@ def small_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_release(small_config: Path) -> marginals.Release:
     """What the policy of that config publishes."""
     config = marginals.read_config(small_config)
-    return marginals.publish(config.read_table(), config.policy)
+    return marginals.publish(config.read_table(), config.policy).release
 
 
 @pytest.fixture(scope="module")

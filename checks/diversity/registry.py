@@ -72,7 +72,7 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     ...     def decide(self, vector: Sequence[Fraction | int]) -> bool:
     ...         return 2 * max(vector) <= sum(vector)
     >>> from marginals.example import table
-    >>> release = marginals.publish(table, marginals.Policy(k_link=4, diversity="no-majority"))
+    >>> release = marginals.publish(table, marginals.Policy(k_link=4, diversity="no-majority")).release
     >>> print(release.verify().checks[1])
     maxent-diversity (diversity no-majority, sensitive diagnosis): holds
     >>> marginals.unregister_diversity("no-majority")

@@ -1,6 +1,6 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -33,8 +33,9 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from marginals import Verification
+    from marginals.publishing.publishing import Publication
     from marginals.release.release import Release
-    from marginals.release.steward import StewardFile
+    from marginals.steward import StewardFile
 
 
 @click.command()
@@ -88,7 +89,7 @@ def publish(
       marginals publish release.toml --out release-2026-02 --ledger ledger
     """
     from marginals.bundle.target import require_replaceable
-    from marginals.release.steward import StewardFile, beside
+    from marginals.steward import StewardFile, beside
     from marginals.wording import dropped_lines, left_out_lines, part_lines
 
     if sign is not None:
@@ -116,12 +117,12 @@ def publish(
             if reason := table.left_to_pandas:
                 click.echo(f"{printable(reason)}: pandas reads it, which takes longer and more memory.", err=True)
         try:
-            release = marginals.publish(table, configured.policy, progress, configured.title, deadline, ledger)
+            publication = marginals.publish(table, configured.policy, progress, configured.title, deadline, ledger)
         except NothingPublishableError as error:
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)
             raise
-    hand_over(written(release, out, page, sign), page, as_json)
+    hand_over(written(publication, out, page, sign), page, as_json)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -162,27 +163,26 @@ def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline"
         click.get_current_context().exit(FAILED)
 
 
-def written(release: "Release", out: Path, page: "StewardFile", sign: Path | None = None) -> "Release":
-    """A release that was just made, written with its steward's page: both, or neither where it cannot be."""
-    if release.steward is None:
-        raise ValueError("a release that was just made has a report for its steward")
-    with page.around(release.steward.page(release.steward)):
-        return release.write(out, sign=sign)
+def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":
+    """A publication whose release is written with its steward's page: both, or neither where it cannot be."""
+    with page.around(publication.steward.page(publication.steward)):
+        return publication.write(out, sign=sign)
 
 
-def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
+def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) -> None:
     """Print what a release that was written publishes and how private it is.
 
     What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
     """
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.terminal import publication_lines, steward_lines, wanted_lines
+    from marginals.terminal import steward_lines, wanted_lines
     from marginals.wording import rule_lines
 
-    verification, steward, folder = release.verify(), release.steward, release.path
-    if steward is None or folder is None:
-        raise ValueError("a release that was just made and written has a folder, and a report for its steward")
+    release, steward = publication.release, publication.steward
+    verification, folder = release.verify(), release.path
+    if folder is None:
+        raise ValueError("a release that was just written has a folder")
     search, binding = steward.search, steward.binding
     if as_json:
         print_json(
@@ -212,7 +212,7 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
             | ({"wanted": [table.as_json() for table in steward.wanted]} if steward.wanted else {})
         )
         return
-    print_lines(publication_lines(release))
+    print_lines(_publication_lines(release, steward.unpublished))
     print_lines(wanted_lines(steward.wanted, release.domain))
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
@@ -223,6 +223,26 @@ def hand_over(release: "Release", page: "StewardFile", as_json: bool) -> None:
         f"These numbers do not follow from the release and are not in it. More of them, for you alone: {page.path}"
     )
     click.echo(f"A page about the release to read and print: {folder / REPORT}")
+
+
+def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> Iterator[str]:
+    """What a release that was just written publishes, and what it leaves out: why, by attribute."""
+    from marginals.names import margin_in_words
+    from marginals.wording import rows_in_words
+
+    rows_per_person = release.published.rows_per_person
+    counted = f"{release.rows} rows" if rows_per_person is None else rows_in_words(release.rows, rows_per_person)
+    where = f" where {release.published.where}" if release.published.where else ""
+    yield f"Published {len(release.margins)} marginals of {counted}{where} in {release.path}:"
+    yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
+    if (information := release.published.information) is not None:
+        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
+    for attribute in release.published.unpublished:
+        yield f"Nothing is published of {attribute}" + (
+            f": {unpublished[attribute]}." if attribute in unpublished else "."
+        )
+    if unclaimed := release.published.unclaimed:
+        yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 
 
 FAILED = 1
@@ -362,7 +382,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release age=30-34 sex=Female
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
-    from marginals.release.estimates import count
+    from marginals.estimates import count
     from marginals.terminal import codebook_lines, estimate_lines
 
     release = marginals.open_release(folder, deadline)
@@ -410,7 +430,7 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     import numpy as np
     import pandas as pd
 
-    from marginals.release.estimates import drawn, drawn_base_values, pairs_in
+    from marginals.estimates import drawn, drawn_base_values, pairs_in
     from marginals.wording import pair_rows, synthetic_lines
 
     write = marginals.interchange.rows_writer(target.path)

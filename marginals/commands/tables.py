@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from checks.requirements import Requirements
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
+    from marginals.publishing.publishing import Publication
     from marginals.publishing.searching import Progress
-    from marginals.release.release import Release
-    from marginals.release.steward import StewardFile
+    from marginals.steward import StewardFile
     from marginals.tables.table import Table
 
 
@@ -157,7 +157,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
     """Look for the minimal tables, or at one, and write the best, or that one."""
     from marginals.anonymizers.lattice import LatticeResult, published_table
     from marginals.publishing.obstacles import no_single_table
-    from marginals.publishing.searching import chosen_table
+    from marginals.publishing.single_tables import chosen_table
     from marginals.terminal import single_table_lines, written_table_lines
 
     with ProgressBars(not as_json) as progress:
@@ -309,33 +309,33 @@ def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None
     if ledger is not None:
         _hand_over_months(made, ledger, as_json)
         return
-    ((release, page),) = made
-    hand_over(release, page, as_json)
+    ((publication, page),) = made
+    hand_over(publication, page, as_json)
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
 
 
-def _published(path: Path, ledger: Path | None, progress: "Progress") -> "tuple[Release, StewardFile]":
-    """The release of a config, written beside it, and where its steward's page is."""
-    from marginals.release.steward import StewardFile, beside
+def _published(path: Path, ledger: Path | None, progress: "Progress") -> "tuple[Publication, StewardFile]":
+    """The publication of a config, written beside it, and where its steward's page is."""
+    from marginals.steward import StewardFile, beside
 
     config = marginals.read_config(path)
     out = path.with_suffix("")
     page = StewardFile(beside(out), out)
-    release = marginals.publish(config.read_table(), config.policy, progress, ledger=ledger)
-    return written(release, out, page), page
+    publication = marginals.publish(config.read_table(), config.policy, progress, ledger=ledger)
+    return written(publication, out, page), page
 
 
-def _hand_over_months(made: "list[tuple[Release, StewardFile]]", ledger: Path, as_json: bool) -> None:
+def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Path, as_json: bool) -> None:
     """Print who waits in each of some months."""
-    waits = [release.steward.waiting for release, _ in made if release.steward is not None and release.path is not None]
-    paths = [str(release.path) for release, _ in made]
+    waits = [publication.steward.waiting for publication, _ in made]
+    paths = [str(publication.release.path) for publication, _ in made]
     if as_json:
         each = [{"out": out, **waiting.as_json()} for out, waiting in zip(paths, waits) if waiting is not None]
         print_json({"ledger": str(ledger), "months": each})
         return
-    for (release, _), waiting in zip(made, waits):
+    for release, waiting in zip((publication.release for publication, _ in made), waits):
         if waiting is not None:
             waited = f"{waiting.came:,} who came and {waiting.left:,} who left wait for a later one"
             click.echo(f"{release.path}  {release.rows:,} patients; {waited}")

@@ -9,11 +9,11 @@ from itertools import islice
 from math import isinf, isnan, log
 from statistics import fmean
 
+from marginals.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
-from marginals.release.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
-from marginals.release.steward import MARK, StewardReport, Suggestion
+from marginals.steward import MARK, StewardReport, Suggestion
 from marginals.terminal import wanted_line
 from marginals.wording import dropped_warning, rule_in_words, unit_in_words
 from models.search.problem import RefusedMove, Step

@@ -17,7 +17,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.jobs import Jobs
 from marginals.pages.risk_page import plot_format, pyplot
 from marginals.publishing.policy import Policy
-from marginals.publishing.searching import no_progress, searched
+from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
 from models.deadline import NEVER
 
@@ -115,7 +115,7 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
     requirements = row.policy.requirements(table.sensitive, table.most_rows_of_a_person)
     begun = time.perf_counter()
     try:
-        _, search = searched(table, row.policy, requirements, NEVER, no_progress)
+        search = searched(Prepared(row.policy, requirements, table, table), NEVER, no_progress)
     except NothingPublishableError as error:
         nothing = {"kl_divergence": np.nan, "gap": np.nan, "optimal": False, "margins": 0, "base": False}
         return own | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}

@@ -22,7 +22,7 @@ from marginals.errors import InputError
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
-from marginals.release.steward import WantedTable
+from marginals.steward import WantedTable
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table

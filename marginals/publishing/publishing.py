@@ -2,65 +2,78 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from checks.claims import Claim
-from checks.classes import (
-    Assessment,
-    Eligibility,
-    Reidentification,
-    Uniqueness,
-    eligibility,
-    reidentification,
-    uniqueness,
-)
-from checks.classes import assess as assess_table
-from checks.diversity.criterion import Diversity
 from checks.diversity.registry import require_readable
-from checks.finding import Finding, WorstClass
 from checks.requirements import Requirements
-from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
+from marginals.bundle.writing import Entering
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
-from marginals.pages.release_page import report_html
 from marginals.published_values import Part
-from marginals.publishing.policy import Policy, Population
-from marginals.publishing.searching import Progress, no_progress, searched, steward_report
-from marginals.release.release import Release
+from marginals.publishing.policy import Policy
+from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
+from marginals.publishing.stewarding import steward_report
+from marginals.release.release import Release, write_release
+from marginals.steward import StewardReport
 from marginals.tables.table import Table
-from models.arrays import CountArray
+from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 
-def anonymize(
-    table: Table, policy: Policy, progress: Progress = no_progress, suppression: float = 0.0
-) -> LatticeResult:
-    """All minimal single tables that satisfy a policy, best KL divergence first.
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """What publishing gives: what goes out, what stays in, and what the ledger keeps.
 
-    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they are a class,
-    which satisfies the policy too.
+    release: for everybody. steward: what does not follow from the published marginals, for the steward of the table alone.
+    entry: of a release that was made for a ledger, what enters it there when it is written.
 
-    >>> from marginals.example import table
-    >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
-    [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
+    >>> from marginals.example import publication
+    >>> publication
+    Publication(Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0))
     """
-    return minimal_tables(
-        table.cube,
-        table.quasi_identifiers,
-        policy.requirements(table.sensitive, table.most_rows_of_a_person),
-        lambda done, nodes: progress("minimal tables", done, nodes),
-        suppression,
-    )
+
+    release: Release
+    steward: StewardReport
+    entry: Entering | None = None
+
+    def __repr__(self) -> str:
+        return f"Publication({self.release})"
+
+    def write(self, path: str | Path, sign: str | Path | None = None) -> "Publication":
+        """Write the release as a bundle, all of it or nothing, and enter it in the ledger that it was made for, if any.
+
+        Returns the publication with the folder of its release. sign: as of `Release.write`, which writes no release of a
+        ledger. The steward's report is written by itself, to a file that is not for publication. Raises InputError.
+
+        >>> from marginals.example import publication
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     written = publication.write(f"{folder}/release")
+        ...     written.steward.write(f"{folder}/steward.html")
+        ...     sorted(file.name for file in written.release.path.parent.iterdir())
+        ['release', 'steward.html']
+        """
+        return replace(self, release=write_release(self.release, path, sign, self.entry))
+
+
+class _LedgerRelease(Release):
+    """A release that is out only when its ledger says so."""
+
+    def write(self, path: str | Path, sign: str | Path | None = None) -> Release:  # noqa: ARG002 - as of any release
+        """Refused: what is written by itself would be missing in the ledger."""
+        raise InputError(
+            "a release of a ledger is written by its publication, which enters it: publication.write(path)"
+        )
 
 
 def publish(
@@ -70,57 +83,86 @@ def publish(
     title: str = TITLE,
     seconds: Seconds = None,
     ledger: str | Path | None = None,
-) -> Release:
-    """The best release of a table that the policy's strategy finds; it holds published marginals, not the table.
+) -> Publication:
+    """The best release of a table that the policy's strategy finds, and beside it what its steward alone may know.
 
-    title: what its report and its descriptor call it. What is found is verified, by the marginals alone and with the whole
-    budget of each check, before it is given back. `steward` of the release tells what does not follow from the marginals
-    and so is not published, such as how near it comes to the data. seconds: for all of it, instead of the policy's
-    `time_limit`; half of it, or of what a base table that is demanded leaves, is for the search. ledger: private folder of
-    what is out of this table, made when it is missing. The release then shows as much of what changed since the last one as
-    is safe beside all of them, of margins that they show; when it is written it is entered there. Raises
-    NothingPublishableError when no collection satisfies the policy or the one found is not proven to, InputError when the
-    policy does not fit the table, or demands no privacy, CriterionError for a diversity that no reader could read back.
+    title: what its report and its descriptor call it. The release is verified before it is given back, by its marginals
+    alone and with the whole budget of each check. seconds: for all of it, instead of the policy's `time_limit`; half of it,
+    or of what a base table that is demanded leaves, is for the search. ledger: private folder of what is out of this table,
+    made when it is missing; the release shows as much of what changed since the last one as is safe beside all of them, of
+    margins that they show. Raises NothingPublishableError when no collection satisfies the policy or the one found is not
+    proven to, InputError when the policy does not fit the table, or demands no privacy, CriterionError for a diversity that
+    no reader could read back.
 
     >>> from marginals.example import table
-    >>> publish(table, Policy(k_link=4, diversity="distinct:2"))
+    >>> publish(table, Policy(k_link=4, diversity="distinct:2")).release
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
+    """
+    deadline = within(seconds)
+    prepared = prepare(table, policy, progress, ledger)
+    search = searched(prepared, deadline, progress)
+    published = content(prepared, search.result.cliques, title, deadline)
+    progress("verifying", 0, 0)
+    verify(prepared, published, search.result.cliques)
+    steward = steward_report(prepared, published, search, deadline)
+    if prepared.series is None:
+        return Publication(Release(published), steward)
+    return _in_series(prepared.series, published, steward, search, policy)
+
+
+def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:
+    """A table with what the policy demands of its release, and what earlier releases leave of it.
+
+    Raises InputError, CriterionError and NothingPublishableError for what no search can mend.
     """
     requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
     _require_publishable(policy, requirements, ledger)
+    if ledger is None:
+        return Prepared(policy, requirements, table, table)
     turnover_known = policy.turnover == KNOWN
-    deadline = within(seconds)
-    series = None
-    if ledger is not None:
-        series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
-    where = "" if table.part is None else table.part.where.text
-    if series is not None:
-        progress("settling", 0, 0)
-        table = series.table
-    obstacles, search = searched(table, policy, requirements, deadline, progress, series)
-    shown = table if series is None else series.shown
-    published = _content(shown, policy, requirements, search.result.cliques, title)
-    published = replace(published, deadline=deadline, turnover_known=turnover_known, where=where)
-    if where:
-        _require_readable_part(where, published)
-    progress("verifying", 0, 0)
+    series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
+    progress("settling", 0, 0)
+    return Prepared(policy, requirements, series.table, series.shown, series)
+
+
+def content(prepared: Prepared, cliques: tuple[Mask, ...], title: str, deadline: Deadline) -> BundleContent:
+    """What a release of some margins tells: a function of the marginals of those who are shown.
+
+    Raises InputError where the condition of a part would read otherwise beside the published labels.
+    """
+    part = "" if prepared.shown.part is None else prepared.shown.part.where.text
+    published = _content(prepared, prepared.shown, cliques, title, deadline)
+    published = replace(published, turnover_known=prepared.policy.turnover == KNOWN, where=part)
+    if part:
+        _require_readable_part(part, published)
+    return published
+
+
+def verify(prepared: Prepared, published: BundleContent, cliques: tuple[Mask, ...]) -> None:
+    """Raise NothingPublishableError unless every claim of a release is proven, as its readers would.
+
+    Of a part everybody is judged too: in the ledger they are entered as if all were shown.
+    """
     judged = [published]
-    if shown is not table:  # of a part everybody is entered in the ledger, as if all were shown
-        judged.append(replace(_content(table, policy, requirements, search.result.cliques, title), deadline=deadline))
+    if prepared.shown is not prepared.table:
+        judged.append(_content(prepared, prepared.table, cliques, published.title, published.deadline))
     for finding in (finding for each in judged for finding in each.verify().checks):
         if not finding.holds:
             raise NothingPublishableError(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
-                + _base_values_hint(policy, table)
+                + _base_values_hint(prepared.policy, prepared.table)
             )
-    steward = steward_report(obstacles, published, search, policy, deadline, shown)
-    if series is None:
-        return Release(published, report_html, steward=steward)
+
+
+def _in_series(
+    series: Continuation, published: BundleContent, steward: StewardReport, search: Search, policy: Policy
+) -> Publication:
+    """A publication that is proven to be safe beside every release of a ledger, and is entered there."""
     cliques = search.result.cliques
     series.require_safe(cliques)
-    steward = replace(steward, waiting=replace(series.after(cliques, policy.seed), kept=search.kept))
-    entering = series.entering(cliques, datetime.now(UTC).date().isoformat())
-    return Release(published, report_html, steward=steward, entering=entering)
+    waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
+    entry = series.entering(cliques, datetime.now(UTC).date().isoformat())
+    return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
 
 def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
@@ -175,11 +217,11 @@ def _judged_levels(requirements: Requirements) -> dict[str, set[int]]:
 
 
 def _content(
-    table: Table, policy: Policy, requirements: Requirements, cliques: tuple[Mask, ...], title: str
+    prepared: Prepared, table: Table, cliques: tuple[Mask, ...], title: str, deadline: Deadline
 ) -> BundleContent:
-    """What a release of some margins of a table tells, and claims of it."""
+    """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
     chosen = Collection.of(table.cube, cliques)
-    judged = _judged_levels(requirements)
+    judged = _judged_levels(prepared.requirements)
     marginals = releasable(chosen, table.public, judged)
 
     def stated(claim: Claim) -> Claim:
@@ -188,97 +230,16 @@ def _content(
         levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
         return claim.stated_on(chosen).at_level(levels.index(claim.level) if claim.level in levels else 0)
 
-    words = table.codebook.of_labels(marginals.domain)
-    rules = tuple(rule.applied(table.sensitive).stating(stated) for rule in policy.named_rules)
-    claims = tuple(map(stated, requirements.claims))
-    unit = table.rows_per_person
-    return BundleContent(marginals, table.roles, claims, title, rows_per_person=unit, codebook=words, rules=rules)
-
-
-@dataclass(frozen=True)
-class Assessed:
-    """What a table reaches, and the findings on what is asked of a single table.
-
-    reidentification: the risk of finding a person's row; None without rows. uniqueness: which columns make rows unique.
-    eligible: by sensitive attribute the strongest requirements that any generalization can satisfy; empty without rows.
-    """
-
-    assessment: Assessment
-    checks: tuple[Finding, ...]
-    reidentification: Reidentification | None = None
-    uniqueness: Uniqueness | None = None
-    eligible: Mapping[str, Eligibility] = field(default_factory=dict)
-
-    @property
-    def ok(self) -> bool:
-        """Whether the table satisfies the policy."""
-        return all(finding.holds for finding in self.checks)
-
-    def as_json(self) -> dict[str, Any]:
-        """The assessment as plain values, and the findings."""
-        plain = self.assessment.as_json() | {"checks": [finding.as_json() for finding in self.checks]}
-        plain |= {} if self.reidentification is None else {"reidentification": self.reidentification.as_json()}
-        return plain | ({} if self.uniqueness is None else {"uniqueness": self.uniqueness.as_json()})
-
-
-def assess(
-    table: Table, policy: Policy, levels: Mapping[str, int] | None = None, population: Population | float | None = None
-) -> Assessed:
-    """What a table gives away with quasi-identifiers at these levels, the others as they are.
-
-    k_combinatorial is about its classes as k_link is. population: everybody whom the rows could be about, with what is
-    demanded of a sample; or the share of them that is in the table. Raises InputError for a level of anything but a
-    quasi-identifier, or a population that lacks one, CriterionError for a diversity where nothing is sensitive,
-    ContradictionError for a table that is no sample.
-
-    >>> from marginals.example import table
-    >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
-    >>> assessed.ok
-    False
-    >>> [(check.criterion, check.holds) for check in assessed.checks]
-    [('k-anonymity', False), ('l-diversity', False)]
-    """
-    chosen = dict(levels or {})
-    for attribute in chosen:
-        if attribute not in table.quasi_identifiers:
-            known = ", ".join(table.quasi_identifiers)
-            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
-    margin = dict.fromkeys(table.domain.attributes, 0) | chosen
-    generalized = table.base_counts.rolled_up(margin)
-    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
-    findings = requirements.of_table(generalized)
-    # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
-    checks = tuple(
-        replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in findings
+    return BundleContent(
+        marginals,
+        table.roles,
+        tuple(map(stated, prepared.requirements.claims)),
+        title,
+        rows_per_person=table.rows_per_person,
+        codebook=table.codebook.of_labels(marginals.domain),
+        rules=tuple(rule.applied(table.sensitive).stating(stated) for rule in prepared.policy.named_rules),
+        deadline=deadline,
     )
-    public = {a: level for a, level in generalized.margin.items() if a in table.quasi_identifiers}
-    classes = generalized.rolled_up(public)
-    everybody: CountArray | float | None = None
-    if isinstance(population, Population):
-        everybody = population.sizes(classes)[1][: len(classes)]
-        checks = (*checks, *population.findings(classes))
-    elif population is not None:
-        everybody = float(population)
-    return Assessed(
-        assess_table(generalized, table.sensitive),
-        checks,
-        reidentification(classes.counts, everybody),
-        uniqueness(classes) if len(classes) else None,
-        _eligible(generalized, table, requirements) if len(classes) else {},
-    )
-
-
-def _eligible(generalized: ContingencyTable, table: Table, requirements: Requirements) -> dict[str, Eligibility]:
-    """What is eligible for a table, and the excessive protection of what was made of it."""
-    demanded: dict[str, list[Diversity]] = {attribute: [] for attribute in table.sensitive}
-    for claim in requirements.diversity_claims:
-        if claim.class_diversity is not None:
-            demanded[claim.sensitive].append(claim.class_diversity)
-    return eligibility(generalized, table.base_counts, table.sensitive, demanded)
-
-
-def _without_values(worst: WorstClass) -> WorstClass:
-    return WorstClass(count=worst.count, reached=worst.reached)
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.

@@ -1,39 +1,29 @@
 """Searching: from a table and a policy to the collection of margins that keeps the most of the data."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, log
+from math import inf
 
 from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
 from marginals.anonymizers.lattice import Progress as Settled
 from marginals.anonymizers.lattice import (
-    SingleTable,
     lattice_nodes,
     minimal_levels,
-    single_table,
-    stepwise_table,
     table_satisfies,
 )
 from marginals.anonymizers.recoded_file import is_file, published_base
-from marginals.bundle.content import BundleContent
 from marginals.errors import InputError, NothingPublishableError
-from marginals.ledger import Continuation, FewWaiting
-from marginals.pages.steward_page import steward_html
+from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import Policy, Wanted, wanted_tables, weighed
-from marginals.release.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared
-from marginals.release.comparing import comparison
-from marginals.release.steward import BaseChoice, StewardReport, Suggestion
+from marginals.publishing.policy import Policy, weighed
+from marginals.steward import BaseChoice
 from marginals.tables.table import Table
-from models.accuracy import IndependentModel, TableModel, total_variation
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
-from models.graphs.basis import Kind
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
@@ -41,7 +31,6 @@ from models.search import (
     LargeLatticeStops,
     MarginLimits,
     Problem,
-    RefusedMove,
     SearchResult,
     Stop,
     from_independence,
@@ -50,7 +39,6 @@ from models.search import (
     rebuilt,
     with_bound,
 )
-from models.search.problem import is_refused_in_all
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -188,6 +176,26 @@ def no_progress(task: str, done: int, total: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table that is ready to be searched for what can be published of it.
+
+    table: everybody who is judged, at base values. shown: whose margins are published, all of them or a part. series: of
+    releases that it goes on, None for a release that stands alone.
+    """
+
+    policy: Policy
+    requirements: Requirements
+    table: Table
+    shown: Table
+    series: Continuation | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """What the search may show: anything, or what earlier releases leave."""
+        return ANYTHING if self.series is None else self.series.scope(self.policy.max_waiting, self.policy.seed)
+
+
+@dataclass(frozen=True, eq=False)
 class Search:
     """A search that is over.
 
@@ -209,35 +217,28 @@ class Search:
         return _value(self.result)
 
 
-def searched(
-    table: Table,
-    policy: Policy,
-    requirements: Requirements,
-    deadline: Deadline,
-    progress: Progress,
-    series: Continuation | None = None,
-) -> tuple[Obstacles, Search]:
-    """The search that a policy asks for, and what stands in the way of the table's margins.
+def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Search:
+    """The search that a policy asks for.
 
     deadline: when everything ends; half of what the base table leaves is for the search, or half of all for it and the
-    base table where that is found only as part of the search. series: that it goes on, beyond whose margins nothing may be
-    shown, and all of which are where the policy allows that; then no base table is looked for. Raises
+    base table where that is found only as part of the search. Beside earlier
+    releases all that they leave is shown where the policy allows that; then no base table is looked for. Raises
     NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
     """
+    table, policy, requirements, scope = prepared.table, prepared.policy, prepared.requirements, prepared.scope
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
     begun = time.monotonic()
     searching = Deadline(begun + policy.time_limit, time.monotonic)
-    envelope = None if series is None else series.masks
-    constraint = _constraint(table, policy, requirements, series)
+    envelope = scope.masks
+    constraint = _constraint(table, policy, requirements, scope)
     few_may_wait = isinstance(constraint.then, FewWaiting)
     wish = _Wish(table, policy, requirements, constraint, envelope, few_may_wait, begun, deadline)
     searching = deadline.share(2) if deadline.at < inf else searching
-    of_part = series is not None and series.part is not None
-    if policy.base == "auto" and not envelope and not of_part:
+    if policy.base == "auto" and not envelope and not scope.of_part:
         search = _better_of_both(wish, searching, progress)
     else:
         try:
-            is_sought = not envelope and not (of_part and policy.base == "auto")
+            is_sought = not envelope and not (scope.of_part and policy.base == "auto")
             base = _base(table, policy, requirements, _until(deadline, progress)) if is_sought else None
             searching = deadline.share(2) if deadline.at < inf else searching
         except TimeOverError:
@@ -248,10 +249,10 @@ def searched(
         search = _bounded(wish, _search(wish, base, searching, progress), searching)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
-    obstacles = Obstacles(table, requirements, search.problem.constraint)
     if not search.result.cliques:
+        obstacles = Obstacles(table, requirements, search.problem.constraint)
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
-    return obstacles, search
+    return search
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,18 +413,16 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
     return best_base(table, requirements, lambda done, nodes: progress("minimal tables", done, nodes))
 
 
-def _constraint(table: Table, policy: Policy, requirements: Requirements, series: Continuation | None) -> MarginLimits:
+def _constraint(table: Table, policy: Policy, requirements: Requirements, scope: Scope) -> MarginLimits:
     allowed: Constraint = PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins)
-    if series is not None:
-        allowed = series.few_waiting(allowed, policy.max_waiting, policy.seed)
     return MarginLimits(
         table.domain,
         policy.max_cells,
         policy.max_attributes,
         tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
-        allowed,
-        None if series is None else series.masks,
-        0 if series is None else series.common,
+        scope.limited(allowed),
+        scope.masks,
+        scope.common,
     )
 
 
@@ -489,194 +488,9 @@ def _until(deadline: Deadline, progress: Progress) -> Progress:
     return told
 
 
-_FOR_COMPARING = 5.0
-"""Seconds of the processor to compare the model with the data."""
-
-_FOR_BINDING = 5.0
-"""Seconds of the processor to ask what binds where the search ended."""
-
-_FOR_SUGGESTIONS = 2.0
-"""Seconds of the processor to try what else could be wanted."""
-
-
-def steward_report(
-    obstacles: Obstacles,
-    published: BundleContent,
-    search: Search,
-    policy: Policy,
-    deadline: Deadline,
-    table: Table,
-) -> StewardReport:
-    """What only the steward may know of a release.
-
-    obstacles: what stood in the way. table: whose margins are published, a part of the one that was
-    searched perhaps. With one sensitive attribute the base that the policy had looked for is
-    the best single table. deadline: when everything ends.
-    """
-    result = search.result
-    cube = table.cube
-    found = search.base if policy.base in ("auto", "best") else None
-    best = found if found is not None and len(found.masks) == 1 else None
-    sensitive = _as_allowed_alone(table.sensitive, search.problem)
-    suppressed = Collection.of(cube, [sensitive])
-
-    def compare() -> Comparison:
-        stop = _stop_after(_FOR_COMPARING, deadline)
-        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
-        if best is not None:
-            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
-        elif cube.holds(sum(cube.domain.attribute_masks)):
-            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, obstacles.requirements, stop)
-            if refined is not None:
-                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
-        model = MarginalModel(Collection.of(cube, result.cliques))
-        return comparison(cube, model, yardsticks, [analysis.attributes for analysis in policy.analyses], stop)
-
-    def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
-        stop = _stop_after(_FOR_SUGGESTIONS, deadline)
-        return suggestions(search.problem, compared, policy.analyses, search.first, stop)
-
-    def ask_what_binds() -> tuple[RefusedMove, ...] | None:
-        return search.problem.binding(result.cliques, _stop_after(_FOR_BINDING, deadline))
-
-    report = StewardReport(
-        published,
-        MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
-        MaximumEntropy(suppressed).kl_divergence,
-        None if best is None else best.kl_divergence,
-        result,
-        table.missing,
-        table.missing_in,
-        compare,
-        steward_html,
-        cube.domain,
-        {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
-        ask_what_binds,
-        table.left_out,
-        suggest=suggest,
-        base=search.choice,
-    )
-    if not policy.analyses:
-        return report
-    allows = search.problem.constraint
-    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
-    return replace(report, wanted=wanted)
-
-
-def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
-    """Some attributes, each as finely as the policy allows it by itself: what else is compared shows no more than that."""
-    domain = problem.cube.domain
-    shown: Mask = 0
-    for attribute in attributes:
-        levels = range(domain.hierarchy(attribute).height)
-        masks = (domain.mask({attribute: level}) for level in levels)
-        shown |= next((mask for mask in masks if not is_refused_in_all(problem.constraint, mask)), 0)
-    return shown
-
-
-def _stop_after(seconds: float, deadline: Deadline) -> Stop:
-    """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
-    until = time.process_time() + seconds
-    return lambda: time.process_time() > until or deadline.is_over
-
-
 # What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
 # cost.
 #
 # Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since
 # what the checks said is kept. Its price is the KL divergence of what that finds, less that of what it finds without
 # the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other tables.
-
-
-_MOST = 3
-"""Pairs that are suggested."""
-
-_WEIGHTS = (1.0, 10.0, 100.0)
-"""Weights that are tried, one after the other."""
-
-_LOST = 0.05
-"""Cramer's V that a pair loses to be suggested."""
-
-_FAR = log(1.5)
-"""Or how far its odds ratio is off, as a difference of logarithms."""
-
-_GREEDY = "greedy"
-
-
-def suggestions(
-    problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], found: SearchResult, stop: Stop
-) -> tuple[Suggestion, ...]:
-    """The pairs to add, those first whose association is lost most. found: what the strategy found, before any rebuilding.
-
-    wanted: what is wanted already. After it is time to stop, pairs are named and not tried.
-    """
-    pairs = list(_candidates(comparison, wanted))
-    if not pairs:
-        return ()
-    alone = found if found.strategy == _GREEDY else STRATEGIES[_GREEDY](problem, stop)
-    return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
-
-
-def _candidates(comparison: Comparison, wanted: Sequence[Wanted]) -> Iterator[PairCompared]:
-    """Pairs that no published table shows as finely as the release shows each, and that lose what they have in common."""
-    lost = [pair for pair in comparison.most_lost() if pair.lost >= _LOST]
-    odds = [pair for pair in comparison.furthest_odds() if pair.log_ratio >= _FAR]
-    known = [set(analysis.attributes) for analysis in wanted]
-    open_pairs = [
-        pair
-        for pair in dict.fromkeys([*lost, *odds])
-        if pair.kind in (Kind.SUPPORTED, Kind.ASSUMED) and not any(set(pair.attributes) <= own for own in known)
-    ]
-    yield from open_pairs[:_MOST]
-
-
-def _tried(
-    problem: Problem, pair: PairCompared, wanted: Sequence[Wanted], alone: SearchResult, stop: Stop
-) -> Suggestion:
-    cube = problem.cube
-    table = cube.table(cube.domain.mask(dict.fromkeys(pair.attributes, 0)))
-    for weight in _WEIGHTS:
-        analyses = weighed(cube, [*wanted, Wanted(pair.attributes, weight)])
-        with_pair = STRATEGIES[_GREEDY](replace(problem, wanted=analyses), stop)
-        if stop():
-            return Suggestion(pair.attributes, pair.total_variation, was_tried=False)
-        error = total_variation(table, MarginalModel(Collection.of(cube, with_pair.cliques)))
-        if error <= pair.total_variation / 2:
-            price = with_pair.kl_divergence - alone.kl_divergence
-            return Suggestion(pair.attributes, pair.total_variation, weight, error, price)
-    return Suggestion(pair.attributes, pair.total_variation)
-
-
-def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
-    """The table at these levels, other quasi-identifiers as they are; it satisfies the policy.
-
-    suppression: share of the rows that may be suppressed, as of `anonymize`. Raises InputError for an attribute that is no
-    quasi-identifier, and NothingPublishableError, which says why and which coarser levels would do, where the table does
-    not satisfy the policy.
-
-    >>> from marginals.example import table
-    >>> chosen_table(table, Policy(k_link=4), {"age": 2}).levels
-    Margin({'age': 2, 'sex': 0})
-    """
-    for attribute in levels:
-        if attribute not in table.quasi_identifiers:
-            raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
-    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
-    shown = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
-    chosen = single_table(table.cube, shown, requirements)
-    spare = int(suppression * table.rows)
-    if table_satisfies(table.cube, chosen.mask, requirements, spare):
-        return chosen
-    name = f"the table at the levels {as_written(shown)}"
-    obstacles = Obstacles(table, requirements, PrivacyConstraint(table.cube, requirements))
-    if not spare:
-        raise obstacles.refusal(chosen.mask, name, table.sensitive)
-    if chosen.suppressed > spare:
-        raise NothingPublishableError(
-            f"{name} suppresses {chosen.suppressed:,} rows, more than the {spare:,} of suppression = {suppression:g}; "
-            f"without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
-        )
-    raise NothingPublishableError(
-        f"{name} suppresses {chosen.suppressed:,} {'row' if chosen.suppressed == 1 else 'rows'}, which must be a class that "
-        f"satisfies the policy, and are none; without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
-    )

@@ -7,8 +7,7 @@ from math import comb, prod
 
 import numpy as np
 
-from marginals.bundle.reading import over_table
-from marginals.release.accuracy import (
+from marginals.accuracy import (
     INDEPENDENT,
     UNPUBLISHED,
     Accuracy,
@@ -17,7 +16,8 @@ from marginals.release.accuracy import (
     PairCompared,
     TableErrors,
 )
-from marginals.release.estimates import pairs_in
+from marginals.bundle.reading import over_table
+from marginals.estimates import pairs_in
 from marginals.release.release import Release
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table

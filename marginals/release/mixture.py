@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checks.claims import Claim
+from marginals import estimates
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import over_one_domain, union
 from marginals.bundle.verification import asked_claims
 from marginals.conditions import Where, interval
 from marginals.errors import InputError
+from marginals.estimates import Quantity, basis_in, distinctions, marked, told, weakest
 from marginals.published_values import values_meant
-from marginals.release import estimates
-from marginals.release.estimates import Quantity, basis_in, distinctions, marked, told, weakest
 from marginals.release.release import Release
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.graphs.basis import Basis
@@ -42,7 +42,7 @@ class Mixture:
     >>> import marginals
     >>> from marginals.example import frame, release, table
     >>> pairs = marginals.publish(table, marginals.Policy(k_link=3, base="none", must_publish=[{"age": 2, "sex": 0}]))
-    >>> mixed = marginals.mixture([release, pairs])
+    >>> mixed = marginals.mixture([release, pairs.release])
     >>> round(mixed.expected_count({"age": "20-39", "sex": "Female"}), 2)
     15.65
     >>> [round(weight, 2) for weight in mixed.fitted(frame.sample(30, random_state=0)).weights]

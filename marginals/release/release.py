@@ -1,7 +1,7 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checks.claims import Claim
+from marginals import estimates
 from marginals.bundle.content import BundleContent, Verification
+from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
+from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.writing import Entering, WrittenBundle, put_report, write_bundle
 from marginals.conditions import Where
+from marginals.deadline import Seconds, within
 from marginals.errors import InputError
+from marginals.estimates import Attributes, Estimate, OddsRatio, Quantity, marked, told
 from marginals.named_rules import NamedRule, rules_of
 from marginals.names import assumed_independences
-from marginals.release import estimates
-from marginals.release.estimates import Attributes, Estimate, OddsRatio, Quantity, marked, told
 from models.graphs.basis import Basis
 from models.graphs.junction_tree import Collection
 from models.inference.log_linear import u_terms
@@ -28,9 +32,6 @@ from models.tables.hierarchy import Domain, InducedAttribute, Margin
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
-
-    from marginals.bundle.writing import Entering, WrittenBundle
-    from marginals.release.steward import StewardReport
 
 
 class ModelAnalysis(ABC):
@@ -285,17 +286,11 @@ class ModelAnalysis(ABC):
         return told(estimates.drawn_base_values(self.model, rows, np.random.default_rng(seed)))
 
 
-PageMaker = Callable[[BundleContent], bytes]
-"""What makes the report of a release: a page of HTML."""
-
-
 @dataclass(frozen=True, eq=False)
 class Release(ModelAnalysis):
     """Marginals that are published together, ready to be analysed.
 
-    published: the content. page: what makes its report. written: the bundle it was read from or written to. steward: what
-    only its publisher knows of it, when just made; it is not written with the release. entering: of a release that was
-    made for a ledger, how it is entered there when it is written.
+    published: the content. source: the bundle that it was read from or written to.
 
     >>> import marginals
     >>> import pandas as pd
@@ -304,17 +299,14 @@ class Release(ModelAnalysis):
     ...     pd.DataFrame(people, columns=["age", "sex", "ill"]),
     ...     {"age": marginals.Attribute("quasi-identifier", intervals=[10]), "sex": "quasi-identifier", "ill": "sensitive"},
     ... )
-    >>> marginals.publish(table, marginals.Policy(k_link=2))
+    >>> marginals.publish(table, marginals.Policy(k_link=2)).release
     Release(5 rows, information 0.02769 nats; age:0, ill:0; ill:0, sex:0)
 
     The examples of the methods ask `marginals.example.release`, a release of 48 people.
     """
 
     published: BundleContent
-    page: PageMaker
-    written: "WrittenBundle | None" = None
-    steward: "StewardReport | None" = None
-    entering: "Entering | None" = None
+    source: WrittenBundle | None = None
 
     def __repr__(self) -> str:
         stated = self.published.information
@@ -330,7 +322,7 @@ class Release(ModelAnalysis):
         >>> print(release.path)
         None
         """
-        return None if self.written is None else self.written.folder
+        return None if self.source is None else self.source.folder
 
     @property
     def collection(self) -> Collection:
@@ -476,11 +468,11 @@ class Release(ModelAnalysis):
         return self.published.claiming(asked, [rule.applied(sensitive) for rule in rules_of(rules)]).verify()
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
-        """Write the release as a bundle : all of it or nothing. Returns the release with its folder.
+        """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
         sign: file of a secret key of minisign, which then signs the bundle. Raises InputError where that is not
-        installed, or does not sign; a key with a password needs a terminal to ask for it. A release that was made for a
-        ledger is entered there, and then written once.
+        installed, or does not sign; a key with a password needs a terminal to ask for it. What `publish` makes for a ledger
+        is written by its `Publication`, which enters it there.
 
         >>> from marginals.example import release
         >>> from tempfile import TemporaryDirectory
@@ -489,12 +481,7 @@ class Release(ModelAnalysis):
         ...     sorted(file.name for file in written.path.iterdir())
         ['datapackage.json', 'datapackage.json.sha256', 'hierarchies', 'marginals', 'report.html']
         """
-        from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
-
-        key = None if sign is None else secret_key(sign)
-        return replace(
-            self, written=write_bundle(self.published, Path(path), self.page(self.published), key, self.entering)
-        )
+        return write_release(self, path, sign)
 
     def write_report(self, path: str | Path | None = None, sign: str | Path | None = None) -> None:
         """Write the report, one HTML page, to a file, or without one into the bundle that the release was read from.
@@ -516,15 +503,49 @@ class Release(ModelAnalysis):
         from marginals.bundle.target import output_file  # slow to import, and few need it
 
         file = None if path is None else output_file(Path(path))
-        page = self.page(self.published)
+        page = _report(self.published)
         if file is None:
-            if self.written is None:
+            if self.source is None:
                 raise InputError("the release is in no folder yet; write it, or name a file for its report")
-            from marginals.bundle.writing import put_report
-
-            put_report(self.written, page, None if sign is None else secret_key(sign))
+            put_report(self.source, page, None if sign is None else secret_key(sign))
             return
         file.write(page)
+
+
+def write_release(
+    release: Release, path: str | Path, sign: str | Path | None = None, entering: Entering | None = None
+) -> Release:
+    """Write a release as a bundle, as `Release.write` does. entering: notes in a ledger that it is out."""
+    key = None if sign is None else secret_key(sign)
+    return replace(
+        release, source=write_bundle(release.published, Path(path), _report(release.published), key, entering)
+    )
+
+
+def _report(published: BundleContent) -> bytes:
+    """The report, whose templates and pictures most who read a release do not ask for."""
+    from marginals.pages.release_page import report_html
+
+    return report_html(published)
+
+
+def open_release(path: str | Path, seconds: Seconds = None) -> Release:
+    """The release in a bundle. Raises InputError where there is none, BundleError where it cannot be trusted.
+
+    seconds: after so many from now nothing goes on that is worked out from it, for somebody who must answer in time: what
+    is not proven by then is undecided, bounds are those found so far, and what has no answer yet raises TimeOverError.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import marginals.example
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = marginals.example.release.write(f"{folder}/release")
+    ...     open_release(f"{folder}/release").rows
+    48
+    """
+    folder = Path(path)
+    deadline = within(seconds)
+    snapshot = Snapshot.of(folder)
+    return Release(content_of(snapshot, deadline), WrittenBundle(folder, snapshot.descriptor.identity))
 
 
 def terms_of(model: MarginalModel, prior_rows: float = 0.0) -> "pd.DataFrame":

@@ -12,10 +12,9 @@ from urllib.parse import urlencode
 from werkzeug.wrappers import Request, Response
 
 from marginals.errors import InputError
+from marginals.estimates import counts
 from marginals.names import level_names, shown_at
-from marginals.publishing.opening import open_release
-from marginals.release.estimates import counts
-from marginals.release.release import Release
+from marginals.release.release import Release, open_release
 from marginals.tables.values import number_in
 from marginals.window.publish import releases
 from marginals.window.window import Window

@@ -27,8 +27,8 @@ from marginals.config.release_toml import Config
 from marginals.deadline import PROGRESS_IN_LINES
 from marginals.files import PRIVATE, replace_file
 from marginals.names import margin_in_words
-from marginals.publishing.opening import open_release
-from marginals.release.steward import StewardFile, beside
+from marginals.release.release import open_release
+from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
 from marginals.window.project import PRIVATE as FOLDER
 from marginals.window.project import ConfigFile, Project, difference, put, section

@@ -16,7 +16,7 @@ from werkzeug.wrappers import Request, Response
 from marginals.config import RARE
 from marginals.config.release_toml import Config
 from marginals.errors import InputError
-from marginals.publishing.publishing import Assessed, assess
+from marginals.publishing.single_tables import Assessed, assess
 from marginals.tables.attribute import Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table

@@ -13,7 +13,6 @@ from checks.claims import _HOMES, Claim, claims_from_text, parse_claim
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, verdict_of
 from marginals.example import release
-from marginals.pages.release_page import report_html
 from marginals.release.release import Release
 from models.graphs.junction_tree import Collection
 
@@ -61,7 +60,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     published = replace(release.published, claims=(*release.claims, MostCells(99)))
-    Release(published, report_html).write(tmp_path / "release")
+    Release(published).write(tmp_path / "release")
     return tmp_path / "release"
 
 
@@ -81,7 +80,7 @@ def test_the_report_says_what_it_means(bundle: Path) -> None:
 
 def test_the_minimality_attack_concludes_nothing_from_what_it_does_not_know(bundle: Path) -> None:
     published = replace(release.published, claims=(MostCells(99),))
-    Release(published, report_html).write(bundle)
+    Release(published).write(bundle)
     steps = marginals.attack(bundle).minimality.holders
     assert steps
     assert all(step.suspects is None for step in steps)

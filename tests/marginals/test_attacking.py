@@ -378,7 +378,7 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     (tmp_path / "release.toml").write_text(text)
     config = marginals.read_config(tmp_path / "release.toml")
     table = config.read_table()
-    release = marginals.publish(table, config.policy).write(tmp_path / "release")
+    release = marginals.publish(table, config.policy).write(tmp_path / "release").release
     assert release.path is not None
     minimality = marginals.attack(release.path, truth=table).minimality
     assert minimality.ladders is not None

@@ -11,7 +11,6 @@ import marginals
 from marginals import Release, Role
 from marginals.bundle.content import BundleContent
 from marginals.commands.main import main
-from marginals.pages.release_page import report_html
 from marginals.risk import Attackers, BundleRisk, HarmModel, PeopleTable, bundle_risk
 from marginals.tables.source import read_rows
 from models.graphs.junction_tree import Collection
@@ -41,7 +40,7 @@ def content() -> BundleContent:
 
 def risk_for(attackers: Attackers, harm: HarmModel | None = None) -> BundleRisk:
     rows = read_rows(JOBS, {"job": "quasi-identifier", "town": "quasi-identifier"})
-    return bundle_risk(Release(content(), report_html), "jobs", rows, attackers, harm or HarmModel())
+    return bundle_risk(Release(content()), "jobs", rows, attackers, harm or HarmModel())
 
 
 def test_the_risk_of_one_person_lies_between_one_by_most_and_one_by_least_of_the_rows_that_fit() -> None:

@@ -16,6 +16,7 @@ from marginals.commands.main import main
 from marginals.errors import InputError
 from marginals.files import held
 from marginals.ledger import Ledger, pairs
+from marginals.publishing.publishing import Publication
 from small_release import contents
 
 ATTRIBUTES = {
@@ -44,7 +45,7 @@ def read(frame: pd.DataFrame) -> marginals.Table:
     return marginals.read_table(frame, ATTRIBUTES)
 
 
-def publish(frame: pd.DataFrame, folder: Path, out: str) -> marginals.Release:
+def publish(frame: pd.DataFrame, folder: Path, out: str) -> Publication:
     return marginals.publish(read(frame), POLICY, ledger=folder / "ledger").write(folder / out)
 
 
@@ -69,7 +70,6 @@ def test_the_first_release_is_that_without_a_ledger(tmp_path: Path) -> None:
 def test_three_people_who_leave_wait_and_are_in_no_bundle(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     later = publish(FIRST.iloc[3:], tmp_path, "two")
-    assert later.steward is not None
     assert later.steward.waiting is not None
     assert (later.steward.waiting.came, later.steward.waiting.left) == (0, 3)
     page = later.steward.page(later.steward).decode()
@@ -82,20 +82,19 @@ def test_three_people_who_leave_wait_and_are_in_no_bundle(tmp_path: Path) -> Non
 def test_many_people_who_come_are_shown(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     later = publish(pd.concat([FIRST, people(2, 600)]), tmp_path, "two")
-    assert later.rows > 900
-    assert later.steward is not None
+    assert later.release.rows > 900
     assert later.steward.waiting is not None
-    assert later.steward.waiting.came == 1000 - later.rows
+    assert later.steward.waiting.came == 1000 - later.release.rows
     assert marginals.verify(tmp_path / "one", tmp_path / "two").ok
     (pair,) = pairs(Ledger.read(tmp_path / "ledger"))
     assert pair.ok
-    assert pair.came == later.rows - 400
+    assert pair.came == later.release.rows - 400
     answer = CliRunner().invoke(main, ["ledger", str(tmp_path / "ledger")])
     assert answer.exit_code == 0, answer.output
     assert "1 and 2" in answer.output
     assert "safe together" in answer.output
     told = json.loads(CliRunner().invoke(main, ["ledger", str(tmp_path / "ledger"), "--json"]).output)
-    assert [each["rows"] for each in told["releases"]] == [400, later.rows]
+    assert [each["rows"] for each in told["releases"]] == [400, later.release.rows]
     assert told["pairs"][0]["ok"]
 
 
@@ -104,7 +103,6 @@ def test_a_corrected_record_is_one_who_left_and_one_who_came(tmp_path: Path) -> 
     corrected = FIRST.copy()
     corrected.loc[0, "ill"] = "gout" if FIRST.loc[0, "ill"] != "gout" else "flu"
     later = publish(corrected, tmp_path, "two")
-    assert later.steward is not None
     assert later.steward.waiting is not None
     assert (later.steward.waiting.came, later.steward.waiting.left) == (1, 1)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
@@ -115,7 +113,6 @@ def test_of_a_table_that_was_rebuilt_only_what_is_safe_is_shown(tmp_path: Path) 
     publish(FIRST, tmp_path, "one")
     for name, rebuilt in (("two", people(7, 2000)), ("three", people(8, 30))):
         later = publish(rebuilt, tmp_path, name)
-        assert later.steward is not None
         assert later.steward.waiting is not None
         assert later.steward.waiting.left > 0
     told = list(pairs(Ledger.read(tmp_path / "ledger")))
@@ -128,10 +125,9 @@ def test_values_that_the_first_release_did_not_know_are_told_and_wait(tmp_path: 
     publish(FIRST, tmp_path, "one")
     new = people(3, 300).assign(ill="gout or worse")
     later = publish(pd.concat([FIRST, new]), tmp_path, "two")
-    assert later.steward is not None
     assert later.steward.waiting is not None
     assert later.steward.waiting.unknown == 300
-    assert later.rows == 400
+    assert later.release.rows == 400
 
 
 def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_path: Path) -> None:
@@ -146,7 +142,6 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
     ):
         made = marginals.publish(read(frame), policy, ledger=tmp_path / f"ledger-{name == 'strict'}")
         releases[name] = made.write(tmp_path / name)
-    assert releases["two"].steward is not None
     assert releases["two"].steward.waiting is not None
     assert releases["two"].steward.waiting.came < 40
     stated = [json.loads((tmp_path / name / "datapackage.json").read_text())["release"] for name in releases]
@@ -192,7 +187,7 @@ def test_a_retracted_release_counts_as_before(tmp_path: Path) -> None:
     assert answer.exit_code == 0
     assert "retracted" in answer.output
     later = publish(FIRST.iloc[3:], tmp_path, "two")
-    assert later.rows == 400
+    assert later.release.rows == 400
     answer = CliRunner().invoke(main, ["ledger", folder, "--retract", "7"])
     assert answer.exit_code == 2
     assert "has no release 7; its releases are 1 to 2" in answer.output
@@ -256,29 +251,38 @@ def test_of_two_releases_made_at_once_the_second_is_refused(tmp_path: Path) -> N
     assert len(Ledger.read(tmp_path / "ledger").entries) == 1
 
 
+def test_a_release_is_not_written_past_its_ledger(tmp_path: Path) -> None:
+    made = marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger")
+    with pytest.raises(InputError, match="written by its publication, which enters it"):
+        made.release.write(tmp_path / "one")
+    assert not (tmp_path / "one").exists()
+    made.write(tmp_path / "one")
+    assert len(Ledger.read(tmp_path / "ledger").entries) == 1
+
+
 def test_while_another_process_writes_nothing_is_written(tmp_path: Path) -> None:
-    release = marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger")
+    made = marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger")
     (tmp_path / "ledger").mkdir(mode=0o700)
     with held(tmp_path / "ledger" / "lock", "taken"), pytest.raises(InputError, match="another process is writing"):
-        release.write(tmp_path / "one")
+        made.write(tmp_path / "one")
     assert not (tmp_path / "one").exists()
-    release.write(tmp_path / "one")
+    made.write(tmp_path / "one")
 
 
 def test_a_release_that_cannot_be_written_leaves_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(FIRST, tmp_path, "one")
     before = contents(tmp_path / "ledger")
-    release = marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "ledger")
+    made = marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "ledger")
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("marginals.bundle.writing.replace_folder", full)
     with pytest.raises(InputError, match="No space left"):
-        release.write(tmp_path / "two")
+        made.write(tmp_path / "two")
     assert contents(tmp_path / "ledger") == before
     monkeypatch.undo()
-    release.write(tmp_path / "two")
+    made.write(tmp_path / "two")
     assert len(Ledger.read(tmp_path / "ledger").entries) == 2
 
 
@@ -294,9 +298,8 @@ def test_a_policy_that_demands_more_publishes_coarser_margins_and_says_which(tmp
     first = publish(FIRST, tmp_path, "one")
     strict = replace(POLICY, must_not_publish=[{"sex": 0}])
     later = marginals.publish(read(FIRST), strict, ledger=tmp_path / "ledger")
-    assert any("sex" in margin for margin in first.margins)
-    assert not any("sex" in margin for margin in later.margins)
-    assert later.steward is not None
+    assert any("sex" in margin for margin in first.release.margins)
+    assert not any("sex" in margin for margin in later.release.margins)
     assert later.steward.waiting is not None
     assert later.steward.waiting.coarsened
 

@@ -46,8 +46,8 @@ def test_without_a_ledger_a_part_is_the_table_of_its_rows(tmp_path: Path) -> Non
     alone = table(frame[(frame.age >= 30) & (frame.sex == "f")])
     assert list(part.counts.cells()) == list(alone.counts.cells())
     assert part.whole.rows == 400
-    release = marginals.publish(part, POLICY)
-    assert release.margins == marginals.publish(alone, POLICY).margins
+    release = marginals.publish(part, POLICY).release
+    assert release.margins == marginals.publish(alone, POLICY).release.margins
     release.write(tmp_path / "part")
     assert (
         json.loads((tmp_path / "part/datapackage.json").read_text())["release"]["where"] == "age >= 30 and sex == 'f'"

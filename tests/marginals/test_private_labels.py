@@ -46,7 +46,7 @@ def release(margins: list[dict[str, int]], labels: str) -> Release:
     """Nothing but these margins, which are all that may be published."""
     table = marginals.read_table(people(), attributes(labels))
     policy = Policy(k_link=2, base="none", start="nothing", must_publish=margins, time_limit=0)
-    return marginals.publish(table, policy)
+    return marginals.publish(table, policy).release
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_an_attribute_that_no_marginal_shows_is_only_suppressed(tmp_path: Path) 
     policy = Policy(
         k_link=2, base="none", start="nothing", must_publish=[{"sex": 0}], must_not_publish=[{"job": 2}, {"ill": 1}]
     )
-    told = marginals.publish(table, policy).write(tmp_path / "release")
+    told = marginals.publish(table, policy).write(tmp_path / "release").release
     opened = marginals.open_release(tmp_path / "release")
     assert opened.domain == told.domain
     assert opened.domain.hierarchy("job").rows() == [("*",)]
@@ -142,7 +142,7 @@ def test_numbers_behind_intervals_count_alike() -> None:
     for labels in ("private", "public"):
         given = {"age": Attribute("quasi-identifier", hierarchy, labels=labels), "ill": "sensitive"}
         policy = Policy(k_link=5, base="none", must_publish=[{"age": 1}], must_not_publish=[{"age": 0}])
-        releases.append(marginals.publish(marginals.read_table(frame, given), policy))
+        releases.append(marginals.publish(marginals.read_table(frame, given), policy).release)
     private, public = releases
     assert private.mean("age") == pytest.approx(public.mean("age"))
     assert private.quantile("age", [0.1, 0.5, 0.9]).tolist() == public.quantile("age", [0.1, 0.5, 0.9]).tolist()

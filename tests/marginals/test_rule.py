@@ -63,7 +63,7 @@ def test_a_rule_that_comes_with_the_program_says_where_it_is_stated(name: str, l
 def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> None:
     policy = Policy(k_link=3, min_cell=12, rules=["cms-11", "tre-10"], base="none")
     assert policy.requirements(("diagnosis",)).min_cell == 12
-    release = marginals.publish(table, policy)
+    release = marginals.publish(table, policy).release
     assert [claim for claim in release.claims if isinstance(claim, MinCell)] == [MinCell(12), MinCell(11), MinCell(10)]
     assert [(judged.rule.name, judged.verdict) for judged in release.verify().rules] == [
         ("cms-11", Verdict.HOLDS),
@@ -72,7 +72,7 @@ def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> 
 
 
 def test_a_rule_of_your_own_can_demand_a_diversity(own: Path) -> None:
-    release = marginals.publish(table, Policy(rules=str(own)))
+    release = marginals.publish(table, Policy(rules=str(own))).release
     assert release.claims == (MinCell(4), MaxentDiversity(Distinct(2), "diagnosis"))
     both = Policy(rules=str(own), diversity="simple:1.5").diversities(["s"])
     assert [str(claim.diversity) for claim in both] == ["simple:1.5", "distinct:2"]
@@ -111,7 +111,7 @@ def test_a_config_names_rules_and_everybody_reads_what_was_found(tmp_path: Path,
 
 
 def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None:
-    release = marginals.publish(table, Policy(min_cell=5, base="none"))
+    release = marginals.publish(table, Policy(min_cell=5, base="none")).release
     release.write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release", rules="cms-11").rules[0].verdict is Verdict.FAILS
     status, printed = run("verify", tmp_path / "release", "--rule", own)
@@ -122,7 +122,7 @@ def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None
 
 
 def test_without_rules_nothing_speaks_of_them(tmp_path: Path) -> None:
-    release = marginals.publish(table, Policy(min_cell=5, base="none"))
+    release = marginals.publish(table, Policy(min_cell=5, base="none")).release
     release.write(tmp_path / "release")
     assert "rules" not in json.loads((tmp_path / "release" / "datapackage.json").read_text())["release"]
     assert "output checker" not in (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
@@ -232,7 +232,7 @@ def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
     several = frame.assign(id=[f"p{number // 2}" for number in range(len(frame))])
     counted = read_table(several, attributes, person="id", rows_per_person=2)
     policy = Policy(rules="tre-10", base="none", must_publish=[{"sex": 0}])
-    release = marginals.publish(counted, policy)
+    release = marginals.publish(counted, policy).release
     assert min(int(shown.counts.min()) for shown in release.published.collection.tables) >= 20
     release.write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release").rules[0].verdict is Verdict.HOLDS

@@ -2,8 +2,8 @@
 
 import pytest
 
+from marginals.estimates import Estimate
 from marginals.example import release
-from marginals.release.estimates import Estimate
 from marginals.terminal import estimate_lines, search_line
 from models.graphs.basis import CERTAIN as PUBLISHED
 from models.graphs.basis import Basis, Kind

@@ -18,6 +18,7 @@ import pytest
 import marginals
 from marginals.errors import InputError
 from marginals.ledger import Ledger
+from marginals.publishing.publishing import Publication
 from small_release import contents
 
 EVERY = 1 if int(os.environ.get("MARGINALS_TRIALS", "15")) >= 150 else 10
@@ -49,8 +50,8 @@ def table(number: int, where: str | None = None) -> marginals.Table:
     return marginals.read_table(frame.iloc[:number], ATTRIBUTES, where=part)
 
 
-def written(release: marginals.Release, out: Path, moment: int, fault: str) -> int:
-    """Write a release in a process of its own, with a fault before its call number `moment`; its exit status.
+def written(made: Publication, out: Path, moment: int, fault: str) -> int:
+    """Write a publication in a process of its own, with a fault before its call number `moment`; its exit status.
 
     0: done. 3: refused in a sentence. 9: killed. 4: there were fewer calls.
     """
@@ -71,7 +72,7 @@ def written(release: marginals.Release, out: Path, moment: int, fault: str) -> i
     status = 5
     try:
         sys.addaudithook(hook)
-        release.write(out)
+        made.write(out)
         status = 4 if calls < moment else 0
     except InputError:
         status = 3
@@ -88,14 +89,14 @@ def test_before_any_call_of_the_system_a_fault_leaves_a_ledger_that_knows_what_i
     """Also where it is of a part: then everybody is in the entry, and the part in the bundle."""
     place, begun = tmp_path / "place", tmp_path / "begun"
     marginals.publish(table(400, where), POLICY, ledger=place / "ledger").write(place / "release")
-    release = marginals.publish(table(1000, where), POLICY, ledger=place / "ledger")
+    made = marginals.publish(table(1000, where), POLICY, ledger=place / "ledger")
     shutil.copytree(place, begun)
     old = contents(begun / "release")
     found: Counter[str] = Counter()
     for moment in range(EVERY, 1000, EVERY):
         shutil.rmtree(place)
         shutil.copytree(begun, place)
-        status = written(release, place / "release", moment, fault)
+        status = written(made, place / "release", moment, fault)
         ledger = Ledger.read(place / "ledger")
         entered = [contents(place / "ledger" / f"{entry.number:04d}" / "release") for entry in ledger.entries]
         now = contents(place / "release") if (place / "release").exists() else None

@@ -116,8 +116,8 @@ def test_no_token_reaches_the_bundle_or_what_is_said(
     release = publish(
         configured.read_table(), configured.policy, lambda task, done, total: said.append(f"{task} {done} {total}")
     ).write(tmp_path / "release")
-    assert release.margins, "something is published"
-    assert any("code" in margin for margin in release.margins)
+    assert release.release.margins, "something is published"
+    assert any("code" in margin for margin in release.release.margins)
     purpose = set() if not labels else set(TOKEN.findall((tmp_path / "job.csv").read_text()))
     for path, content in contents(tmp_path / "release").items():
         assert tokens_in(content, frame) <= (purpose if path == "hierarchies/job.csv" else set()), path
@@ -125,17 +125,21 @@ def test_no_token_reaches_the_bundle_or_what_is_said(
         *said,
         caplog.text,
         repr(release),
-        repr(release.published.verify()),
-        str(release.verify()),
-        repr(release.model),
+        repr(release.release.published.verify()),
+        str(release.release.verify()),
+        repr(release.release.model),
     ]
-    told += [repr(configured.read_table()), release.steward.trace().to_string(), str(release.junction_tree().nodes)]
+    told += [
+        repr(configured.read_table()),
+        release.steward.trace().to_string(),
+        str(release.release.junction_tree().nodes),
+    ]
     for text in told:
         assert not tokens_in(text, frame)
-    sampled = release.sample_base_values(200, 0).to_csv()
+    sampled = release.release.sample_base_values(200, 0).to_csv()
     assert tokens_in(sampled, frame) <= purpose
     opened = marginals.open_release(tmp_path / "release")
-    assert opened.domain == release.domain
+    assert opened.domain == release.release.domain
     assert opened.verify().ok
 
 
@@ -144,7 +148,7 @@ def test_nothing_is_said_of_what_is_suppressed_and_totals_do_not_give_it_back(tm
     frame = people()
     frame.loc[:6, "sex"] = ""
     release = marginals.read_config(write(tmp_path, frame))
-    bundle = publish(release.read_table(), release.policy).write(tmp_path / "release").path
+    bundle = publish(release.read_table(), release.policy).write(tmp_path / "release").release.path
     assert bundle is not None
     published = read_bundle(bundle)
     assert published.collection.cube.total == ROWS - 7

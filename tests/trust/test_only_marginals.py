@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 import marginals
 from marginals import Attribute, NothingPublishableError, Policy, Release
 from marginals.bundle.writing import bundle_files
+from marginals.pages.release_page import report_html
+from marginals.publishing.publishing import Publication
 from models.tables.hierarchy import Domain, Hierarchy
 from strategies import contingency_tables, domains
 
@@ -42,7 +44,7 @@ def people(counts: NDArray[np.int64]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(LABELS))
 
 
-def published(counts: NDArray[np.int64]) -> Release:
+def published(counts: NDArray[np.int64]) -> Publication:
     """What is published of 312 people: who has what by sex, and by origin, as a search chooses for `COUNTS`."""
     roles = {"diagnosis": "sensitive", "sex": "quasi-identifier", "origin": "quasi-identifier"}
     return marginals.publish(marginals.read_table(people(counts), roles), only(POLICY, MARGINS))
@@ -86,18 +88,18 @@ def tables_left(folder: Path) -> NDArray[np.int64]:
 
 
 def test_of_1944_tables_that_fit_a_stated_divergence_leaves_one_and_a_bundle_of_today_all(tmp_path: Path) -> None:
-    release = published(COUNTS)
+    publication = published(COUNTS)
+    release = publication.release
     assert [dict(margin) for margin in release.margins] == MARGINS
     folder = release.write(tmp_path / "release").path
     assert folder is not None
-    assert release.steward is not None
 
     descriptor = json.loads((folder / "datapackage.json").read_text())
     old_style = tmp_path / "old"
     release.write(old_style)
     descriptor["release"]["utility"] = {
-        "kl_divergence": release.steward.kl_divergence,
-        "kl_suppressed": release.steward.kl_suppressed,
+        "kl_divergence": publication.steward.kl_divergence,
+        "kl_suppressed": publication.steward.kl_suppressed,
     }
     (old_style / "datapackage.json").write_text(json.dumps(descriptor))
     (real,) = tables_left(old_style)
@@ -108,13 +110,13 @@ def test_of_1944_tables_that_fit_a_stated_divergence_leaves_one_and_a_bundle_of_
 
     left = tables_left(folder)
     for other in left[:: len(left) // 5]:
-        assert files_of(published(other)) == files_of(release)
+        assert files_of(published(other).release) == files_of(release)
     assert f"{len(left):,} tables are left" == "1,944 tables are left"
 
 
 def files_of(release: Release) -> dict[str, bytes]:
     """Every byte of a release, the report among them."""
-    return bundle_files(release.published, release.page(release.published))
+    return bundle_files(release.published, report_html(release.published))
 
 
 def shown(domain: Domain, margins: Margins, rows: Sequence[Row]) -> list[Counter[Row]]:
@@ -229,10 +231,9 @@ def test_tables_with_the_same_published_marginals_give_the_same_bundle(
         first = marginals.publish(read(columns, rows, 0, random), policy)
     except NothingPublishableError:
         assume(False)
-    assert first.steward is not None
     margins = [dict(domain.margin(mask)) for mask in first.steward.search.cliques]
     others = with_the_same_marginals(domain, margins, rows, random)
     assume(Counter(others) != Counter(rows))
-    second = marginals.publish(read(columns, others, 3, random), only(policy, margins))
-    assert second.margins == first.margins
-    assert files_of(second) == files_of(first)
+    second = marginals.publish(read(columns, others, 3, random), only(policy, margins)).release
+    assert second.margins == first.release.margins
+    assert files_of(second) == files_of(first.release)

@@ -76,7 +76,7 @@ def test_no_difference_of_two_published_unions_is_small() -> None:
         diversity = [None, "distinct:2", "entropy:3/2"][rng.integers(3)]
         policy = Policy(min_cell=m, diversity=diversity, base=["none", "best"][rng.integers(2)])
         try:
-            release = marginals.publish(table, policy)
+            release = marginals.publish(table, policy).release
         except NothingPublishableError:
             continue
         published += 1

@@ -50,8 +50,8 @@ def test_marginals_are_injected_into_it_and_the_claims_cover_both(file):
     levels = {"age": 2, "sex": 0, "diagnosis": 0}
     generalized(levels).to_csv(file, index=False)
     policy = Policy(k_link=3, base=str(file))
-    release = marginals.publish(table, policy)
-    again = marginals.publish(table, Policy(k_link=3, base={"age": 2, "sex": 0}))
+    release = marginals.publish(table, policy).release
+    again = marginals.publish(table, Policy(k_link=3, base={"age": 2, "sex": 0})).release
     assert release.margins == again.margins
     assert release.verify().ok
     assert release.supports({"age": release.model.finest_levels["age"]}).kind == "published"
@@ -133,6 +133,6 @@ def test_a_table_of_sweep_that_shows_each_column_at_one_level_is_a_base(file):
     swept = marginals.sweep(coarse, k=3)
     swept.frame().to_csv(file, index=False)
     assert published_base(coarse, file) == coarse.domain.mask({"age": 0, "sex": 0, "diagnosis": 0})
-    release = marginals.publish(coarse, Policy(k_link=3, base=str(file)))
+    release = marginals.publish(coarse, Policy(k_link=3, base=str(file))).release
     assert release.verify().ok
     assert release.supports(["age", "sex", "diagnosis"]).kind == "published"

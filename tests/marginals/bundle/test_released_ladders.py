@@ -91,7 +91,7 @@ def config(folder: Path, more: str = "", role: str = "sensitive") -> Path:
 def test_a_config_takes_the_levels_of_a_release(tmp_path: Path) -> None:
     first = marginals.publish(
         marginals.read_config(config(tmp_path / "first")).read_table(), marginals.Policy(k_link=9)
-    )
+    ).release
     first.write(tmp_path / "out")
     own = marginals.read_config(config(tmp_path / "first")).read_table()
     second = marginals.read_config(config(tmp_path / "second", 'ladders = "../out"'))

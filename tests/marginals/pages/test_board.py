@@ -19,6 +19,7 @@ from html_pages import Page
 from marginals import Attribute, Policy, Release
 from marginals.bundle.content import BundleContent
 from marginals.pages.release_page import pairs_shown, report_html
+from marginals.publishing.publishing import Publication
 from models.graphs.junction_tree import Collection
 from strategies import decomposable_collections
 
@@ -80,9 +81,14 @@ MARGINS = [{"age": 1, "disease": 0}, {"town": 0, "disease": 0}, {"age": 2, "sex"
 
 
 @pytest.fixture(scope="module")
-def release() -> Release:
+def publication() -> Publication:
     policy = Policy(k_link=5, diversity="entropy:2", base="none", must_publish=MARGINS, start="nothing", time_limit=0)
     return marginals.publish(marginals.read_table(people(), ATTRIBUTES), policy)
+
+
+@pytest.fixture(scope="module")
+def release(publication: Publication) -> Release:
+    return publication.release
 
 
 @pytest.fixture(scope="module")
@@ -174,10 +180,9 @@ class Holders(HTMLParser):
         self.around.pop()
 
 
-def test_pages_are_right_on_a_narrow_screen(release: Release) -> None:
+def test_pages_are_right_on_a_narrow_screen(publication: Publication) -> None:
     """Each table scrolls by itself, nothing has a width in pixels or must stay on one line, and long words break."""
-    assert release.steward is not None
-    for content in (report_html(release.published), release.steward.page(release.steward)):
+    for content in (report_html(publication.release.published), publication.steward.page(publication.steward)):
         held = Holders(content)
         assert held.tables
         assert all("scroll" in classes for classes in held.tables)

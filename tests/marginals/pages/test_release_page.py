@@ -54,7 +54,7 @@ def release() -> Release:
         "disease": "sensitive",
     }
     policy = Policy(k_link=5, k_combinatorial=5, diversity="entropy:2")
-    return marginals.publish(marginals.read_table(people(), attributes), policy)
+    return marginals.publish(marginals.read_table(people(), attributes), policy).release
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_the_examples_are_published_labels() -> None:
     """Where the tables show ages by their first digit only, no age stands on the page."""
     frame = people().assign(age=lambda frame: frame["age"].map("{}years".format))
     attributes = {"age": Attribute("quasi-identifier", prefixes=[1]), "disease": "sensitive"}
-    release = marginals.publish(marginals.read_table(frame, attributes), Policy(k_link=100))
+    release = marginals.publish(marginals.read_table(frame, attributes), Policy(k_link=100)).release
     assert release.domain.hierarchy("age").labels == (("2******", "3******", "4******", "5******"), ("*",))
     page = report_html(release.published).decode()
     assert "2******" in page

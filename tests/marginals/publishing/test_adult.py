@@ -125,7 +125,7 @@ def test_random_queries_equal_enumeration_and_their_bounds_hold(policy: Path) ->
     """1,000 conditions on two to three attributes: the closed form cell by cell, and the table itself."""
     configured = marginals.read_config(policy)
     table = configured.read_table()
-    release = marginals.publish(table, configured.policy)
+    release = marginals.publish(table, configured.policy).release
     domain, rng = release.domain, np.random.default_rng(0)
     shape = [h.size(0) for h in domain.hierarchies]
     cells = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))

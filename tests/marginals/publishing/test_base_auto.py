@@ -11,7 +11,7 @@ import pytest
 
 import marginals
 from marginals.errors import InputError
-from marginals.publishing.searching import Search, no_progress, searched
+from marginals.publishing.searching import Prepared, Search, no_progress, searched
 from marginals.terminal import search_line
 from models.deadline import NEVER
 
@@ -36,7 +36,7 @@ def people(seed: int, rows: int = 300) -> marginals.Table:
 
 def found(table: marginals.Table, **settings: Any) -> Search:
     policy = marginals.Policy(**{**PRIVACY, **settings})
-    return searched(table, policy, policy.requirements(table.sensitive), NEVER, no_progress)[1]
+    return searched(Prepared(policy, policy.requirements(table.sensitive), table, table), NEVER, no_progress)
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_several_sensitive_attributes_are_not_demanded_together() -> None:
     """Together no table is diverse, since each is judged within the values of the others; one for each is published."""
     table = table_of(2)
     policy = Policy(k_link=5, k_combinatorial=5, diversity="entropy:2.5")
-    release = publish(table, policy)
+    release = publish(table, policy).release
     for attribute in table.sensitive:
         assert any({"age", "sex", attribute} & {*margin} >= {attribute} for margin in release.margins)
     assert release.verify().ok
@@ -85,7 +85,7 @@ def test_several_sensitive_attributes_are_not_demanded_together() -> None:
 
 def test_levels_that_somebody_chose_are_those_of_each_table() -> None:
     table = table_of(2)
-    release = publish(table, Policy(k_link=5, diversity="distinct:2", base={"age": 1, "sex": 0}))
+    release = publish(table, Policy(k_link=5, diversity="distinct:2", base={"age": 1, "sex": 0})).release
     collection = release.collection
     for attribute in table.sensitive:
         assert any({"age", "sex", attribute} <= {*margin} for margin in collection.margins)
@@ -112,6 +112,6 @@ def test_without_a_sensitive_attribute_it_is_the_quasi_identifiers() -> None:
 def test_so_many_margins_of_each_sensitive_attribute_may_be_published() -> None:
     """Not of all of them together, or four sensitive attributes could not be published at all."""
     table = table_of(3)
-    release = publish(table, Policy(k_link=5, base="none", max_sensitive_margins=1))
+    release = publish(table, Policy(k_link=5, base="none", max_sensitive_margins=1)).release
     for attribute in table.sensitive:
         assert sum(attribute in margin for margin in release.junction_tree().nodes) == 1

@@ -63,7 +63,7 @@ def test_the_table_of_the_paper_is_diverse_as_the_paper_defines_it(config: Confi
 
 def test_it_can_be_published_and_claimed(config: Config, tmp_path: Path) -> None:
     """Figure 1(b) as the base table; what is published beside it satisfies the same."""
-    release = marginals.publish(config.read_table(), config.policy)
+    release = marginals.publish(config.read_table(), config.policy).release
     release.write(tmp_path / "release")
     assert {"zip", "age", "condition"} in [set(margin) for margin in release.margins]
     assert marginals.verify(tmp_path / "release").ok

@@ -64,7 +64,7 @@ def test_it_is_demanded_claimed_and_verified(tmp_path: Path, diversity: str) -> 
     assert "fails" in too_much.output
     table = marginals.read_config(config).read_table()
     policy = marginals.Policy(k_link=5, diversity=diversity, base="none", max_attributes=2)
-    in_python = marginals.publish(table, policy)
+    in_python = marginals.publish(table, policy).release
     assert in_python.verify().ok
     assert [dict(margin) for margin in in_python.margins] == json.loads(published.stdout)["margins"]
     assert marginals.assess(table, policy, {"age": 3, "sex": 1, "town": 1}).ok
@@ -101,7 +101,7 @@ def test_labels_that_a_release_does_not_tell_are_stated_by_those_it_does(tmp_pat
 
 
 def test_a_release_that_claims_a_label_it_does_not_tell_is_undecided(tmp_path: Path) -> None:
-    release = marginals.publish(*_small())
+    release = marginals.publish(*_small()).release
     release.write(tmp_path / "release")
     found = marginals.verify(tmp_path / "release", claims=["diversity=alpha:0.9 of nothing"]).checks[1]
     assert found.verdict.value == "undecided"

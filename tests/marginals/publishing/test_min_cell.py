@@ -70,7 +70,7 @@ def test_attackers_find_no_small_count_and_conclude_nothing_that_is_not_known(co
 
 @pytest.mark.parametrize("base", ["best", "none", {"age": 2, "sex": 1}])
 def test_beside_a_base_table_and_a_diversity(base: str | dict[str, int]) -> None:
-    release = marginals.publish(table, Policy(min_cell=3, diversity="distinct:2", base=base))
+    release = marginals.publish(table, Policy(min_cell=3, diversity="distinct:2", base=base)).release
     assert min(int(t.counts.min()) for t in release.published.collection.tables) >= 3
 
 
@@ -88,7 +88,6 @@ def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> N
         pd.concat([frame, frame[frame["diagnosis"] == "Gout"].head(2).assign(diagnosis="Mumps")]), attributes
     )
     release = marginals.publish(rare, Policy(min_cell=5, base="none"))
-    assert release.steward is not None
     assert "one of its values has 2 rows, fewer than 5" in release.steward.unpublished["diagnosis"]
 
 
@@ -107,7 +106,7 @@ def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> 
 def test_of_people_with_several_rows_each_it_takes_as_many_rows_as_they_can_have(tmp_path: Path) -> None:
     several = frame.assign(id=[f"p{number // 2}" for number in range(len(frame))])
     counted = read_table(several, attributes, person="id", rows_per_person=2)
-    release = marginals.publish(counted, Policy(min_cell=3, base="none"))
+    release = marginals.publish(counted, Policy(min_cell=3, base="none")).release
     assert min(int(t.counts.min()) for t in release.published.collection.tables) >= 6
     release.write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release", claims=["min-cell=3"]).ok

@@ -79,7 +79,7 @@ def test_a_release_without_a_diversity_has_none_whose_odds_could_be_checked(tmp_
 def test_distinct_values_bear_any_odds() -> None:
     from marginals.example import table
 
-    release = marginals.publish(table, marginals.Policy(k_link=4, diversity="distinct:2"))
+    release = marginals.publish(table, marginals.Policy(k_link=4, diversity="distinct:2")).release
     finding = release.verify().checks[1]
     assert finding.odds == float("inf")
     assert finding.as_json()["odds"] is None

@@ -92,7 +92,7 @@ def test_no_published_class_has_fewer_than_k_ids(seed: int, unit: Mapping[str, A
     frame = visits(seed)
     table = read_table(frame, ROLES, person="id", **unit)
     try:
-        release = publish(table, Policy(k_link=k, k_combinatorial=k, diversity="distinct:2", base="none"))
+        release = publish(table, Policy(k_link=k, k_combinatorial=k, diversity="distinct:2", base="none")).release
     except NothingPublishableError:
         return
     rows = read_rows(frame, ROLES, person="id", **unit)
@@ -195,7 +195,7 @@ def test_a_diversity_that_cannot_be_decided_of_people_is_refused(use: Any, diver
 
 def test_the_claims_of_content_are_always_of_its_people() -> None:
     table = read_table(visits(3, people=400), ROLES, person="id", rows_per_person=2)
-    content = publish(table, Policy(k_link=5, base="none")).published
+    content = publish(table, Policy(k_link=5, base="none")).release.published
     rebuilt = BundleContent(content.collection, content.roles, tuple(c.counting(None) for c in content.claims))
     assert [claim.rows_per_person for claim in content.claims] == [2]
     assert [claim.rows_per_person for claim in rebuilt.claims] == [None]

@@ -129,7 +129,7 @@ def test_the_order_of_labels_tells_nothing_of_those_below() -> None:
         frame = pd.DataFrame({"code": codes * 10, "ill": ["flu", "gout"] * 10})
         table = marginals.read_table(frame, {"code": Attribute("quasi-identifier", prefixes=[3]), "ill": "sensitive"})
         policy = Policy(k_link=5, base="none", must_publish=[{"code": 1}], must_not_publish=[{"code": 0}])
-        assert marginals.publish(table, policy).domain.hierarchy("code").labels[0] == ("148*", "148**")
+        assert marginals.publish(table, policy).release.domain.hierarchy("code").labels[0] == ("148*", "148**")
 
 
 def test_the_order_of_observed_labels_is_that_of_the_file() -> None:
@@ -139,7 +139,7 @@ def test_the_order_of_observed_labels_is_that_of_the_file() -> None:
         attributes = {"code": Attribute("quasi-identifier", hierarchy), "ill": "sensitive"}
         table = marginals.read_table(frame, attributes, domain="observed")
         policy = Policy(k_link=5, base="none", must_publish=[{"code": 1}], must_not_publish=[{"code": 0}])
-        assert marginals.publish(table, policy).domain.hierarchy("code").labels[0] == ("a", "b")
+        assert marginals.publish(table, policy).release.domain.hierarchy("code").labels[0] == ("a", "b")
 
 
 TOWNS = Hierarchy.from_rows([("oak", "wood", "*"), ("elm", "wood", "*"), ("ash", "wood", "*"), ("bay", "sea", "*")])
@@ -150,7 +150,7 @@ def test_public_labels_are_published_whole(tmp_path: Path) -> None:
     for labels, told in (("public", TOWNS), ("private", TOWNS.over_levels([1], [0, 1]))):
         attributes = {"town": Attribute("quasi-identifier", TOWNS, labels=labels), "ill": "sensitive"}
         policy = Policy(k_link=5, base="none", must_publish=[{"town": 1}], must_not_publish=[{"town": 0}])
-        release = marginals.publish(marginals.read_table(frame, attributes), policy).write(tmp_path / labels)
+        release = marginals.publish(marginals.read_table(frame, attributes), policy).write(tmp_path / labels).release
         assert release.domain.hierarchy("town") == told
         assert marginals.open_release(tmp_path / labels).domain.hierarchy("town") == told
         assert release.verify().ok
@@ -182,7 +182,7 @@ def test_diversity_of_coarse_sensitive_values_is_judged_by_what_is_published(tmp
             "sex": "quasi-identifier",
             "ill": Attribute("sensitive", Hierarchy.from_rows(ills), labels=labels),
         }
-        return marginals.publish(marginals.read_table(frame, attributes), policy)
+        return marginals.publish(marginals.read_table(frame, attributes), policy).release
 
     published("public").write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release").ok

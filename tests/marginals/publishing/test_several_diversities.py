@@ -65,7 +65,7 @@ def config(folder: Path, diversity: str, labels: str = "") -> Path:
 
 def published(folder: Path, diversity: str, labels: str = "", **changes: object) -> marginals.Release:
     read = marginals.read_config(config(folder, diversity, labels))
-    return marginals.publish(read.read_table(), replace(read.policy, **changes))
+    return marginals.publish(read.read_table(), replace(read.policy, **changes)).release
 
 
 ONLY_CODES = {"max_attributes": 1, "must_publish": [{"diagnosis": 0}]}
@@ -159,7 +159,7 @@ def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
     policy = marginals.Policy(
         k_link=5, diversity={"diagnosis": ["none", "distinct:2"]}, base="none", must_not_publish=[{"diagnosis": 0}]
     )
-    release = marginals.publish(read.read_table(), policy)
+    release = marginals.publish(read.read_table(), policy).release
     assert [claim.level for claim in release.claims if isinstance(claim, MaxentDiversity)] == [0]
     release.write(folder / "coarse")
     together = marginals.verify(folder / "fine", folder / "coarse")

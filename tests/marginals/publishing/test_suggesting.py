@@ -13,7 +13,7 @@ from html_pages import Page
 from marginals import Attribute, Policy
 from marginals.publishing import searching
 from marginals.publishing.policy import Policy as PolicyClass
-from marginals.release.steward import Suggestion, no_suggestions
+from marginals.steward import Suggestion, no_suggestions
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_the_page_says_what_to_write_and_what_it_costs(table: marginals.Table) -
 
 
 def test_pairs_that_there_is_no_time_to_try_are_named(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.searching._FOR_SUGGESTIONS", -1.0)
+    monkeypatch.setattr("marginals.publishing.stewarding._FOR_SUGGESTIONS", -1.0)
     steward = published(table, POLICY)
     assert [suggestion.was_tried for suggestion in steward.suggestions] == [False] * len(steward.suggestions)
     assert steward.suggestions

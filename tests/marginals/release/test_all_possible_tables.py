@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from marginals import Release, Role
 from marginals.bundle.content import BundleContent
-from marginals.pages.release_page import report_html
 from models.errors import NotFittedError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -82,7 +81,7 @@ def release_of(table: Table, margins: Sequence[Mapping[str, int]]) -> Release:
     base = ContingencyTable.from_cells(DOMAIN, dict.fromkeys("abc", 0), codes, table)
     masks = [DOMAIN.mask(margin) for margin in margins]
     collection = Collection.of(DataCube([base.rolled_up(margin) for margin in margins]), masks)
-    return Release(BundleContent(collection, dict.fromkeys("abc", Role.QUASI_IDENTIFIER)), report_html)
+    return Release(BundleContent(collection, dict.fromkeys("abc", Role.QUASI_IDENTIFIER)))
 
 
 @contextmanager
@@ -213,7 +212,7 @@ def test_the_odds_ratio_counts_rows_and_columns_and_keeps_to_where_it_is_asked()
     parts = [base.rolled_up({"ward": 0, name: 0}) for name in ("drug", "end")]
     roles = dict.fromkeys(HOSPITALS, Role.QUASI_IDENTIFIER)
     content = BundleContent(Collection.of(DataCube(parts), [part.mask for part in parts]), roles)
-    release = Release(content, report_html)
+    release = Release(content)
     by_ward = dict(list(HOSPITALS.groupby("ward")))
     for wards in (["n", "s"], ["n"], ["s"]):
         x, dead, rows = (
@@ -239,7 +238,7 @@ def test_a_quantile_is_the_least_number_that_enough_rows_do_not_exceed_and_round
     domain = Domain.of({"n": Hierarchy.flat(numbers)})
     table = ContingencyTable.from_cells(domain, {"n": 0}, {"n": np.arange(rows)}, np.ones(rows, dtype=np.int64))
     content = BundleContent(Collection.of(DataCube([table]), [table.mask]), {"n": Role.QUASI_IDENTIFIER})
-    release = Release(content, report_html)
+    release = Release(content)
     shares = [k / rows for k in range(1, rows + 1)]
     assert release.quantile("n", shares).tolist() == list(range(1, rows + 1))
     beyond = [(k + 0.001) / rows for k in range(rows)]

@@ -175,7 +175,7 @@ def test_what_cannot_be_analysed_is_refused_in_one_sentence(tmp_path: Path) -> N
 
 def test_cells_too_many_to_be_laid_out_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = release_of("chain", tmp_path)
-    monkeypatch.setattr("marginals.release.estimates.CELL_LIMIT", 10)
+    monkeypatch.setattr("marginals.estimates.CELL_LIMIT", 10)
     with pytest.raises(TooManyCellsError, match="draw a sample"):
         release.cells()
 

@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 import marginals
 from html_pages import Page, assert_self_contained
 from marginals import InputError, Policy, StewardReport
+from marginals.accuracy import STEPWISE, TableErrors
 from marginals.commands.main import main
-from marginals.example import frame, release, table
+from marginals.example import frame, publication, release, table
 from marginals.names import with_level_names
-from marginals.release.accuracy import STEPWISE, TableErrors
-from marginals.release.steward import MARK, StewardFile, beside
+from marginals.steward import MARK, StewardFile, beside
 from marginals.wording import dropped_lines
 from small_release import contents, write_config
 
@@ -33,8 +33,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def report() -> StewardReport:
-    assert release.steward is not None
-    return release.steward
+    return publication.steward
 
 
 def test_errors_of_tables_are_those_of_the_rows(report: StewardReport) -> None:
@@ -112,7 +111,7 @@ def test_rows_that_were_dropped_are_counted_on_the_page_and_nowhere_in_the_relea
     gaps = pd.concat([frame, pd.DataFrame({"age": [""] * 37, "sex": ["Male"] * 37, "diagnosis": ["Flu"] * 37})])
     with_gaps = marginals.read_table(gaps, marginals.example.attributes, missing=[""])
     made = [marginals.publish(each, Policy(k_link=4)) for each in (table, with_gaps)]
-    assert [one.steward.dropped for one in made if one.steward] == [0, 37]
+    assert [one.steward.dropped for one in made] == [0, 37]
     for one, name in zip(made, ("whole", "gaps")):
         one.write(tmp_path / name)
     assert contents(tmp_path / "whole") == contents(tmp_path / "gaps")
@@ -143,7 +142,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
 
 
 def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.searching._FOR_COMPARING", -1.0)
+    monkeypatch.setattr("marginals.publishing.stewarding._FOR_COMPARING", -1.0)
     made = marginals.publish(table, Policy(k_link=4)).steward
     assert made is not None
     assert (made.one_way.left_out, made.two_way.left_out) == (3, 3)
@@ -160,9 +159,8 @@ def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(c
     assert page.stat().st_mode & 0o777 == 0o600
     told = page.read_text(encoding="utf-8")
     assert f"{answer['kl_divergence']:.6f}" in told
-    assert release.steward is not None
     with pytest.raises(InputError, match="lies in the release"):
-        release.steward.write(tmp_path / "out" / "page.html")
+        publication.steward.write(tmp_path / "out" / "page.html")
     for name, content in contents(tmp_path / "out").items():
         for number in (answer["kl_divergence"], answer["kl_suppressed"], answer["search"]["lower_bound"]):
             assert f"{number:.3f}" not in content.decode(), name

@@ -166,7 +166,7 @@ def test_tables_out_of_core_count_missing_values_too(way: str, tmp_path: Path) -
 
 
 def test_the_value_missing_is_published_generalized_and_verified(tmp_path: Path) -> None:
-    release = publish(read(people(), "pandas"), Policy(k_link=10, k_combinatorial=10, diversity="distinct:2"))
+    release = publish(read(people(), "pandas"), Policy(k_link=10, k_combinatorial=10, diversity="distinct:2")).release
     release.write(tmp_path / "out")
     assert verify(tmp_path / "out").ok
     assert any("missing" in file.read_text() for file in (tmp_path / "out" / "marginals").iterdir())

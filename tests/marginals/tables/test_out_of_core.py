@@ -93,15 +93,13 @@ def test_what_is_published_is_the_same(base: str, cells: int, tmp_path: Path) ->
     """With 1600 cells the coarser table fits, with 300 margins are counted when they are asked for."""
     found = read(lazily("duckdb", tmp_path), cells)
     policy = Policy(k_link=20, k_combinatorial=20, diversity="distinct:2", base=base)
-    releases = [publish(table, policy) for table in (found.table, found.whole)]
-    assert releases[0].margins == releases[1].margins
-    for release, folder in zip(releases, ("pushed", "whole")):
-        release.write(tmp_path / folder)
+    made = [publish(table, policy) for table in (found.table, found.whole)]
+    assert made[0].release.margins == made[1].release.margins
+    for publication, folder in zip(made, ("pushed", "whole")):
+        publication.write(tmp_path / folder)
     for file in (tmp_path / "whole").rglob("*.csv"):
         assert (tmp_path / "pushed" / file.relative_to(tmp_path / "whole")).read_bytes() == file.read_bytes()
-    reports = [release.steward for release in releases]
-    assert reports[0] is not None
-    assert reports[1] is not None
+    reports = [publication.steward for publication in made]
     assert reports[0].kl_divergence == pytest.approx(reports[1].kl_divergence, abs=1e-12)
 
 

@@ -229,5 +229,5 @@ def test_nothing_is_published_of_people_before_it_is_said_whose_rows_these_are()
     with pytest.raises(InputError, match=r"'patient' looks like a key and repeats: .* person = .patient. with one_row"):
         publish(read_table(frame, ROLES, ["", "?"]), policy)
     for rows_per_person in (1, 4, "any"):
-        release = publish(read_table(frame, ROLES, ["", "?"], rows_per_person=rows_per_person), policy)
+        release = publish(read_table(frame, ROLES, ["", "?"], rows_per_person=rows_per_person), policy).release
         assert release.published.rows_per_person == rows_per_person

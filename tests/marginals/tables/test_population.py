@@ -143,7 +143,7 @@ def test_a_config_names_the_file(tmp_path: Path) -> None:
     assert tmp_path / "people.csv" in read.reads
     table = read.read_table()
     assert table.domain.hierarchy("town").labels[1] == ("a", "b, d", "c")
-    assert marginals.publish(table, read.policy).verify().ok
+    assert marginals.publish(table, read.policy).release.verify().ok
     config.write_text(config.read_text().replace('"people.csv"', "3"))
     with pytest.raises(InputError, match=r"the key attributes\.town\.population must name a file"):
         read_config(config)

@@ -15,8 +15,8 @@ pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import marginals
+from marginals import estimates
 from marginals.names import margin_in_words
-from marginals.release import estimates
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import BASE, Browser, browsing
 

@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marginals.accuracy import Comparison, TableErrors
 from marginals.bundle.content import BundleContent
 from marginals.bundle.target import output_file, release_at
 from marginals.errors import InputError
 from marginals.files import PRIVATE, fresh_file, replace_file, resolved
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
-from marginals.release.accuracy import Comparison, TableErrors
 from models.search.problem import KL, Objective, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain
 
@@ -274,8 +274,8 @@ class StewardReport:
     was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base: what the search did
     about the base table.
 
-    >>> from marginals.example import release
-    >>> report = release.steward
+    >>> from marginals.example import publication
+    >>> report = publication.steward
     >>> round(report.kl_divergence, 3), round(report.kl_suppressed, 3)
     (2.532, 3.062)
     >>> report.search.strategy, report.search.evaluated, report.dropped
@@ -330,8 +330,8 @@ class StewardReport:
         """How many times as much the release tells as the best single table, beyond the suppressed one; None where none
         was looked for, or where it tells nothing.
 
-        >>> from marginals.example import release
-        >>> release.steward.gain is None
+        >>> from marginals.example import publication
+        >>> publication.steward.gain is None
         True
         """
         if self.kl_best_table is None:
@@ -345,8 +345,8 @@ class StewardReport:
         every: only each so-many-th step, and always the best and the last one, for the long walks of `anneal`. Raises
         InputError where it is below 1.
 
-        >>> from marginals.example import release
-        >>> release.steward.trace()[["before", "after"]].round(3)
+        >>> from marginals.example import publication
+        >>> publication.steward.trace()[["before", "after"]].round(3)
            before  after
         0   3.028  2.849
         1   2.849  2.790
@@ -361,8 +361,8 @@ class StewardReport:
         The commonest reason first, and of its moves the one that would gain most. Every move is asked again, whatever the
         strategy was; None where the time was over before that was done.
 
-        >>> from marginals.example import release
-        >>> for reason, moves in release.steward.binding.items():
+        >>> from marginals.example import publication
+        >>> for reason, moves in publication.steward.binding.items():
         ...     print(reason, moves)
         a class of fewer than 4 rows ('show age at level 0',)
         a margin of more than 2 attributes ('show age at level 2 with sex at level 0',)
@@ -376,9 +376,9 @@ class StewardReport:
         Raises InputError for a file that cannot be written, or that lies in a release.
 
         >>> from tempfile import TemporaryDirectory
-        >>> from marginals.example import release
+        >>> from marginals.example import publication
         >>> with TemporaryDirectory() as folder:
-        ...     release.steward.write(f"{folder}/steward.html")
+        ...     publication.steward.write(f"{folder}/steward.html")
         ...     "Not for publication" in Path(folder, "steward.html").read_text(encoding="utf-8")
         True
         """

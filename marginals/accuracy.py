@@ -152,8 +152,8 @@ class Comparison:
     release: how near it comes. yardsticks: how near others come, by name. compared_pairs: pairs of attributes one by one,
     in their order; those too large to be laid out are left out, and some of more than a thousand.
 
-    >>> from marginals.example import release
-    >>> comparison = release.steward.comparison
+    >>> from marginals.example import publication
+    >>> comparison = publication.steward.comparison
     >>> comparison
     Comparison(mean total variation of 3 two-way tables 0.585; not for publication)
     """
@@ -181,8 +181,8 @@ class Comparison:
         `worst`, that of the two-way table furthest from the data; `median` and `ninth_decile` of the relative errors of
         random counts; `wanted`, the mean total variation of the tables that were wanted.
 
-        >>> from marginals.example import release
-        >>> release.steward.comparison.summary()[["one_way", "two_way"]].round(3)  # doctest: +NORMALIZE_WHITESPACE
+        >>> from marginals.example import publication
+        >>> publication.steward.comparison.summary()[["one_way", "two_way"]].round(3)  # doctest: +NORMALIZE_WHITESPACE
                                                 one_way  two_way
         this release                              0.273    0.585
         exact one-way tables, all else independent      0.000    0.373
@@ -210,9 +210,9 @@ class Comparison:
         `cramers_v` in the table and `cramers_v_released`; `contrast`, the groups of values that go together most in the
         table, its `odds_ratio` and `odds_ratio_released`.
 
-        >>> from marginals.example import release
+        >>> from marginals.example import publication
         >>> columns = ["kind", "cramers_v", "cramers_v_released"]
-        >>> release.steward.comparison.pairs()[columns].round(3)  # doctest: +NORMALIZE_WHITESPACE
+        >>> publication.steward.comparison.pairs()[columns].round(3)  # doctest: +NORMALIZE_WHITESPACE
                               kind  cramers_v  cramers_v_released
         first second
         age   sex          assumed      0.838               0.299

@@ -1,0 +1,176 @@
+"""Single tables under a policy: the minimal ones, one at chosen levels, and what the table itself gives away."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from checks.classes import (
+    Assessment,
+    Eligibility,
+    Reidentification,
+    Uniqueness,
+    eligibility,
+    reidentification,
+    uniqueness,
+)
+from checks.classes import assess as assess_table
+from checks.diversity.criterion import Diversity
+from checks.finding import Finding, WorstClass
+from checks.privacy_constraint import PrivacyConstraint
+from checks.requirements import Requirements
+from marginals.anonymizers.lattice import (
+    LatticeResult,
+    SingleTable,
+    minimal_tables,
+    single_table,
+    table_satisfies,
+)
+from marginals.errors import InputError, NothingPublishableError
+from marginals.publishing.obstacles import Obstacles, as_written
+from marginals.publishing.policy import Policy, Population
+from marginals.publishing.searching import Progress, no_progress
+from marginals.tables.table import Table
+from models.arrays import CountArray
+from models.tables.contingency_table import ContingencyTable
+
+
+def anonymize(
+    table: Table, policy: Policy, progress: Progress = no_progress, suppression: float = 0.0
+) -> LatticeResult:
+    """All minimal single tables that satisfy a policy, best KL divergence first.
+
+    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they are a class,
+    which satisfies the policy too.
+
+    >>> from marginals.example import table
+    >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
+    [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
+    """
+    return minimal_tables(
+        table.cube,
+        table.quasi_identifiers,
+        policy.requirements(table.sensitive, table.most_rows_of_a_person),
+        lambda done, nodes: progress("minimal tables", done, nodes),
+        suppression,
+    )
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """What a table reaches, and the findings on what is asked of a single table.
+
+    reidentification: the risk of finding a person's row; None without rows. uniqueness: which columns make rows unique.
+    eligible: by sensitive attribute the strongest requirements that any generalization can satisfy; empty without rows.
+    """
+
+    assessment: Assessment
+    checks: tuple[Finding, ...]
+    reidentification: Reidentification | None = None
+    uniqueness: Uniqueness | None = None
+    eligible: Mapping[str, Eligibility] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the table satisfies the policy."""
+        return all(finding.holds for finding in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The assessment as plain values, and the findings."""
+        plain = self.assessment.as_json() | {"checks": [finding.as_json() for finding in self.checks]}
+        plain |= {} if self.reidentification is None else {"reidentification": self.reidentification.as_json()}
+        return plain | ({} if self.uniqueness is None else {"uniqueness": self.uniqueness.as_json()})
+
+
+def assess(
+    table: Table, policy: Policy, levels: Mapping[str, int] | None = None, population: Population | float | None = None
+) -> Assessed:
+    """What a table gives away with quasi-identifiers at these levels, the others as they are.
+
+    k_combinatorial is about its classes as k_link is. population: everybody whom the rows could be about, with what is
+    demanded of a sample; or the share of them that is in the table. Raises InputError for a level of anything but a
+    quasi-identifier, or a population that lacks one, CriterionError for a diversity where nothing is sensitive,
+    ContradictionError for a table that is no sample.
+
+    >>> from marginals.example import table
+    >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
+    >>> assessed.ok
+    False
+    >>> [(check.criterion, check.holds) for check in assessed.checks]
+    [('k-anonymity', False), ('l-diversity', False)]
+    """
+    chosen = dict(levels or {})
+    for attribute in chosen:
+        if attribute not in table.quasi_identifiers:
+            known = ", ".join(table.quasi_identifiers)
+            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
+    margin = dict.fromkeys(table.domain.attributes, 0) | chosen
+    generalized = table.base_counts.rolled_up(margin)
+    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    findings = requirements.of_table(generalized)
+    # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
+    checks = tuple(
+        replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in findings
+    )
+    public = {a: level for a, level in generalized.margin.items() if a in table.quasi_identifiers}
+    classes = generalized.rolled_up(public)
+    everybody: CountArray | float | None = None
+    if isinstance(population, Population):
+        everybody = population.sizes(classes)[1][: len(classes)]
+        checks = (*checks, *population.findings(classes))
+    elif population is not None:
+        everybody = float(population)
+    return Assessed(
+        assess_table(generalized, table.sensitive),
+        checks,
+        reidentification(classes.counts, everybody),
+        uniqueness(classes) if len(classes) else None,
+        _eligible(generalized, table, requirements) if len(classes) else {},
+    )
+
+
+def _eligible(generalized: ContingencyTable, table: Table, requirements: Requirements) -> dict[str, Eligibility]:
+    """What is eligible for a table, and the excessive protection of what was made of it."""
+    demanded: dict[str, list[Diversity]] = {attribute: [] for attribute in table.sensitive}
+    for claim in requirements.diversity_claims:
+        if claim.class_diversity is not None:
+            demanded[claim.sensitive].append(claim.class_diversity)
+    return eligibility(generalized, table.base_counts, table.sensitive, demanded)
+
+
+def _without_values(worst: WorstClass) -> WorstClass:
+    return WorstClass(count=worst.count, reached=worst.reached)
+
+
+def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
+    """The table at these levels, other quasi-identifiers as they are; it satisfies the policy.
+
+    suppression: share of the rows that may be suppressed, as of `anonymize`. Raises InputError for an attribute that is no
+    quasi-identifier, and NothingPublishableError, which says why and which coarser levels would do, where the table does
+    not satisfy the policy.
+
+    >>> from marginals.example import table
+    >>> chosen_table(table, Policy(k_link=4), {"age": 2}).levels
+    Margin({'age': 2, 'sex': 0})
+    """
+    for attribute in levels:
+        if attribute not in table.quasi_identifiers:
+            raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
+    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    shown = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
+    chosen = single_table(table.cube, shown, requirements)
+    spare = int(suppression * table.rows)
+    if table_satisfies(table.cube, chosen.mask, requirements, spare):
+        return chosen
+    name = f"the table at the levels {as_written(shown)}"
+    obstacles = Obstacles(table, requirements, PrivacyConstraint(table.cube, requirements))
+    if not spare:
+        raise obstacles.refusal(chosen.mask, name, table.sensitive)
+    if chosen.suppressed > spare:
+        raise NothingPublishableError(
+            f"{name} suppresses {chosen.suppressed:,} rows, more than the {spare:,} of suppression = {suppression:g}; "
+            f"without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
+        )
+    raise NothingPublishableError(
+        f"{name} suppresses {chosen.suppressed:,} {'row' if chosen.suppressed == 1 else 'rows'}, which must be a class that "
+        f"satisfies the policy, and are none; without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
+    )

@@ -1,0 +1,182 @@
+"""What the steward is told of a release that was just made, from the table itself."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import log
+
+from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared
+from marginals.anonymizers.lattice import (
+    stepwise_table,
+)
+from marginals.bundle.content import BundleContent
+from marginals.pages.steward_page import steward_html
+from marginals.publishing.obstacles import Obstacles
+from marginals.publishing.policy import Wanted, wanted_tables, weighed
+from marginals.publishing.searching import Prepared, Search
+from marginals.release.comparing import comparison
+from marginals.steward import StewardReport, Suggestion
+from models.accuracy import IndependentModel, TableModel, total_variation
+from models.deadline import Deadline
+from models.graphs.basis import Kind
+from models.graphs.junction_tree import Collection
+from models.inference.marginal_model import MarginalModel
+from models.inference.maximum_entropy import MaximumEntropy
+from models.search import (
+    STRATEGIES,
+    Problem,
+    RefusedMove,
+    SearchResult,
+    Stop,
+)
+from models.search.problem import is_refused_in_all
+from models.tables.hierarchy import Mask
+
+_FOR_COMPARING = 5.0
+"""Seconds of the processor to compare the model with the data."""
+
+
+_FOR_BINDING = 5.0
+"""Seconds of the processor to ask what binds where the search ended."""
+
+
+_FOR_SUGGESTIONS = 2.0
+"""Seconds of the processor to try what else could be wanted."""
+
+
+def steward_report(prepared: Prepared, published: BundleContent, search: Search, deadline: Deadline) -> StewardReport:
+    """What only the steward may know of a release, from the table of those whom it shows.
+
+    With one sensitive attribute the base that the policy had looked for is the best single table. deadline: when everything
+    ends.
+    """
+    table, policy = prepared.shown, prepared.policy
+    obstacles = Obstacles(prepared.table, prepared.requirements, search.problem.constraint)
+    result = search.result
+    cube = table.cube
+    found = search.base if policy.base in ("auto", "best") else None
+    best = found if found is not None and len(found.masks) == 1 else None
+    sensitive = _as_allowed_alone(table.sensitive, search.problem)
+    suppressed = Collection.of(cube, [sensitive])
+
+    def compare() -> Comparison:
+        stop = _stop_after(_FOR_COMPARING, deadline)
+        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
+        if best is not None:
+            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
+        elif cube.holds(sum(cube.domain.attribute_masks)):
+            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements, stop)
+            if refined is not None:
+                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
+        model = MarginalModel(Collection.of(cube, result.cliques))
+        return comparison(cube, model, yardsticks, [analysis.attributes for analysis in policy.analyses], stop)
+
+    def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
+        stop = _stop_after(_FOR_SUGGESTIONS, deadline)
+        return suggestions(search.problem, compared, policy.analyses, search.first, stop)
+
+    def ask_what_binds() -> tuple[RefusedMove, ...] | None:
+        return search.problem.binding(result.cliques, _stop_after(_FOR_BINDING, deadline))
+
+    report = StewardReport(
+        published,
+        MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
+        MaximumEntropy(suppressed).kl_divergence,
+        None if best is None else best.kl_divergence,
+        result,
+        table.missing,
+        table.missing_in,
+        compare,
+        steward_html,
+        cube.domain,
+        {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
+        ask_what_binds,
+        table.left_out,
+        suggest=suggest,
+        base=search.choice,
+    )
+    if not policy.analyses:
+        return report
+    allows = search.problem.constraint
+    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
+    return replace(report, wanted=wanted)
+
+
+def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
+    """Some attributes, each as finely as the policy allows it by itself: what else is compared shows no more than that."""
+    domain = problem.cube.domain
+    shown: Mask = 0
+    for attribute in attributes:
+        levels = range(domain.hierarchy(attribute).height)
+        masks = (domain.mask({attribute: level}) for level in levels)
+        shown |= next((mask for mask in masks if not is_refused_in_all(problem.constraint, mask)), 0)
+    return shown
+
+
+def _stop_after(seconds: float, deadline: Deadline) -> Stop:
+    """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
+    until = time.process_time() + seconds
+    return lambda: time.process_time() > until or deadline.is_over
+
+
+_MOST = 3
+"""Pairs that are suggested."""
+
+
+_WEIGHTS = (1.0, 10.0, 100.0)
+"""Weights that are tried, one after the other."""
+
+
+_LOST = 0.05
+"""Cramer's V that a pair loses to be suggested."""
+
+
+_FAR = log(1.5)
+"""Or how far its odds ratio is off, as a difference of logarithms."""
+
+
+_GREEDY = "greedy"
+
+
+def suggestions(
+    problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], found: SearchResult, stop: Stop
+) -> tuple[Suggestion, ...]:
+    """The pairs to add, those first whose association is lost most. found: what the strategy found, before any rebuilding.
+
+    wanted: what is wanted already. After it is time to stop, pairs are named and not tried.
+    """
+    pairs = list(_candidates(comparison, wanted))
+    if not pairs:
+        return ()
+    alone = found if found.strategy == _GREEDY else STRATEGIES[_GREEDY](problem, stop)
+    return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
+
+
+def _candidates(comparison: Comparison, wanted: Sequence[Wanted]) -> Iterator[PairCompared]:
+    """Pairs that no published table shows as finely as the release shows each, and that lose what they have in common."""
+    lost = [pair for pair in comparison.most_lost() if pair.lost >= _LOST]
+    odds = [pair for pair in comparison.furthest_odds() if pair.log_ratio >= _FAR]
+    known = [set(analysis.attributes) for analysis in wanted]
+    open_pairs = [
+        pair
+        for pair in dict.fromkeys([*lost, *odds])
+        if pair.kind in (Kind.SUPPORTED, Kind.ASSUMED) and not any(set(pair.attributes) <= own for own in known)
+    ]
+    yield from open_pairs[:_MOST]
+
+
+def _tried(
+    problem: Problem, pair: PairCompared, wanted: Sequence[Wanted], alone: SearchResult, stop: Stop
+) -> Suggestion:
+    cube = problem.cube
+    table = cube.table(cube.domain.mask(dict.fromkeys(pair.attributes, 0)))
+    for weight in _WEIGHTS:
+        analyses = weighed(cube, [*wanted, Wanted(pair.attributes, weight)])
+        with_pair = STRATEGIES[_GREEDY](replace(problem, wanted=analyses), stop)
+        if stop():
+            return Suggestion(pair.attributes, pair.total_variation, was_tried=False)
+        error = total_variation(table, MarginalModel(Collection.of(cube, with_pair.cliques)))
+        if error <= pair.total_variation / 2:
+            price = with_pair.kl_divergence - alone.kl_divergence
+            return Suggestion(pair.attributes, pair.total_variation, weight, error, price)
+    return Suggestion(pair.attributes, pair.total_variation)
