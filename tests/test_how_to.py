@@ -91,22 +91,58 @@ def test_a_how_to_runs_as_it_stands(
             exec(block, names)
 
 
-def test_the_places_of_the_glossary_are_modules_or_wings() -> None:
-    places = re.findall(r"\| `([a-z_.]+)` \|$", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.M)
-    assert len(places) > 15
-    for place in places:
-        assert find_spec(place), place
+def words_of_the_glossary() -> dict[str, str]:
+    """The module of each word."""
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| .* \| (?:`([a-z_.]+)` )?\|$", page, re.M)
+    return {word: place for words, place in rows for word in words.split(", ")}
 
 
-def test_the_house_shows_every_wing() -> None:
-    shown = set(re.findall(r"^\| `([a-z_.]+)` \|", (ROOT / "docs" / "house.md").read_text(encoding="utf-8"), re.M))
-    wings = {
-        f"{floor}.{folder.name}"
+def rows_of_the_house() -> dict[str, tuple[set[str], dict[str, str]]]:
+    """For each wing its files, and the module of each word that its row names."""
+    page = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    house = {}
+    for wing, files, words in re.findall(r"^\| `([a-z_.]+)` \| ([^|]*)\| ?([^|]*)\|$", page, re.M):
+        homes = {}
+        for part in filter(None, words.strip().split("; ")):
+            file, _, listed = part.rpartition(": ")
+            place = f"{wing}.{file.strip('`')}" if file else wing
+            homes |= dict.fromkeys(listed.split(", "), place)
+        house[wing] = (set(re.findall(r"`(\w+)`", files)), homes)
+    return house
+
+
+def test_the_places_of_the_glossary_are_modules() -> None:
+    words = words_of_the_glossary()
+    assert len(words) > 40
+    for place in words.values():
+        assert (ROOT / f"{place.replace('.', '/')}.py").is_file(), place
+
+
+def test_the_house_says_in_which_file_each_word_of_the_glossary_lives() -> None:
+    homes = {word: place for _, words in rows_of_the_house().values() for word, place in words.items()}
+    assert homes == words_of_the_glossary()
+
+
+def test_the_house_shows_every_wing_and_every_file() -> None:
+    page = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for floor in ("models", "checks", "marginals")
-        for folder in (ROOT / floor).iterdir()
-        if (folder / "__init__.py").exists()
+        for path in (ROOT / floor).rglob("*.py")
+        if path.name != "__init__.py"
     }
-    assert shown == wings
+    shown = {
+        f"{wing}.{file}" if files else wing
+        for wing, (files, _) in rows_of_the_house().items()
+        for file in files or ("",)
+    }
+    below = set(
+        re.findall(r"`((?:models|checks|marginals)\.\w+)`(?=[,;. ]| and)", re.sub(r"^\|.*$", "", page, flags=re.M))
+    )
+    pages = {f"marginals.window.{page}" for page in ("table", "levels", "policy", "search", "publish", "explore")}
+    assert modules - shown - below == pages
+    assert shown <= modules
 
 
 def test_every_work_that_a_docstring_cites_is_written_out() -> None:
