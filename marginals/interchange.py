@@ -32,7 +32,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from marginals.bundle.target import output_file
+from marginals.bundle.writing import output_file
 from marginals.errors import InputError
 from marginals.estimates import drawn, told
 from marginals.files import replace_file

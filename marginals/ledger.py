@@ -21,8 +21,7 @@ from checks.finding import Finding, Verdict
 from checks.requirements import Requirements
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest
-from marginals.bundle.target import release_at
-from marginals.bundle.writing import Entering
+from marginals.bundle.writing import Entering, release_at
 from marginals.errors import InputError, NothingPublishableError
 from marginals.files import PRIVATE, bounded_content, held, prefix, replace_file, replace_folder, resolved
 from marginals.names import margin_in_words

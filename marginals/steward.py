@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from marginals.accuracy import Comparison, TableErrors
 from marginals.bundle.content import BundleContent
-from marginals.bundle.target import output_file, release_at
+from marginals.bundle.writing import output_file, release_at
 from marginals.errors import InputError
 from marginals.files import PRIVATE, fresh_file, replace_file, resolved
 from marginals.ledger import Waiting

@@ -448,3 +448,11 @@ def own_leftovers(folder: Path, paths: Iterable[str]) -> list[str]:
     """Those of some paths in the folder of a bundle that a report has left which was killed while it was replaced."""
     own = (DESCRIPTOR, REPORT, SEAL, SIGNATURE)
     return [path for path in paths if any(is_leftover(path, folder / name) for name in own)]
+
+
+@dataclass(frozen=True)
+class WrittenBundle:
+    """A folder, and which bundle it held when that was read or written. identity: of its descriptor."""
+
+    folder: Path
+    identity: str

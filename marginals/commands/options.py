@@ -109,7 +109,7 @@ class Target:
         """
         if self.path is None:
             return None
-        from marginals.bundle.target import output_file
+        from marginals.bundle.writing import output_file
 
         file = output_file(self.path, reads)
         if not self.force:

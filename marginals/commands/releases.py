@@ -88,7 +88,7 @@ def publish(
       marginals publish release.toml --out release --sign minisign.key
       marginals publish release.toml --out release-2026-02 --ledger ledger
     """
-    from marginals.bundle.target import require_replaceable
+    from marginals.bundle.writing import require_replaceable
     from marginals.steward import StewardFile, beside
     from marginals.wording import dropped_lines, left_out_lines, part_lines
 

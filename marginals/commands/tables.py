@@ -283,7 +283,7 @@ def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
-    from marginals.bundle.target import OutputFolder
+    from marginals.bundle.writing import OutputFolder
     from marginals.demo import CENSUS_CONFIG, census_hierarchies, hospital_config, simulate_census, simulate_hospital
     from marginals.files import replace_folder
 

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from checks.diversity.registry import parse_diversity
-from marginals.bundle.target import release_at
+from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.column_guess import (
     ALWAYS,

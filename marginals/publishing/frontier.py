@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from marginals.bundle.target import output_file
+from marginals.bundle.writing import output_file
 from marginals.errors import InputError, NothingPublishableError
 from marginals.jobs import Jobs
 from marginals.pages.risk_page import plot_format, pyplot

@@ -14,8 +14,7 @@ from marginals import estimates
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
-from marginals.bundle.snapshot import Snapshot
-from marginals.bundle.writing import Entering, WrittenBundle, put_report, write_bundle
+from marginals.bundle.snapshot import Snapshot, WrittenBundle
 from marginals.conditions import Where
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
@@ -32,6 +31,8 @@ from models.tables.hierarchy import Domain, InducedAttribute, Margin
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+
+    from marginals.bundle.writing import Entering
 
 
 class ModelAnalysis(ABC):
@@ -500,7 +501,7 @@ class Release(ModelAnalysis):
         """
         if path is not None and sign is not None:
             raise InputError("a report in a file of its own is not signed; what is signed is the bundle")
-        from marginals.bundle.target import output_file  # slow to import, and few need it
+        from marginals.bundle.writing import output_file, put_report  # slow to import, and few need it
 
         file = None if path is None else output_file(Path(path))
         page = _report(self.published)
@@ -513,9 +514,11 @@ class Release(ModelAnalysis):
 
 
 def write_release(
-    release: Release, path: str | Path, sign: str | Path | None = None, entering: Entering | None = None
+    release: Release, path: str | Path, sign: str | Path | None = None, entering: "Entering | None" = None
 ) -> Release:
     """Write a release as a bundle, as `Release.write` does. entering: notes in a ledger that it is out."""
+    from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
+
     key = None if sign is None else secret_key(sign)
     return replace(
         release, source=write_bundle(release.published, Path(path), _report(release.published), key, entering)

@@ -22,7 +22,7 @@ import tomlkit
 
 import marginals
 from marginals.anonymizers.recoded_file import is_file
-from marginals.bundle.target import require_replaceable
+from marginals.bundle.writing import require_replaceable
 from marginals.config.release_toml import Config
 from marginals.deadline import PROGRESS_IN_LINES
 from marginals.files import PRIVATE, replace_file

@@ -16,7 +16,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from marginals.bundle.target import holds_bundle
+from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError
 from marginals.files import bounded_content, held, replace_file

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.content import REPORT
 from marginals.bundle.signature import SIGNATURE, secret_key_at
-from marginals.bundle.target import holds_bundle
+from marginals.bundle.writing import holds_bundle
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
 from marginals.tables.files import files_at

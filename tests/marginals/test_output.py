@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from marginals.bundle.target import OutputFolder
+from marginals.bundle.writing import OutputFolder
 from marginals.commands.main import main
 from marginals.errors import InputError
 from marginals.example import frame, release

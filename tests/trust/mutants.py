@@ -108,7 +108,6 @@ MARGINALS_TESTS = {
         "test_output",
     ),
     "bundle.signature": ("../trust/test_signature",),
-    "bundle.target": ("test_output", "bundle/test_reading_and_writing"),
     "conditions": (
         "test_published_values",
         "test_common_hierarchy",

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from marginals import Attribute, InputError, read_config, read_hierarchy, read_rows, read_table
-from marginals.bundle.target import holds_bundle, require_replaceable
+from marginals.bundle.writing import holds_bundle, require_replaceable
 
 ATTRIBUTES: dict[str, Attribute | str] = {"age": "quasi-identifier", "disease": "sensitive"}
 PEOPLE = pd.DataFrame({"age": ["31", "32", "33"] * 40, "disease": ["flu", "gout", "flu"] * 40})
