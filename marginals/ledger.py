@@ -33,7 +33,7 @@ from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.search.problem import Constraint, Refusal, RefusalScope, is_refused_in_all
+from models.search.problem import PruningConstraint, Refusal, RefusalScope
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
@@ -514,7 +514,7 @@ class Continuation:
         counts = part_of(self.part.where, self.table.counts)
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
-    def few_waiting(self, then: Constraint, most: float, seed: int) -> Constraint:
+    def few_waiting(self, then: PruningConstraint, most: float, seed: int) -> PruningConstraint:
         """The constraint of a search with that of the first release of a ledger: margins for which few people will wait.
 
         most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
@@ -718,7 +718,7 @@ class SampledChanges:
 
 
 @dataclass(frozen=True, eq=False)
-class FewWaiting:
+class FewWaiting(PruningConstraint):
     """The constraint of a search: margins that another one allows, and beside which few people are foreseen to wait.
 
     most: share of the people. then: the other constraint, which is asked first.
@@ -726,14 +726,9 @@ class FewWaiting:
 
     changes: SampledChanges
     most: float
-    then: Constraint
+    then: PruningConstraint
 
-    @property
-    def pivot(self) -> Mask:
-        """All vertices: who waits because of one margin is missing in all others."""
-        return sum(self.changes.table.domain.attribute_masks)
-
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """What the other constraint says, or the refusal where more would wait."""
         if refusal := self.then(cliques, new):
             return refusal
@@ -743,9 +738,9 @@ class FewWaiting:
 
     def of_margin(self, margin: Mask) -> Refusal | None:
         """The refusal of everything that shows a margin."""
-        if is_refused_in_all(self.then, margin) or not self._are_few(frozenset([margin])):
-            return Refusal(self._reason, RefusalScope.FINER)
-        return None
+        if refusal := self.then.of_margin(margin):
+            return refusal
+        return None if self._are_few(frozenset([margin])) else Refusal(self._reason, RefusalScope.FINER)
 
     @property
     def _reason(self) -> str:

@@ -37,10 +37,10 @@ from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
-    Constraint,
     LargeLatticeStops,
     MarginLimits,
     Problem,
+    PruningConstraint,
     RefusedMove,
     SearchResult,
     Stop,
@@ -50,7 +50,6 @@ from models.search import (
     rebuilt,
     with_bound,
 )
-from models.search.problem import is_refused_in_all
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -413,7 +412,7 @@ def _base(table: Table, policy: Policy, requirements: Requirements, progress: Pr
 
 
 def _constraint(table: Table, policy: Policy, requirements: Requirements, series: Continuation | None) -> MarginLimits:
-    allowed: Constraint = PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins)
+    allowed: PruningConstraint = PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins)
     if series is not None:
         allowed = series.few_waiting(allowed, policy.max_waiting, policy.seed)
     return MarginLimits(
@@ -570,7 +569,7 @@ def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
     for attribute in attributes:
         levels = range(domain.hierarchy(attribute).height)
         masks = (domain.mask({attribute: level}) for level in levels)
-        shown |= next((mask for mask in masks if not is_refused_in_all(problem.constraint, mask)), 0)
+        shown |= next((mask for mask in masks if not problem.refuses(mask)), 0)
     return shown
 
 

@@ -39,8 +39,6 @@ from models.search.problem import (
     Problem,
     SearchResult,
     Stop,
-    class_size_of,
-    is_refused_in_all,
 )
 from models.tables.contingency_table import ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
@@ -234,7 +232,7 @@ def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, counting: S
 
 def _counted(problem: Problem, grid: Grid, stop: Stop) -> list[LastSteps] | None:
     """The margins of a grid where all of them can be counted at once; None where they cannot, or when stopped."""
-    judged = class_size_of(problem.constraint)
+    judged = problem.class_size
     if judged is None or problem.price:
         return None
     found = counted_margins(problem, grid, judged, stop)
@@ -398,7 +396,7 @@ class AskedMargins:
         """
         allowed, entropies = np.zeros(len(members), dtype=np.bool_), np.zeros(len(members))
         for number, own in enumerate(members.tolist()):
-            if not is_refused_in_all(self.problem.constraint, sum(self.steps.coarse[step] for step in own)):
+            if not self.problem.refuses(sum(self.steps.coarse[step] for step in own)):
                 allowed[number] = True
                 entropies[number] = self.problem.cube.entropy(sum(self.steps.fine[step] for step in own))
         return allowed, entropies

@@ -180,12 +180,11 @@ def pulled():
 def test_what_is_wanted_is_published_before_what_tells_more(name):
     cube, domain = pulled()
 
-    def one_margin(cliques, new):  # noqa: ARG001
+    def one_margin(cliques, _):
         wide = [c for c in cliques if c.bit_count() > 1]
         too_much = len(wide) > 1 or any(c.bit_count() > 2 for c in wide)
         return Refusal("more than one pair", RefusalScope.LONGER) if too_much else None
 
-    one_margin.pivot = -1
     alone = domain.attribute_masks
     plain = STRATEGIES[name](Problem(cube, one_margin, start=alone), never)
     wanted = WantedAnalyses(cube, [WantedMargin(domain.mask({"a": 0, "b": 0}), 20.0)])
