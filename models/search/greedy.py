@@ -132,7 +132,7 @@ class Climb:
     def take(self, move: Move, change: Change) -> None:
         """Make a move, with a step of the trace."""
         before = self.position
-        self.position = before.after(move, change)
+        self.position = before.after(move, change, before.wanted_after(move) if self.dropped is None else None)
         described = describe(move, before.graph)
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
@@ -199,7 +199,6 @@ class Climb:
                 if move.is_allowed(self.position.graph):
                     offer(move, self.position.change(move))
 
-        _ = self.position.graph.parts  # each graph after it knows them, too
         joining = self._gaining_pairs_apart()
         enqueue(_additions(self.position, apart_too=joining is None))
         for edge, change in joining or ():

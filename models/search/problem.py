@@ -161,14 +161,14 @@ class Position:
     def _with_clique(self, clique: Mask) -> frozenset[Mask]:
         return frozenset({old for old in self.cliques if old & ~clique} | {clique})
 
-    def after(self, move: Move, change: Change) -> "Position":
-        """The position after an allowed move."""
+    def after(self, move: Move, change: Change, wanted: tuple[float, ...] | None = None) -> "Position":
+        """The position after an allowed move. wanted: `wanted_after` it, where that has been asked for."""
         return replace(
             self,
             graph=move.apply(self.graph),
             cliques=self.cliques_after(move),
             divergence=self.divergence - change.divergence,
-            known=self.wanted_after(move) if "wanted" in vars(self) else None,
+            known=wanted,
         )
 
     def wanted_after(self, move: Move) -> tuple[float, ...]:

@@ -89,7 +89,7 @@ def test_a_move_changes_them_by_what_the_position_says(collection, data):
     position = Position.of(collection.cube, collection.masks, analyses)
     for move in allowed_moves(position.graph):
         change = position.change(move)
-        after = position.after(move, change)
+        after = position.after(move, change, position.wanted_after(move))
         assert after.wanted == pytest.approx(analyses.distances(after.cliques), abs=1e-9)
         gain = analyses.value(position.cliques) - analyses.value(after.cliques)
         assert position.wanted_gain(move) == pytest.approx(gain, abs=1e-9)
