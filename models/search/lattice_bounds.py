@@ -296,7 +296,7 @@ _WORK = 1 << 27
 """These margins times the cells of the table that they are counted from, at most."""
 
 _WORK_BY_BLOCKS = 1 << 31
-"""The margins that are looked at in each grid for the bound by blocks, times those cells, at most: half a minute or so."""
+"""The margins that are looked at in each grid for the bound by blocks, times those cells, at most."""
 
 _NEAR = 0.95
 """Share of what a search has found from which on a bound is not made better: for no more than that, nobody waits."""
@@ -418,10 +418,10 @@ _KILLING = 0.75
 """A class is worth a look of its own while no more than this share of the sets stays allowed after one."""
 
 _ALONE, _ALONE_PER_ROW = 20_000.0, 2.0
-"""Nanoseconds, about, that it takes to count one set by itself: each, and for each row."""
+"""Work of counting one set by itself: of each, and for each row. In all these numbers a sum of two numbers of an array is 1."""
 
 _PER_CLASS, _PER_COUNT, _PER_PRODUCT = 50_000.0, 3.0, 1 / 120
-"""The same of sets that are counted at once: for each class, each count of two values in it, and each row and two values."""
+"""That of counting sets at once: for each class, each count of two values in it, and each row and two values."""
 
 _SPARSE = 3
 """Indicators are picked one by one where a range of them holds so many times as many."""
@@ -687,23 +687,23 @@ class RowCounts:
 
 
 _MOST_PRODUCTS = 1 << 40
-"""Rows times margins of the size after the next, at most, where margins are counted as products: half a minute, or one and a
-half. The size after the next is expected to grow by the same factor as the next one."""
+"""Rows times margins of the size after the next, at most, where margins are counted as products. The size after the
+next is expected to grow by the same factor as the next one."""
 
 _FEWEST_ROWS = 1 << 12
-"""Rows up to which a margin that is counted as a product takes about the same time."""
+"""Rows up to which a margin that is counted as a product is about the same work."""
 
 _MOST_JOINED, _MOST_ROWS_JOINED = 1 << 24, 1 << 35
 """Margins of the next size, and these times the rows, at most, where attributes have several levels."""
 
-_MOST_NANOSECONDS = 30e9
-"""What counting the margins of one size may take, as estimated by the numbers below."""
+_MOST_WORK = 3e10
+"""Of counting the margins of one size, as estimated by the numbers below."""
 
 _LOOKED_AT = 1.5
-"""Nanoseconds for each row and each candidate, about half of which are counted, where margins are counted by rows."""
+"""Work for each row and each candidate, about half of which are counted, where margins are counted by rows."""
 
 _PER_TABLE, _PER_ROW, _PER_MARGIN, _PER_CELL = 150_000.0, 10.0, 10_000.0, 3.0
-"""Nanoseconds where they are counted by cells: for each table of a set of attributes; each row that it is made of; each
+"""Work where they are counted by cells: for each table of a set of attributes; each row that it is made of; each
 candidate; each cell of such a table and each candidate counted from it."""
 
 
@@ -789,14 +789,14 @@ class _Candidates:
         self._index = MarginIndex(len(steps), members)
 
     def judge(self, own: IndexArray, judge: RowCounts, stop: Stop) -> bool:
-        """Judge some by their classes, in the way that is faster; False when stopped, or where they are too many."""
+        """Judge some by their classes, in the way that is less work; False when stopped, or where they are too many."""
         attributes = self.steps.attributes[self.members[own]]
         order = np.lexsort(attributes.T[::-1])
         sorted_attributes = attributes[order]
         begins = np.flatnonzero(np.any(sorted_attributes[1:] != sorted_attributes[:-1], axis=1)) + 1
         by_rows = _LOOKED_AT * len(own) * judge.rows
         by_cells = (len(begins) + 1) * (_PER_TABLE + _PER_ROW * judge.rows) + _PER_MARGIN * len(own)
-        if min(by_rows, by_cells) > _MOST_NANOSECONDS:
+        if min(by_rows, by_cells) > _MOST_WORK:
             return False
         if by_rows <= by_cells:
             return all(self._judge(part, judge, stop) for part in self._coarser_first(own))

@@ -150,7 +150,7 @@ def problem_with_ladders():
         (lattice_bounds, "_MOST_INDICATORS", "two"),
         (lattice_bounds, "_MOST_JOINED", "all"),
         (lattice_bounds, "_MOST_ROWS_JOINED", "all"),
-        (lattice_bounds, "_MOST_NANOSECONDS", "all"),
+        (lattice_bounds, "_MOST_WORK", "all"),
         (lattice_bounds, "_MOST_ROWS", "all"),
     ],
 )
