@@ -12,12 +12,12 @@ from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from checks.requirements import Requirements
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
-from models.search.problem import ClassSize, Refusal, RefusalScope
+from models.search.problem import ALL_VERTICES, ClassSize, PruningConstraint, Refusal, RefusalScope
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
 
-class PrivacyConstraint:
+class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
     What a margin alone decides is decided first and remembered: k-link, the least cell, and whether a clique is diverse
@@ -51,9 +51,7 @@ class PrivacyConstraint:
     @property
     def pivot(self) -> Mask:
         """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
-        if len(self._first_steps) > 1:
-            return sum(self._cube.domain.attribute_masks)
-        return sum(self._first_steps.values())
+        return ALL_VERTICES if len(self._first_steps) > 1 else sum(self._first_steps.values())
 
     @property
     def class_size(self) -> ClassSize:
@@ -63,7 +61,7 @@ class PrivacyConstraint:
         public = (own for name, own in zip(domain.attributes, domain.attribute_masks) if name not in judged_for_more)
         return ClassSize(self._least_class, sum(public))
 
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """None when the collection with these cliques satisfies the requirements."""
         for clique in [new] if new else cliques:
             if refusal := self.of_margin(clique):

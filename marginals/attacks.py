@@ -291,7 +291,7 @@ def _certainties(
     known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
 ) -> dict[str, CertainCells]:
     shown = [attribute for attribute in sensitive if attribute in views]
-    deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+    deadline = Deadline.after(seconds, time.monotonic)
     parts = range(len(shown), 0, -1)
     return {a: certain_cells(known, a, views, k, deadline.share(left)) for a, left in zip(shown, parts)}
 

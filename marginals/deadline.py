@@ -29,7 +29,7 @@ def within(seconds: Seconds) -> Deadline:
         return NEVER
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or isnan(seconds) or seconds <= 0:
         raise InputError(f"seconds must be a number above 0, got {seconds!r}")
-    return Deadline(time.monotonic() + seconds, time.monotonic)
+    return Deadline.after(seconds, time.monotonic)
 
 
 def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:

@@ -32,7 +32,7 @@ from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.search.problem import Constraint, Refusal, RefusalScope, is_refused_in_all
+from models.search.problem import PruningConstraint, Refusal, RefusalScope
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
@@ -421,7 +421,7 @@ class Waiting:
         return told | {name: share for name, share in shares.items() if share is not None}
 
 
-def _unlimited(constraint: Constraint) -> Constraint:
+def _unlimited(constraint: PruningConstraint) -> PruningConstraint:
     return constraint
 
 
@@ -436,7 +436,7 @@ class Scope:
     masks: tuple[Mask, ...] | None = None
     common: Mask = 0
     of_part: bool = False
-    limited: Callable[[Constraint], Constraint] = _unlimited
+    limited: Callable[[PruningConstraint], PruningConstraint] = _unlimited
 
 
 ANYTHING = Scope()
@@ -541,7 +541,7 @@ class Continuation:
         most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
         """
 
-        def few_waiting(then: Constraint) -> Constraint:
+        def few_waiting(then: PruningConstraint) -> PruningConstraint:
             return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, then)
 
         is_limited = not self.ledger.entries and most < 1
@@ -743,7 +743,7 @@ class SampledChanges:
 
 
 @dataclass(frozen=True, eq=False)
-class FewWaiting:
+class FewWaiting(PruningConstraint):
     """The constraint of a search: margins that another one allows, and beside which few people are foreseen to wait.
 
     most: share of the people. then: the other constraint, which is asked first.
@@ -751,14 +751,9 @@ class FewWaiting:
 
     changes: SampledChanges
     most: float
-    then: Constraint
+    then: PruningConstraint
 
-    @property
-    def pivot(self) -> Mask:
-        """All vertices: who waits because of one margin is missing in all others."""
-        return sum(self.changes.table.domain.attribute_masks)
-
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """What the other constraint says, or the refusal where more would wait."""
         if refusal := self.then(cliques, new):
             return refusal
@@ -768,9 +763,9 @@ class FewWaiting:
 
     def of_margin(self, margin: Mask) -> Refusal | None:
         """The refusal of everything that shows a margin."""
-        if is_refused_in_all(self.then, margin) or not self._are_few(frozenset([margin])):
-            return Refusal(self._reason, RefusalScope.FINER)
-        return None
+        if refusal := self.then.of_margin(margin):
+            return refusal
+        return None if self._are_few(frozenset([margin])) else Refusal(self._reason, RefusalScope.FINER)
 
     @property
     def _reason(self) -> str:

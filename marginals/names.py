@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from weakref import finalize
+from functools import lru_cache
 
 from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
@@ -33,8 +33,8 @@ _YEAR = re.compile(r"\d{4}")
 _OLDEST = 130
 """Numbers beyond it are no years of a person's age, whatever the column is called."""
 
-_KNOWN: dict[tuple[str, int], tuple[str, ...]] = {}
-"""Names of the levels of hierarchies that are in use, by the attribute and the identity of the hierarchy."""
+_REMEMBERED = 256
+"""Attributes with their hierarchies, the names of whose levels are kept: reports ask for them again and again."""
 
 _OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "hour", "hours", "group", "class", "code"])
 
@@ -56,24 +56,21 @@ def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     return level_names(attribute, hierarchy)[level]
 
 
+@lru_cache(_REMEMBERED)
 def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
-    """The names of all levels, `*` included; worked out once for a hierarchy, as reports ask for them again and again.
+    """The names of all levels, `*` included.
 
     >>> level_names("age", Hierarchy.from_intervals(["20"], [5, 10]))
     ('single years', '5-year bands', '10-year bands', 'nothing')
     """
-    key = (attribute, id(hierarchy))
-    if key not in _KNOWN:
-        forms = [_form(attribute, hierarchy, level) for level in range(hierarchy.height)]
-        sizes = [hierarchy.size(level) for level in range(hierarchy.height)]
-        names = []
-        for level, (form, size) in enumerate(zip(forms, sizes)):
-            others = {other for other, number in zip(forms, sizes) if number != size}
-            count = f"{size:,} {'group' if level else 'value'}{'' if size == 1 else 's'}"
-            names.append(count if form is None or form in others else form)
-        _KNOWN[key] = (*names, "nothing")
-        finalize(hierarchy, _KNOWN.pop, key, None)
-    return _KNOWN[key]
+    forms = [_form(attribute, hierarchy, level) for level in range(hierarchy.height)]
+    sizes = [hierarchy.size(level) for level in range(hierarchy.height)]
+    names = []
+    for level, (form, size) in enumerate(zip(forms, sizes)):
+        others = {other for other, number in zip(forms, sizes) if number != size}
+        count = f"{size:,} {'group' if level else 'value'}{'' if size == 1 else 's'}"
+        names.append(count if form is None or form in others else form)
+    return (*names, "nothing")
 
 
 def name_or_star(attribute: str, hierarchy: Hierarchy, level: int) -> str:

@@ -793,7 +793,7 @@ def _on_masks(allowed: Allowed, domain: Domain) -> Constraint:
     """A person's constraint, of attributes' names, as one of a search."""
     order = domain.attributes.index
 
-    def constraint(cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG001
+    def constraint(cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
         names = tuple(sorted(tuple(sorted(domain.margin(clique), key=order)) for clique in cliques))
         if len({name for clique in names for name in clique}) < len(domain.attributes):
             return Refusal("not all attributes are there yet")  # a collection on the way of an exact search

@@ -15,13 +15,24 @@ def _standing_still() -> float:
 class Deadline:
     """When work must end. at: in seconds of the clock. clock: tells the seconds that it is now.
 
+    Whatever asks a function whether it is to stop may be given a deadline instead.
+
     >>> ten = Deadline(10.0, lambda: 7.0)
-    >>> ten.left, ten.is_over, ten.share(3).left
-    (3.0, False, 1.0)
+    >>> ten.left, ten.is_over, ten(), ten.share(3).left, ten.later(1).left
+    (3.0, False, False, 1.0, 4.0)
     """
 
     at: float = inf
     clock: Callable[[], float] = _standing_still
+
+    @classmethod
+    def after(cls, seconds: float, clock: Callable[[], float]) -> "Deadline":
+        """So many seconds from now by a clock."""
+        return cls(clock() + seconds, clock)
+
+    def __call__(self) -> bool:
+        """Whether no time is left."""
+        return self.is_over
 
     @property
     def left(self) -> float:
@@ -38,7 +49,7 @@ class Deadline:
         if self.is_over:
             raise TimeOverError("the time was over before this was decided")
 
-    def share(self, parts: int) -> "Deadline":
+    def share(self, parts: float) -> "Deadline":
         """The end of the first of so many parts that have as much time each."""
         if self.at == inf:
             return self
@@ -48,6 +59,10 @@ class Deadline:
     def earlier(self, seconds: float) -> "Deadline":
         """So many seconds from now, or this deadline where it comes before."""
         return Deadline(min(self.at, self.clock() + seconds), self.clock)
+
+    def later(self, seconds: float) -> "Deadline":
+        """So many seconds after this deadline."""
+        return Deadline(self.at + seconds, self.clock)
 
 
 NEVER = Deadline()

@@ -1,9 +1,8 @@
 """Searching: from a table and a policy to the collection of margins that keeps the most of the data."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf
 
 from checks.privacy_constraint import PrivacyConstraint
@@ -27,10 +26,9 @@ from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
-    Constraint,
-    LargeLatticeStops,
     MarginLimits,
     Problem,
+    PruningConstraint,
     SearchResult,
     Stop,
     from_independence,
@@ -39,6 +37,7 @@ from models.search import (
     rebuilt,
     with_bound,
 )
+from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -150,16 +149,12 @@ def _suppressing(table: Table) -> dict[str, int]:
     return {attribute: table.domain.hierarchy(attribute).height for attribute in table.quasi_identifiers}
 
 
-_SHARE_FOR_BOUNDS = 1 / 6
-"""Share of the policy's time limit that a bound may take beyond it where the lattice is too large to be laid out; one for
-which all margins are counted may take what the search left as well. Once there is one that says something, a better one may
-take no more than the search took."""
-
-_SHARE_FOR_OTHERS = 1 / 5
-"""Of that sixth, what a bound may take beyond it where it was not enough to count all margins."""
+_BEYOND = 1 / 5
+"""Share of the time limit that bounds may take beyond it where the lattice is too large to be laid out. Counting all margins
+may take what the search left as well."""
 
 _FOR_THE_BOUND = 0.5
-"""Seconds beyond the time limit for any other bound, for all where the time is for everything, or after a shorter search."""
+"""Seconds beyond the time limit for a bound otherwise; and for a better one after a shorter search."""
 
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
@@ -221,32 +216,25 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     """The search that a policy asks for.
 
     deadline: when everything ends; half of what the base table leaves is for the search, or half of all for it and the
-    base table where that is found only as part of the search. Beside earlier
-    releases all that they leave is shown where the policy allows that; then no base table is looked for. Raises
-    NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
+    base table where that is found only as part of the search. Beside earlier releases all that they leave is shown where the
+    policy allows that; then no base table is looked for. Raises NothingPublishableError where nothing satisfies the policy,
+    InputError where it does not fit the table.
     """
     table, policy, requirements, scope = prepared.table, prepared.policy, prepared.requirements, prepared.scope
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
-    begun = time.monotonic()
-    searching = Deadline(begun + policy.time_limit, time.monotonic)
-    envelope = scope.masks
+    is_for_all = deadline.at < inf
+    searching = deadline.share(2) if is_for_all else Deadline.after(policy.time_limit, time.monotonic)
+    begun = searching.clock()
     constraint = _constraint(table, policy, requirements, scope)
-    few_may_wait = isinstance(constraint.then, FewWaiting)
-    wish = _Wish(table, policy, requirements, constraint, envelope, few_may_wait, begun, deadline)
-    searching = deadline.share(2) if deadline.at < inf else searching
-    if policy.base == "auto" and not envelope and not scope.of_part:
-        search = _better_of_both(wish, searching, progress)
+    wish = _Wish(table, policy, requirements, constraint, progress)
+    if policy.base == "auto" and not constraint.envelope and not scope.of_part:
+        found = _without_base_and_with_it(wish, searching)
     else:
-        try:
-            is_sought = not envelope and not (scope.of_part and policy.base == "auto")
-            base = _base(table, policy, requirements, _until(deadline, progress)) if is_sought else None
-            searching = deadline.share(2) if deadline.at < inf else searching
-        except TimeOverError:
-            raise NothingPublishableError(
-                "the time was over before the base table was found; give more seconds, or look for a release without one "
-                '(base "none")'
-            ) from None
-        search = _bounded(wish, _search(wish, base, searching, progress), searching)
+        base = None if constraint.envelope else _demanded_base(wish, deadline)
+        searching = deadline.share(2) if is_for_all else searching
+        found = [_search(wish, base, searching)]
+    bound = _bound(found[0], begun, searching, is_for_all)
+    search = _best(found, bound)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques:
@@ -259,50 +247,56 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
 class _Wish:
     """What is looked for, with the base table or without: one constraint, which remembers what it has judged.
 
-    few_may_wait: whether it is the first release of a ledger, beside which few may wait. begun: when the search began, in
-    seconds of its clock. deadline: when everything ends.
+    progress: told how far it is.
     """
 
     table: Table
     policy: Policy
     requirements: Requirements
     constraint: MarginLimits
-    envelope: tuple[Mask, ...] | None
-    few_may_wait: bool
-    begun: float
-    deadline: Deadline
+    progress: Progress
 
 
-def _better_of_both(wish: _Wish, searching: Deadline, progress: Progress) -> Search:
-    """The better of what is found with the best base table and without one; with it, where neither is better.
+def _without_base_and_with_it(wish: _Wish, searching: Deadline) -> list[Search]:
+    """The search for any release, and that for one with the best base table, where there is one and it can be better.
 
     A quarter of the time is for the base table, half of the rest for the search without it. What is proven holds for all
     releases, since every one with the base table is one of those that are looked at without it. So where the best of all is
     found without it, and proven, nothing is looked for with it.
     """
-    base, left_out = _base_in_time(wish, searching.share(4), progress)
-    free = replace(_search(wish, None, searching.share(2), progress), base=base)
+    base, left_out = _base_in_time(wish, searching.share(4))
+    free = replace(_search(wish, None, searching.share(2)), base=base)
     if base is None:
-        return replace(_bounded(wish, free, searching), choice=BaseChoice(left_out=left_out))
+        return [replace(free, choice=BaseChoice(left_out=left_out))]
     if free.result.optimal:
-        return free
+        return [free]
     try:
-        contained = _search(wish, base, searching, progress)
+        contained = _search(wish, base, searching)
     except (InputError, NothingPublishableError) as error:
-        return replace(_bounded(wish, free, searching), choice=BaseChoice(left_out=str(error)))
+        return [replace(free, choice=BaseChoice(left_out=str(error)))]
+    lead = abs(contained.value - free.value)
+    return [
+        replace(free, choice=BaseChoice(contained=False, lead=lead)),
+        replace(contained, choice=BaseChoice(contained=True, lead=lead)),
+    ]
+
+
+def _best(found: Sequence[Search], bound: float | None) -> Search:
+    """The best of one or two searches, the second where neither is better. bound: of the first, which holds for both."""
+    if len(found) == 1:
+        return replace(found[0], result=replace(found[0].result, bound=bound))
+    free, contained = found
     better = contained if contained.value <= free.value + _TIE else free
-    bound = _bounded(wish, free, searching).result.bound
     result = replace(
         better.result,
         evaluated=contained.result.evaluated + free.result.evaluated,
         bound=bound,
         optimal=bound is not None and better.value <= bound + _TIE,
     )
-    choice = BaseChoice(contained=better is contained, lead=abs(contained.value - free.value))
-    return replace(better, result=result, choice=choice)
+    return replace(better, result=result)
 
 
-def _base_in_time(wish: _Wish, deadline: Deadline, progress: Progress) -> tuple[BaseTables | None, str | None]:
+def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
     """The best base table, or why there is none to look for releases with.
 
     Raises NothingPublishableError where no table at all satisfies the policy: nothing sensitive could be shown then.
@@ -310,14 +304,14 @@ def _base_in_time(wish: _Wish, deadline: Deadline, progress: Progress) -> tuple[
     require_any_base(wish.table, wish.requirements)
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
-    until = _until(deadline, progress)
+    until = _until(deadline, wish.progress)
     try:
         return best_base(wish.table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes)), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
 
 
-def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress: Progress) -> Search:
+def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
     """The search for a release that contains base tables, or for any."""
     problem = _problem(wish, base)
     calls = 0
@@ -325,50 +319,27 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline, progress:
     def stop() -> bool:
         nonlocal calls
         calls += 1
-        progress("collections", calls, 0)
+        wish.progress("collections", calls, 0)
         return searching.is_over
 
-    strategy = "greedy" if problem.kept == wish.envelope else wish.policy.strategy
+    strategy = "greedy" if problem.kept == wish.constraint.envelope else wish.policy.strategy
     first = result = STRATEGIES[strategy](problem, stop)
-    if wish.few_may_wait and not result.optimal:
+    if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
         result = _best_of_several(first, problem, stop)
     elif STRATEGIES[strategy] is not look_ahead and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = polished(first, problem, stop)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
-def _bounded(wish: _Wish, search: Search, searching: Deadline) -> Search:
-    """A search that is over, with a bound on what any release can reach."""
-    soon = Deadline(searching.at + _FOR_THE_BOUND, searching.clock)
-    now, most = searching.clock(), _SHARE_FOR_BOUNDS * wish.policy.time_limit
-    whole = max(most, searching.left)
-    sets, ladders, last, better = (
-        Deadline(now + seconds if wish.deadline.at == inf else min(now + seconds, soon.at), searching.clock)
-        for seconds in (
-            whole,
-            max(whole - most, most),
-            whole + _SHARE_FOR_OTHERS * most,
-            min(most, max(now - wish.begun, _FOR_THE_BOUND)),
-        )
-    )
-    first = _FromFirstAsked(most, last)
-    in_large_lattices = LargeLatticeStops(lambda: sets.is_over, lambda: ladders.is_over, first, lambda: better.is_over)
-    result = with_bound(search.result, search.problem, lambda: soon.is_over, in_large_lattices)
-    return replace(search, result=result)
+def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) -> float | None:
+    """What no release can be better than, of those that a search looked at; None where time is over before that is known.
 
-
-class _FromFirstAsked:
-    """Over so many seconds after it is first asked, or at a deadline before."""
-
-    def __init__(self, seconds: float, latest: Deadline) -> None:
-        self._seconds, self._latest = seconds, latest
-
-    def __call__(self) -> bool:
-        return self._end.is_over
-
-    @cached_property
-    def _end(self) -> Deadline:
-        return self._latest.earlier(self._seconds)
+    is_for_all: whether the search may take a part only of the time that there is for everything.
+    """
+    spent, beyond = searching.clock() - begun, _BEYOND * (searching.at - begun)
+    is_large = lattice_size(search.problem) > LARGEST_LATTICE
+    deadline = searching.later(beyond if is_large and not is_for_all else _FOR_THE_BOUND)
+    return with_bound(search.result, search.problem, deadline, beyond, max(spent, _FOR_THE_BOUND)).bound
 
 
 def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
@@ -401,20 +372,28 @@ def _value(result: SearchResult) -> float:
     return inf if result.value is None else result.value
 
 
-def _base(table: Table, policy: Policy, requirements: Requirements, progress: Progress) -> BaseTables | None:
+def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     """The tables that the collection must contain."""
-    if policy.base == "none":
+    table, demanded = wish.table, wish.policy.base
+    if demanded in ("none", "auto"):
         return None
-    if not isinstance(policy.base, str):
-        return chosen_base(table, policy.base, requirements)
-    if is_file(policy.base):
-        masks = (published_base(table, policy.base),)
+    if not isinstance(demanded, str):
+        return chosen_base(table, demanded, wish.requirements)
+    if is_file(demanded):
+        masks = (published_base(table, demanded),)
         return BaseTables(masks, MaximumEntropy(Collection.of(table.cube, masks)).kl_divergence)
-    return best_base(table, requirements, lambda done, nodes: progress("minimal tables", done, nodes))
+    until = _until(deadline, wish.progress)
+    try:
+        return best_base(table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes))
+    except TimeOverError:
+        raise NothingPublishableError(
+            "the time was over before the base table was found; give more seconds, or look for a release without one "
+            '(base "none")'
+        ) from None
 
 
 def _constraint(table: Table, policy: Policy, requirements: Requirements, scope: Scope) -> MarginLimits:
-    allowed: Constraint = PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins)
+    allowed: PruningConstraint = PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins)
     return MarginLimits(
         table.domain,
         policy.max_cells,
@@ -428,8 +407,8 @@ def _constraint(table: Table, policy: Policy, requirements: Requirements, scope:
 
 def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
-    table, policy, constraint, envelope = wish.table, wish.policy, wish.constraint, wish.envelope
-    domain = table.domain
+    table, policy, constraint = wish.table, wish.policy, wish.constraint
+    domain, envelope = table.domain, constraint.envelope
     kept = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)

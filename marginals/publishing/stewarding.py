@@ -29,7 +29,6 @@ from models.search import (
     SearchResult,
     Stop,
 )
-from models.search.problem import is_refused_in_all
 from models.tables.hierarchy import Mask
 
 _FOR_COMPARING = 5.0
@@ -109,7 +108,7 @@ def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
     for attribute in attributes:
         levels = range(domain.hierarchy(attribute).height)
         masks = (domain.mask({attribute: level}) for level in levels)
-        shown |= next((mask for mask in masks if not is_refused_in_all(problem.constraint, mask)), 0)
+        shown |= next((mask for mask in masks if not problem.refuses(mask)), 0)
     return shown
 
 

@@ -1,7 +1,7 @@
 """Interaction graphs: which induced attributes some margin shows together, and the moves from one graph to the next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import combinations
@@ -18,11 +18,13 @@ class InteractionGraph:
     """Undirected graph on the induced attributes of a domain (KG06 6.1).
 
     `neighbors[v]` is the mask of the vertices adjacent to v, v itself left out; `vertices` those that are present.
+    known_parts: `parts`, where a graph is made of one of which they are known.
     """
 
     domain: Domain
     vertices: Mask
     neighbors: tuple[Mask, ...]
+    known_parts: tuple[Mask, ...] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, domain: Domain, margins: Iterable[Mask]) -> "InteractionGraph":
@@ -34,17 +36,19 @@ class InteractionGraph:
                 neighbors[vertex] |= mask & ~(1 << vertex)
         return cls(domain, vertices, tuple(neighbors))
 
-    def _with_neighbors(self, vertices: Mask, changed: Mapping[int, Mask]) -> "InteractionGraph":
+    def _with_neighbors(
+        self, vertices: Mask, changed: Mapping[int, Mask], parts: tuple[Mask, ...] | None = None
+    ) -> "InteractionGraph":
         neighbors = list(self.neighbors)
         for vertex, adjacent in changed.items():
             neighbors[vertex] = adjacent
-        return InteractionGraph(self.domain, vertices, tuple(neighbors))
+        return InteractionGraph(self.domain, vertices, tuple(neighbors), parts)
 
     def with_vertex(self, vertex: int, joined_to: Mask) -> "InteractionGraph":
         """The graph with one more vertex, adjacent to the given ones."""
         bit = 1 << vertex
         changed = {v: self.neighbors[v] | bit for v in vertices_of(joined_to)} | {vertex: joined_to}
-        return self._telling_parts(self._with_neighbors(self.vertices | bit, changed), joined_to | bit)
+        return self._with_neighbors(self.vertices | bit, changed, self._parts_with(joined_to | bit))
 
     def without_vertex(self, vertex: int) -> "InteractionGraph":
         """The graph without a vertex and its edges."""
@@ -55,7 +59,7 @@ class InteractionGraph:
     def with_edge(self, first: int, second: int) -> "InteractionGraph":
         """The graph with one more edge."""
         a, b = self.neighbors[first] | 1 << second, self.neighbors[second] | 1 << first
-        return self._telling_parts(self._with_neighbors(self.vertices, {first: a, second: b}), 1 << first | 1 << second)
+        return self._with_neighbors(self.vertices, {first: a, second: b}, self._parts_with(1 << first | 1 << second))
 
     def without_edge(self, first: int, second: int) -> "InteractionGraph":
         """The graph without an edge."""
@@ -65,6 +69,8 @@ class InteractionGraph:
     @cached_property
     def parts(self) -> tuple[Mask, ...]:
         """For each vertex the connected part that it is in, as a mask; 0 for one that is not present."""
+        if self.known_parts is not None:
+            return self.known_parts
         parts = [0] * self.domain.vertex_count
         for vertex in vertices_of(self.vertices):
             if not parts[vertex]:
@@ -73,17 +79,14 @@ class InteractionGraph:
                     parts[other] = part
         return tuple(parts)
 
-    def _telling_parts(self, larger: "InteractionGraph", joined: Mask) -> "InteractionGraph":
-        """A graph with more edges, all among some vertices; it knows its parts if this one does."""
-        if "parts" in vars(self):
-            whole = joined
-            for vertex in vertices_of(joined):
-                whole |= self.parts[vertex]
-            parts = self.parts
-            if any(parts[vertex] != whole for vertex in vertices_of(joined)):
-                parts = tuple(whole if whole >> vertex & 1 else part for vertex, part in enumerate(parts))
-            vars(larger)["parts"] = parts
-        return larger
+    def _parts_with(self, joined: Mask) -> tuple[Mask, ...]:
+        """The parts of a graph with more edges, all among some vertices."""
+        whole, parts = joined, self.parts
+        for vertex in vertices_of(joined):
+            whole |= parts[vertex]
+        if all(parts[vertex] == whole for vertex in vertices_of(joined)):
+            return parts
+        return tuple(whole if whole >> vertex & 1 else part for vertex, part in enumerate(parts))
 
     def has_edge(self, first: int, second: int) -> bool:
         """Whether two vertices are adjacent."""
@@ -97,7 +100,7 @@ class InteractionGraph:
         """Whether every path between two vertices meets the separator."""
         if separator >> first & 1 or separator >> second & 1:
             return True
-        if not separator and "parts" in vars(self):
+        if not separator:
             return not self.parts[first] >> second & 1
         reached = frontier = 1 << first
         while frontier:

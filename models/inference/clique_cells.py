@@ -298,7 +298,7 @@ _PLANS = 1 << 10
 """Of sums, which are remembered: many cliques of a tree are alike."""
 
 STEP, CELL, PRODUCT = 400.0, 1.0, 1 / 30
-"""Nanoseconds, about, of each operation on arrays, of each of its cells, and of each product that a matrix product sums."""
+"""Work of each operation on arrays, of each of its cells, and of each product that a matrix product sums."""
 
 Axes: TypeAlias = frozenset[int]
 """Axes of a box of cells."""
@@ -312,12 +312,12 @@ class SumPlan:
 
     home: int
     steps: tuple["_Sum | _Product | _Join", ...]
-    nanoseconds: float
+    work: float
 
     @classmethod
     @lru_cache(_PLANS)
     def of(cls, scopes: tuple[Axes, ...], summed: tuple[int, ...], shape: tuple[int, ...]) -> "SumPlan":
-        """Axes are eliminated one after the other, that first which takes the least time."""
+        """Axes are eliminated one after the other, that first which is the least work."""
         left = dict(enumerate(scopes))
         waiting = set(summed)
         home = home_of(scopes, frozenset(range(len(shape))) - waiting)
@@ -346,7 +346,7 @@ class SumPlan:
         for other in rest:
             steps.append(_Product.of(first, other, left[first] | left[other], shape))
             left[first] |= left[other]
-        return cls(home, tuple(steps), sum(step.nanoseconds for step in steps))
+        return cls(home, tuple(steps), sum(step.work for step in steps))
 
     def sums(self, factors: Sequence[FloatArray], script: Script, buffers: Buffers) -> FloatArray:
         """What the product of factors sums to, in C order of the axes that are left: an array with one axis."""
@@ -364,7 +364,7 @@ class _Sum:
     one: int
     axes: tuple[int, ...]
     shape: tuple[int, ...]
-    nanoseconds: float
+    work: float
 
     @classmethod
     def of(cls, one: int, summed: Axes, own: Axes, shape: Sequence[int]) -> "_Sum":
@@ -385,7 +385,7 @@ class _Product:
     one: int
     other: int
     shape: tuple[int, ...]
-    nanoseconds: float
+    work: float
 
     @classmethod
     def of(cls, one: int, other: int, both: Axes, shape: Sequence[int]) -> "_Product":
@@ -411,7 +411,7 @@ class _Join:
     left: tuple[tuple[int, ...], tuple[int, ...]]
     right: tuple[tuple[int, ...], tuple[int, ...]]
     back: tuple[tuple[int, ...], tuple[int, ...]]
-    nanoseconds: float
+    work: float
 
     @classmethod
     def of(cls, one: int, other: int, first: Axes, second: Axes, summed: Axes, shape: Sequence[int]) -> "_Join":
@@ -427,7 +427,7 @@ class _Join:
         shared = sizes[:1] if both else []
         order = ordered(both, rows, columns)
         found = {*both, *rows, *columns}
-        nanoseconds = (
+        work = (
             STEP
             + CELL * (_size(first, shape) + _size(second, shape) + _size(frozenset(found), shape))
             + PRODUCT * prod(sizes)
@@ -438,7 +438,7 @@ class _Join:
             (ordered(both, rows, inner), (*shared, sizes[1], sizes[2])),
             (ordered(both, inner, columns), (*shared, sizes[2], sizes[3])),
             (tuple(shape[axis] if axis in found else 1 for axis in order), tuple(np.argsort(order).tolist())),
-            nanoseconds,
+            work,
         )
 
     def added(self, arrays: Mapping[int, FloatArray], script: Script, buffers: Buffers) -> FloatArray:

@@ -80,13 +80,13 @@ class Beliefs(Protocol):
 
 
 def beliefs_in(cells: CliqueCells, projections: Sequence[Projection]) -> Beliefs:
-    """The same belief in each cell, in the form in which sums by these projections take the least time.
+    """The same belief in each cell, in the form in which sums by these projections are the least work.
 
     Nothing else may be asked of a product: it has no room for other factors.
     """
     if isinstance(cells, BoxedCells) and (whole := STEP + 2 * CELL * prod(cells.shape)) > _FEWEST * STEP:
         layout = Layout.among(cells, projections)
-        if sum(layout.plan(projection.axes).nanoseconds for projection in projections) < whole * len(projections):
+        if sum(layout.plan(projection.axes).work for projection in projections) < whole * len(projections):
             return FactoredBeliefs.of(cells, layout)
     return ArrayBeliefs(cells.even())
 

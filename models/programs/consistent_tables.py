@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Programs in a process of their own, which is killed when their time is over.
 #
 # HiGHS looks at its time limit between steps only, and one round of cuts of an integer program with thousands of cells
-# takes ten seconds and more, whatever was given. The process is started by the first program and answers the next
+# goes on far beyond it. The process is started by the first program and answers the next
 # ones, too: importing SciPy takes longer than most programs.
 
 
@@ -273,7 +273,7 @@ def least(cells: PossibleCells, objective: FloatArray, numbers: Numbers) -> Solu
 
     Raises ContradictionError when the program has no solution, said with presolve and without it.
     """
-    # It takes a third of a second to import, and few need it.
+    # Slow to import, and few need it.
     from scipy.optimize import LinearConstraint
 
     return least_within(objective, [LinearConstraint(cells.constraints, cells.counts, cells.counts)], numbers)

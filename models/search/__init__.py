@@ -2,7 +2,7 @@
 
 from models.search.exact import exact
 from models.search.greedy import backward, both, forward, look_ahead, polished, rebuild, rebuilt, stepwise
-from models.search.lattice_bounds import LargeLatticeStops, with_bound
+from models.search.lattice_bounds import with_bound
 from models.search.metaheuristics import anneal, genetic
 from models.search.problem import (
     KL,
@@ -12,6 +12,7 @@ from models.search.problem import (
     Objective,
     PenalizedDivergence,
     Problem,
+    PruningConstraint,
     Refusal,
     RefusalScope,
     RefusedMove,
@@ -32,7 +33,6 @@ __all__ = [
     "NO_LIMITS",
     "STRATEGIES",
     "Constraint",
-    "LargeLatticeStops",
     "LikelihoodRatio",
     "Limits",
     "MarginLimits",
@@ -40,6 +40,7 @@ __all__ = [
     "Objective",
     "PenalizedDivergence",
     "Problem",
+    "PruningConstraint",
     "Refusal",
     "RefusalScope",
     "RefusedMove",

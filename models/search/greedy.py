@@ -34,6 +34,7 @@ from models.search.problem import (
     PenalizedDivergence,
     Position,
     Problem,
+    PruningConstraint,
     Refusal,
     RefusalScope,
     RefusedMove,
@@ -41,7 +42,6 @@ from models.search.problem import (
     Step,
     Stop,
     Strategy,
-    is_refused_in_all,
     staircase,
 )
 from models.tables.hierarchy import Mask, vertices_of
@@ -53,7 +53,7 @@ Candidate = tuple[float, int, "AddVertex | AddEdge", Change]
 """Negative preference (the heap key), the clique that the move would make, the move, and what it changes."""
 
 
-def by_gain(move: Move, gain: float) -> float:  # noqa: ARG001
+def by_gain(_move: Move, gain: float) -> float:
     """The gain itself."""
     return gain
 
@@ -132,7 +132,7 @@ class Climb:
     def take(self, move: Move, change: Change) -> None:
         """Make a move, with a step of the trace."""
         before = self.position
-        self.position = before.after(move, change)
+        self.position = before.after(move, change, before.wanted_after(move) if self.dropped is None else None)
         described = describe(move, before.graph)
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
@@ -199,7 +199,6 @@ class Climb:
                 if move.is_allowed(self.position.graph):
                     offer(move, self.position.change(move))
 
-        _ = self.position.graph.parts  # each graph after it knows them, too
         joining = self._gaining_pairs_apart()
         enqueue(_additions(self.position, apart_too=joining is None))
         for edge, change in joining or ():
@@ -294,7 +293,7 @@ def _pairs(position: Position, vertex: int, others: Mask) -> set[AddVertex | Add
     return moves
 
 
-class _EachMargin:
+class _EachMargin(PruningConstraint):
     """A constraint on each margin by itself."""
 
     pivot: Mask = 0
@@ -302,7 +301,7 @@ class _EachMargin:
     def __init__(self, constraint: Constraint) -> None:
         self._constraint = constraint
 
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         for clique in [new] if new else cliques:
             refusal = self._constraint((clique,), clique)
             if refusal and refusal.scope is RefusalScope.FINER:
@@ -502,7 +501,7 @@ def _alone(problem: Problem, cliques: Iterable[Mask], place: int) -> Mask:
     best, margin = LEAST_GAIN, 0
     for step in vertices_of(own & ~shown):
         finer = own & ((2 << step) - 1)
-        if is_refused_in_all(problem.constraint, finer):
+        if problem.refuses(finer):
             break
         saved = leaves - cube.log_leaves(attribute, hierarchy.height - finer.bit_count())
         parameters = cube.cell_count(finer) - cube.cell_count(shown)
@@ -538,7 +537,7 @@ def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask, 
 def _finest(problem: Problem, pair: tuple[int, int]) -> Iterator[tuple[Mask, Mask]]:
     """The finest allowed margins of two attributes."""
     first, second = (_shown(problem, place) for place in pair)
-    return staircase(first, second, lambda margin: not is_refused_in_all(problem.constraint, margin))
+    return staircase(first, second, lambda margin: not problem.refuses(margin))
 
 
 def _shown(problem: Problem, place: int) -> list[Mask]:
@@ -782,7 +781,7 @@ class Prospects:
         if self._is_over:
             return False
         self.evaluated += 1
-        return not is_refused_in_all(self.problem.constraint, margin)
+        return not self.problem.refuses(margin)
 
     def _information(self, one: Mask, other: Mask) -> float:
         entropy = self.problem.cube.entropy

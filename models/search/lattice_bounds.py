@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype, x_log_x
+from models.deadline import NEVER, Deadline
 from models.search.lower_bound import (
     LARGEST_LATTICE,
     Grid,
@@ -39,8 +40,6 @@ from models.search.problem import (
     Problem,
     SearchResult,
     Stop,
-    class_size_of,
-    is_refused_in_all,
 )
 from models.tables.contingency_table import ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
@@ -234,7 +233,7 @@ def of_blocks(problem: Problem, finest: Node, most: int, stop: Stop, counting: S
 
 def _counted(problem: Problem, grid: Grid, stop: Stop) -> list[LastSteps] | None:
     """The margins of a grid where all of them can be counted at once; None where they cannot, or when stopped."""
-    judged = class_size_of(problem.constraint)
+    judged = problem.class_size
     if judged is None or problem.price:
         return None
     found = counted_margins(problem, grid, judged, stop)
@@ -298,7 +297,10 @@ _WORK = 1 << 27
 """These margins times the cells of the table that they are counted from, at most."""
 
 _WORK_BY_BLOCKS = 1 << 31
-"""The margins that are looked at in each grid for the bound by blocks, times those cells, at most: half a minute or so."""
+"""The margins that are looked at in each grid for the bound by blocks, times those cells, at most."""
+
+_TO_COUNT = 6 / 5
+"""Of so many parts of the time that is left, one goes to counting all margins at once, which gives the best bound."""
 
 _NEAR = 0.95
 """Share of what a search has found from which on a bound is not made better: for no more than that, nobody waits."""
@@ -310,62 +312,51 @@ _LOOKS = 1 << 20
 """Margins that are looked at in each grid, at most, however small the table."""
 
 
-@dataclass(frozen=True)
-class LargeLatticeStops:
-    """When to end in a large lattice, of which more and more margins can be told apart for ever better bounds.
-
-    sets: asked while all allowed margins are counted, which gives the best bound, where each attribute has one level.
-    ladders: asked instead where some attribute has several levels: other bounds are tried afterwards. first: asked in these
-    while no bound has reached half of what was found. better: asked once one has.
-    """
-
-    sets: Stop
-    ladders: Stop
-    first: Stop
-    better: Stop
-
-
 def with_bound(
-    result: SearchResult, problem: Problem, stop: Stop, in_large_lattices: LargeLatticeStops | None = None
+    result: SearchResult, problem: Problem, deadline: Deadline = NEVER, first: float = inf, better: float = inf
 ) -> SearchResult:
     """A result that also says how far from the best allowed collection it can be, where that can be bounded in time.
 
-    in_large_lattices: asked instead of `stop` where there are too many margins to look at all of them.
+    first: where not all margins can be told apart, the seconds for bounds other than that of counting them all. better: the
+    seconds that are left for these once a bound has reached half of what was found.
     """
     if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
-    if lattice_size(problem) > LARGEST_LATTICE:
-        stops = in_large_lattices or LargeLatticeStops(stop, stop, stop, stop)
-        if stops.sets():
-            return result
-        found = inf if result.value is None else result.value
-        return replace(result, bound=_of_large_lattice(replace(problem, objective=KL), stops, found))
-    allowed = allowed_margins(problem, stop)
-    return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
-
-
-def _of_large_lattice(problem: Problem, stops: LargeLatticeStops, found: float) -> float:
-    """The largest of the bounds that are found in time until one is near what was found, in nats of KL divergence."""
-    finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
-    least = of_finest_levels(problem, finest)
-    if not problem.cube.holds(base):
-        return least
+    if lattice_size(problem) <= LARGEST_LATTICE:
+        allowed = allowed_margins(problem, deadline)
+        return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
+    if deadline.is_over:
+        return result
+    found = inf if result.value is None else result.value
+    others, bound = deadline.earlier(first), 0.0
 
     def stop() -> bool:
-        return stops.better() if least > _FIRST * found else stops.first()
+        return others.is_over
 
+    for tried in _of_large_lattice(replace(problem, objective=KL), stop, deadline):
+        if bound <= _FIRST * found < tried:
+            others = others.earlier(better)
+        bound = max(bound, tried)
+        if bound >= _NEAR * found:
+            break
+    return replace(result, bound=bound)
+
+
+def _of_large_lattice(problem: Problem, stop: Stop, deadline: Deadline) -> Iterator[float]:
+    """Bounds in nats of KL divergence, of ever more margins that are told apart, until it is to stop.
+
+    deadline: of counting all margins, which may take a part of what is left.
+    """
+    finest, base = finest_alone(problem), sum(problem.cube.domain.attribute_masks)
+    yield of_finest_levels(problem, finest)
+    if not problem.cube.holds(base):
+        return
     cells = max(len(problem.cube.table(base)), 1)
     grid = coarse_grid(problem, finest, min(LARGEST_GRID, _WORK // cells))
     if grid is not None and (allowed := allowed_margins(problem, stop, grid)) is not None:
-        least = max(lower_bound(problem, allowed, grid).value, least)
-    if least >= _NEAR * found:
-        return least
-    counting = stops.ladders if max(finest, default=0) > 1 else stops.sets
-    for bound in of_blocks(problem, finest, min(_WORK_BY_BLOCKS // cells, _LOOKS), stop, counting):
-        least = max(bound, least)
-        if least >= _NEAR * found:
-            break
-    return least
+        yield lower_bound(problem, allowed, grid).value
+    most = min(_WORK_BY_BLOCKS // cells, _LOOKS)
+    yield from of_blocks(problem, finest, most, stop, deadline.share(_TO_COUNT))
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,7 +389,7 @@ class AskedMargins:
         """
         allowed, entropies = np.zeros(len(members), dtype=np.bool_), np.zeros(len(members))
         for number, own in enumerate(members.tolist()):
-            if not is_refused_in_all(self.problem.constraint, sum(self.steps.coarse[step] for step in own)):
+            if not self.problem.refuses(sum(self.steps.coarse[step] for step in own)):
                 allowed[number] = True
                 entropies[number] = self.problem.cube.entropy(sum(self.steps.fine[step] for step in own))
         return allowed, entropies
@@ -420,10 +411,10 @@ _KILLING = 0.75
 """A class is worth a look of its own while no more than this share of the sets stays allowed after one."""
 
 _ALONE, _ALONE_PER_ROW = 20_000.0, 2.0
-"""Nanoseconds, about, that it takes to count one set by itself: each, and for each row."""
+"""Work of counting one set by itself: of each, and for each row. Here and below a sum of two numbers in arrays is 1."""
 
 _PER_CLASS, _PER_COUNT, _PER_PRODUCT = 50_000.0, 3.0, 1 / 120
-"""The same of sets that are counted at once: for each class, each count of two values in it, and each row and two values."""
+"""That of counting sets at once: for each class, each count of two values in it, and each row and two values."""
 
 _SPARSE = 3
 """Indicators are picked one by one where a range of them holds so many times as many."""
@@ -689,23 +680,23 @@ class RowCounts:
 
 
 _MOST_PRODUCTS = 1 << 40
-"""Rows times margins of the size after the next, at most, where margins are counted as products: half a minute, or one and a
-half. The size after the next is expected to grow by the same factor as the next one."""
+"""Rows times margins of the size after the next, at most, where margins are counted as products. The size after the
+next is expected to grow by the same factor as the next one."""
 
 _FEWEST_ROWS = 1 << 12
-"""Rows up to which a margin that is counted as a product takes about the same time."""
+"""Rows up to which a margin that is counted as a product is about the same work."""
 
 _MOST_JOINED, _MOST_ROWS_JOINED = 1 << 24, 1 << 35
 """Margins of the next size, and these times the rows, at most, where attributes have several levels."""
 
-_MOST_NANOSECONDS = 30e9
-"""What counting the margins of one size may take, as estimated by the numbers below."""
+_MOST_WORK = 3e10
+"""Of counting the margins of one size, as estimated by the numbers below."""
 
 _LOOKED_AT = 1.5
-"""Nanoseconds for each row and each candidate, about half of which are counted, where margins are counted by rows."""
+"""Work for each row and each candidate, about half of which are counted, where margins are counted by rows."""
 
 _PER_TABLE, _PER_ROW, _PER_MARGIN, _PER_CELL = 150_000.0, 10.0, 10_000.0, 3.0
-"""Nanoseconds where they are counted by cells: for each table of a set of attributes; each row that it is made of; each
+"""Work where they are counted by cells: for each table of a set of attributes; each row that it is made of; each
 candidate; each cell of such a table and each candidate counted from it."""
 
 
@@ -791,14 +782,14 @@ class _Candidates:
         self._index = MarginIndex(len(steps), members)
 
     def judge(self, own: IndexArray, judge: RowCounts, stop: Stop) -> bool:
-        """Judge some by their classes, in the way that is faster; False when stopped, or where they are too many."""
+        """Judge some by their classes, in the way that is less work; False when stopped, or where they are too many."""
         attributes = self.steps.attributes[self.members[own]]
         order = np.lexsort(attributes.T[::-1])
         sorted_attributes = attributes[order]
         begins = np.flatnonzero(np.any(sorted_attributes[1:] != sorted_attributes[:-1], axis=1)) + 1
         by_rows = _LOOKED_AT * len(own) * judge.rows
         by_cells = (len(begins) + 1) * (_PER_TABLE + _PER_ROW * judge.rows) + _PER_MARGIN * len(own)
-        if min(by_rows, by_cells) > _MOST_NANOSECONDS:
+        if min(by_rows, by_cells) > _MOST_WORK:
             return False
         if by_rows <= by_cells:
             return all(self._judge(part, judge, stop) for part in self._coarser_first(own))

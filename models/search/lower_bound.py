@@ -29,7 +29,7 @@ from typing import TypeAlias
 import numpy as np
 
 from models.arrays import BoolArray, FloatArray, IndexArray
-from models.search.problem import Problem, Stop, is_refused_in_all
+from models.search.problem import Problem, Stop
 from models.tables.hierarchy import Mask
 
 LARGEST_LATTICE = 1 << 16
@@ -69,7 +69,7 @@ def allowed_margins(
         for mask, shown in finer:
             if stop():
                 return None
-            if not is_refused_in_all(problem.constraint, sum(coarsest[i][place] for i, place in shown)):
+            if not problem.refuses(sum(coarsest[i][place] for i, place in shown)):
                 node = [0] * len(grid)
                 for i, place in shown:
                     node[i] = place
@@ -139,7 +139,7 @@ def finest_alone(problem: Problem) -> Node:
     for i, hierarchy in enumerate(problem.cube.domain.hierarchies):
         resolution = 0
         while resolution < hierarchy.height:
-            if is_refused_in_all(problem.constraint, resolved(problem, i, resolution + 1)):
+            if problem.refuses(resolved(problem, i, resolution + 1)):
                 break
             resolution += 1
         finest.append(resolution)

@@ -74,7 +74,8 @@ class _Walk:
             if refusal.scope is RefusalScope.FINER and change.clique:
                 self._dropped.add(change.clique)
             return
-        before, self.position = self.position, self.position.after(move, change)
+        before = self.position
+        self.position = before.after(move, change, before.wanted_after(move))
         made = describe(move, before.graph)
         self.steps.append(Step(made, before.divergence, self.position.divergence, parameters=change.parameters))
         self.level += gain

@@ -1,5 +1,6 @@
 """Search problems: the data, the constraint, the objective, where a search is, and what it gives back."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field, replace
@@ -160,14 +161,14 @@ class Position:
     def _with_clique(self, clique: Mask) -> frozenset[Mask]:
         return frozenset({old for old in self.cliques if old & ~clique} | {clique})
 
-    def after(self, move: Move, change: Change) -> "Position":
-        """The position after an allowed move."""
+    def after(self, move: Move, change: Change, wanted: tuple[float, ...] | None = None) -> "Position":
+        """The position after an allowed move. wanted: `wanted_after` it, where that has been asked for."""
         return replace(
             self,
             graph=move.apply(self.graph),
             cliques=self.cliques_after(move),
             divergence=self.divergence - change.divergence,
-            known=self.wanted_after(move) if "wanted" in vars(self) else None,
+            known=wanted,
         )
 
     def wanted_after(self, move: Move) -> tuple[float, ...]:
@@ -255,30 +256,16 @@ class RefusedMove(NamedTuple):
 class Constraint(Protocol):
     """Any function of this shape; what it says of a collection must be the same each time.
 
-    An object with an attribute `pivot` says of which vertices the margins are judged jointly, which are connected in any
-    junction tree; all other margins are judged one by one. All vertices, or one attribute's first step, or none. Without
-    the attribute all margins are judged jointly, which is always right, and takes an exact search longer. An exact search
-    looks whether the pivot is true of the collections that it meets; no search can look at all.
+    One that can say more of itself is a `PruningConstraint`, and searched sooner.
     """
 
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """None when the collection with these maximal cliques may be chosen.
 
         new: the clique that the last move made; the other cliques were allowed before it. 0 where there is no such
         clique, so that all must be looked at. A refusal because of a single clique has the scope FINER; with a new clique,
         FINER means that this clique is the reason, so that a search may never try it again.
         """
-
-
-def pivot_of(constraint: Constraint, domain: Domain) -> Mask:
-    """The vertices whose margins a constraint judges jointly; all where it does not say.
-
-    >>> from marginals.example import table
-    >>> pivot_of(lambda cliques, new: None, table.domain) == sum(table.domain.attribute_masks)
-    True
-    """
-    pivot: Mask = getattr(constraint, "pivot", sum(domain.attribute_masks))
-    return pivot
 
 
 class ClassSize(NamedTuple):
@@ -290,35 +277,72 @@ class ClassSize(NamedTuple):
     vertices: Mask
 
 
-def class_size_of(constraint: Constraint) -> ClassSize | None:
-    """How a constraint judges margins by their classes; None where it does not say, by an attribute `class_size`."""
-    size: ClassSize | None = getattr(constraint, "class_size", None)
-    return size
+class PruningConstraint(ABC):
+    """A constraint, and what a search asks it so as to look at fewer collections. What is not overridden is always right.
 
-
-def is_refused_in_all(constraint: Constraint, margin: Mask) -> bool:
-    """Whether a constraint refuses every collection that shows a margin.
-
-    A constraint may have a method `of_margin` that says of one margin, by itself, what the constraint says for good: the
-    refusal with the scope FINER, or None. Otherwise it is asked of the collection of this margin.
+    pivot: asked by exact search, which judges other margins one by one. of_margin: asked wherever margins are tried by
+    themselves. class_size: asked by bounds, which then count margins many at once.
     """
-    of_margin = getattr(constraint, "of_margin", None)
-    refusal = of_margin(margin) if of_margin else constraint((margin,), margin)
-    return refusal is not None and refusal.scope is RefusalScope.FINER
+
+    @abstractmethod
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
+        """As of every constraint."""
+
+    @property
+    def pivot(self) -> Mask:
+        """The vertices of which the margins are judged jointly, which are connected in any junction tree; all others are
+        judged one by one. All vertices, or one attribute's first step, or none.
+
+        An exact search looks whether that is true of the collections that it meets; no search can look at all.
+        """
+        return ALL_VERTICES
+
+    @property
+    def class_size(self) -> ClassSize | None:
+        """How margins are judged by their classes; None where nothing is known of that."""
+        return None
+
+    def of_margin(self, margin: Mask) -> Refusal | None:
+        """The refusal of every collection that shows a margin, where that is refused by itself and for good; or None."""
+        refusal = self((margin,), margin)
+        return refusal if refusal is not None and refusal.scope is RefusalScope.FINER else None
 
 
-class Unconstrained:
+ALL_VERTICES: Mask = -1
+"""Of any domain."""
+
+
+@dataclass(frozen=True)
+class _OfFunction(PruningConstraint):
+    """A function, of which nothing more is known."""
+
+    function: Constraint
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
+        return self.function(cliques, new)
+
+
+def pruning(constraint: Constraint) -> PruningConstraint:
+    """A constraint of which a search can ask more: the same, or a plain function with what is always right.
+
+    >>> pruning(lambda cliques, new: None).pivot == ALL_VERTICES
+    True
+    """
+    return constraint if isinstance(constraint, PruningConstraint) else _OfFunction(constraint)
+
+
+class Unconstrained(PruningConstraint):
     """Allows everything: plain model selection."""
 
     pivot: Mask = 0
 
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
+    def __call__(self, _cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
         """None."""
         return None
 
 
 @dataclass(frozen=True)
-class MarginLimits:
+class MarginLimits(PruningConstraint):
     """Bounds on each margin, looked at before another constraint.
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
@@ -337,12 +361,16 @@ class MarginLimits:
     @property
     def pivot(self) -> Mask:
         """That of the other constraint: limits hold for each margin by itself."""
-        return pivot_of(self.then, self.domain)
+        return self._then.pivot
+
+    @cached_property
+    def _then(self) -> PruningConstraint:
+        return pruning(self.then)
 
     @property
     def class_size(self) -> ClassSize | None:
         """That of the other constraint, of margins that show nothing withheld; None where any may be beyond a limit."""
-        size = class_size_of(self.then)
+        size = self._then.class_size
         if size is None or (self.max_cells, self.max_attributes, self.envelope) != (None, None, None):
             return None
         vertices = size.vertices
@@ -350,7 +378,7 @@ class MarginLimits:
             vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
         return size._replace(vertices=vertices)
 
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """The refusal of a clique beyond the limits, or what the other constraint says."""
         for clique in [new] if new else cliques:
             if reason := self._excess(clique):
@@ -363,7 +391,7 @@ class MarginLimits:
         """The refusal of everything that shows a margin."""
         if reason := self._excess(margin):
             return Refusal(reason, RefusalScope.FINER)
-        return Refusal("a margin that is refused", RefusalScope.FINER) if is_refused_in_all(self.then, margin) else None
+        return self._then.of_margin(margin)
 
     def _excess(self, clique: Mask) -> str | None:
         if self.max_attributes is not None and len(self.domain.margin(clique)) > self.max_attributes:
@@ -485,7 +513,20 @@ class Problem:
     @property
     def pivot(self) -> Mask:
         """The vertices whose margins the constraint judges jointly."""
-        return pivot_of(self.constraint, self.cube.domain)
+        return self._pruning.pivot
+
+    @property
+    def class_size(self) -> ClassSize | None:
+        """How the constraint judges margins by their classes; None where it does not say."""
+        return self._pruning.class_size
+
+    def refuses(self, margin: Mask) -> bool:
+        """Whether the constraint refuses every collection that shows a margin."""
+        return self._pruning.of_margin(margin) is not None
+
+    @cached_property
+    def _pruning(self) -> PruningConstraint:
+        return pruning(self.constraint)
 
     @property
     def price(self) -> float:

@@ -54,7 +54,7 @@ CRITERIA: Mapping[str, Callable[[int], Objective]] = {
     "bic": bic,
     "aic": aic,
     "likelihood-ratio": LikelihoodRatio,
-    "kl": lambda rows: KL,  # noqa: ARG005
+    "kl": lambda _rows: KL,
 }
 """Objectives by name, for a number of rows. With "kl" more is always better: only a limit on the margins ends it."""
 
@@ -262,9 +262,11 @@ def select(
     """
     if isinstance(criterion, str):
         criterion = _named(criterion, CRITERIA, "criterion")(table.total)
+    search: Callable[[Problem, Deadline], SearchResult]
     if isinstance(strategy, str):
-        auto = partial(from_both_ends, soon=_over(deadline.share(2)))
-        strategy = _named(strategy, {"auto": auto, **STRATEGIES}, "search strategy")
+        search = _named(strategy, {"auto": from_both_ends, **STRATEGIES}, "search strategy")
+    else:
+        search = strategy
     flat = at_one_level(table)
     cube = _named(parameters, PARAMETERS, "count of parameters")([flat])
     if isinstance(criterion, LikelihoodRatio) and parameters != "nominal":
@@ -274,12 +276,8 @@ def select(
     cube.learn_pairs()
     domain = cube.domain
     problem = Problem(cube, limits.of(domain), criterion, kept=limits.kept(domain), seed=seed)
-    result = strategy(problem, _over(deadline))
+    result = search(problem, deadline)
     return SelectedModel(Collection.of(DataCube([flat]), result.cliques), result, problem)
-
-
-def _over(deadline: Deadline) -> Stop:
-    return lambda: deadline.is_over
 
 
 def _named(name: str, known: Mapping[str, Named], what: str) -> Named:
@@ -311,25 +309,26 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
 
 
-def from_both_ends(problem: Problem, stop: Stop, soon: Stop | None = None) -> SearchResult:
+def from_both_ends(problem: Problem, deadline: Deadline) -> SearchResult:
     """The best that several searches find: `optimal` where exact search ends, else with a bound where there is one.
 
     First stepwise in both directions, from the initial collection and, of domains that exact search can take, from the
-    largest. Then exact search from the better one, until `soon`, by default `stop`. Where it does not end, the search in
+    largest. Then exact search from the better one, until half of the time is over. Where it does not end, the search in
     both directions with restarts goes on from the best.
     """
+    soon = deadline.share(2)
     small = lattice_size(problem) <= LARGEST_LATTICE
     ends = [stepwise, _from_the_largest] if small else [stepwise]
-    found = [result for end in ends if (result := _where_allowed(end, problem, stop)) is not None]
+    found = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
     if isinstance(problem.objective, PenalizedDivergence) and small:
-        best = exact(problem, soon or stop, min(found, key=lambda result: result.value or 0.0) if found else None)
+        best = exact(problem, soon, min(found, key=lambda result: result.value or 0.0) if found else None)
         if best.optimal:
             return best
     else:
-        best = reduce(partial(_better, problem), found) if found else stepwise(problem, stop)
+        best = reduce(partial(_better, problem), found) if found else stepwise(problem, deadline)
     bound = best.bound
-    best = _better(problem, best, both(replace(problem, start=best.cliques), stop))
-    return with_bound(best if bound is None else replace(best, bound=bound), problem, stop)
+    best = _better(problem, best, both(replace(problem, start=best.cliques), deadline))
+    return with_bound(best if bound is None else replace(best, bound=bound), problem, deadline)
 
 
 def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:

@@ -36,9 +36,13 @@ def test_a_deadline_is_shared() -> None:
     assert whole.share(2).at == 1 + 5.5
     assert whole.earlier(2).at == 3
     assert whole.earlier(20).at == 12
+    assert whole.later(2).at == 14
+    assert Deadline.after(2, whole.clock).at == 3
+    assert not whole()
     now[0] = 12.0
     assert whole.left == 0
     assert whole.share(2).is_over
+    assert whole()
     with pytest.raises(TimeOverError):
         whole.check()
 

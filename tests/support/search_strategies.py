@@ -7,7 +7,6 @@ from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 from math import prod
 from random import Random
-from typing import ClassVar
 
 from hypothesis import strategies as st
 
@@ -38,12 +37,11 @@ MAX_COLLECTIONS = 130
 class AtMost:
     """So many margins, and so many cells in all margins together: what a longer collection cannot undo."""
 
-    pivot: ClassVar[Mask] = -1
     domain: Domain
     margins: int
     cells: int
 
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
+    def __call__(self, cliques: AnyCollection[Mask], _new: Mask) -> Refusal | None:
         if len(cliques) > self.margins:
             return Refusal("too many margins", RefusalScope.LONGER)
         if sum(map(self.domain.cell_count, cliques)) > self.cells:
@@ -55,10 +53,9 @@ class AtMost:
 class Refused:
     """Certain collections, from which nothing follows."""
 
-    pivot: ClassVar[Mask] = -1
     collections: frozenset[Cliques]
 
-    def __call__(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:  # noqa: ARG002
+    def __call__(self, cliques: AnyCollection[Mask], _new: Mask) -> Refusal | None:
         return Refusal("one of those refused", RefusalScope.ITSELF) if frozenset(cliques) in self.collections else None
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.search import LargeLatticeStops, MarginLimits, Problem, forward, with_bound
+from models.deadline import Deadline
+from models.search import MarginLimits, Problem, forward, with_bound
 from models.search.lattice_bounds import BlockLattices, block_bound, joined_blocks, of_blocks, related_blocks
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, of_margins, whole_grid
 from search_oracles import Countdown, allowed_values, equal_pairs, never
@@ -81,7 +82,7 @@ def test_blocks_are_joined_only_while_that_makes_the_bound_larger(problem, large
 def test_the_bound_of_a_wide_table_is_near_the_best_collection():
     """Twenty attributes: three billion margins, of which no lattice can be laid out. The best collection is the pairs."""
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
-    result = with_bound(forward(problem, never), problem, never)
+    result = with_bound(forward(problem, never), problem)
     best = problem.value(problem.position([0b1111 << 4 * i for i in range(10)]))
     assert result.bound is not None
     assert 0.9 * best <= result.bound <= min(best, result.value) + 1e-9
@@ -91,8 +92,7 @@ def test_the_bound_of_a_wide_table_is_near_the_best_collection():
 def test_a_first_bound_has_more_time_than_a_better_one():
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
     result = forward(problem, never)
-    whole = with_bound(result, problem, never).bound
-    for first, better, expected in ((never, lambda: True, whole), (Countdown(1), never, 0)):
-        stops = LargeLatticeStops(first, first, first, better)
-        assert with_bound(result, problem, never, stops).bound == pytest.approx(expected, abs=1e-9)
-    assert with_bound(result, problem, never, LargeLatticeStops(lambda: True, never, never, never)) is result
+    whole = with_bound(result, problem).bound
+    assert with_bound(result, problem, better=0.0).bound == pytest.approx(whole, abs=1e-9)
+    assert with_bound(result, problem, first=0.0).bound == pytest.approx(0, abs=1e-9)
+    assert with_bound(result, problem, Deadline(0.0)) is result

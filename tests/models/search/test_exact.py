@@ -11,7 +11,18 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from models.errors import NothingAllowedError, SelectionError
-from models.search import KL, STRATEGIES, LikelihoodRatio, MarginLimits, Problem, Refusal, Unconstrained, exact, forward
+from models.search import (
+    KL,
+    STRATEGIES,
+    LikelihoodRatio,
+    MarginLimits,
+    Problem,
+    PruningConstraint,
+    Refusal,
+    Unconstrained,
+    exact,
+    forward,
+)
 from models.search.exact import keeps_to_its_pivot
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -168,10 +179,12 @@ def test_where_more_may_be_allowed_than_it_can_look_at_it_gives_back_what_forwar
     assert (found.optimal, found.bound, found.gap) == (False, None, None)
 
 
-class _WithPivot:
+class _WithPivot(PruningConstraint):
     """A constraint on whole collections with a pivot, as when that is copied from another: 0 says that it is one on each
     margin by itself.
     """
+
+    pivot = None
 
     def __init__(self, whole, pivot):
         self.whole, self.pivot = whole, pivot

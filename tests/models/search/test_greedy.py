@@ -61,10 +61,6 @@ class Limits:
         self.domain, self.cells, self.margins = domain, cells, margins
         self.asked = []
 
-    @property
-    def pivot(self):
-        return sum(self.domain.attribute_masks)
-
     def judge(self, cliques):
         if any(self.domain.size(self.domain.margin(clique)) > self.cells for clique in cliques):
             return Refusal("a margin of too many cells", RefusalScope.FINER)

@@ -22,7 +22,6 @@ from models.search import (
     polished,
 )
 from models.search.greedy import Prospects
-from models.search.problem import is_refused_in_all
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy
@@ -101,7 +100,7 @@ def test_prospects_are_the_largest_information_of_an_allowed_margin(problem):
                     yield own
 
         pairs = [(one, other) for one in margins(move.first) for other in margins(move.second)]
-        allowed = {pair: not is_refused_in_all(problem.constraint, pair[0] | pair[1]) for pair in pairs}
+        allowed = {pair: not problem.refuses(pair[0] | pair[1]) for pair in pairs}
         if any(allowed[fine] and not allowed[coarse] for fine in pairs for coarse in pairs if _coarser(coarse, fine)):
             continue
         information = {pair: entropy(pair[0]) + entropy(pair[1]) - entropy(pair[0] | pair[1]) for pair in pairs}

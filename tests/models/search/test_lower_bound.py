@@ -10,6 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from models.deadline import Deadline
 from models.search import KL, LikelihoodRatio, MarginLimits, Problem, RefusalScope, forward, with_bound
 from models.search.lower_bound import (
     allowed_margins,
@@ -79,13 +80,13 @@ def test_margins_are_allowed_unless_they_are_refused_for_good(problem):
 @given(any_problem)
 def test_a_bound_that_is_known_stays(problem):
     result = replace(forward(problem, never), bound=-1.0)
-    assert with_bound(result, problem, never) is result
+    assert with_bound(result, problem) is result
 
 
 @settings(max_examples=20)
 @given(any_problem)
 def test_out_of_time_there_is_no_bound_and_no_gap(problem):
-    result = with_bound(forward(problem, never), problem, Countdown(0))
+    result = with_bound(forward(problem, never), problem, Deadline(0.0))
     assert (result.bound, result.gap) == (None, None)
 
 
@@ -100,7 +101,7 @@ def cube_of(sizes, rows, seed=0):
 def test_a_rule_for_stopping_has_no_bound():
     cube = cube_of([2, 2], 20)
     problem = Problem(cube, objective=LikelihoodRatio(cube.total))
-    assert with_bound(forward(problem, never), problem, never).bound is None
+    assert with_bound(forward(problem, never), problem).bound is None
 
 
 @given(any_problem, st.data())
@@ -145,13 +146,13 @@ def test_beyond_the_largest_lattice_not_all_margins_are_told_apart(problem, most
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("models.search.lattice_bounds"), "LARGEST_LATTICE", 1)
         patch.setattr(import_module("models.search.lattice_bounds"), "LARGEST_GRID", most)
-        result = with_bound(forward(problem, never), problem, never)
+        result = with_bound(forward(problem, never), problem)
         assert result.bound is not None
         assert 0 <= result.bound <= min(allowed_values(problem).values()) + 1e-9
         patch.setattr(DataCube, "holds", lambda *_: False)
-        without_table = with_bound(forward(problem, never), problem, never)
+        without_table = with_bound(forward(problem, never), problem)
         assert without_table.bound <= result.bound + 1e-9
-        assert with_bound(forward(problem, never), problem, Countdown(0)).bound is None
+        assert with_bound(forward(problem, never), problem, Deadline(0.0)).bound is None
 
 
 def test_with_more_margins_told_apart_the_bound_of_a_wide_table_is_above_0():
@@ -179,8 +180,8 @@ def test_time_is_looked_at_between_any_two_margins():
 
     def recording():
         known.append(len(problem.cube._entropies))
-        return False
+        return 0.0
 
-    assert with_bound(result, problem, recording).bound == 0
+    assert with_bound(result, problem, Deadline(1.0, recording)).bound == 0
     known.append(len(problem.cube._entropies))
     assert max(np.diff(known)) == 1

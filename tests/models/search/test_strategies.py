@@ -99,7 +99,7 @@ def test_it_is_no_worse_than_forward_search(name, problem):
 @given(problem=any_problem)
 def test_the_gap_is_honest(name, problem):
     """No allowed collection is better by more, all looked at."""
-    found = with_bound(STRATEGIES[name](problem, never), problem, never)
+    found = with_bound(STRATEGIES[name](problem, never), problem)
     best = min(allowed_values(problem).values())
     assert found.bound is not None
     assert found.gap is not None

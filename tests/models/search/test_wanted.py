@@ -89,7 +89,7 @@ def test_a_move_changes_them_by_what_the_position_says(collection, data):
     position = Position.of(collection.cube, collection.masks, analyses)
     for move in allowed_moves(position.graph):
         change = position.change(move)
-        after = position.after(move, change)
+        after = position.after(move, change, position.wanted_after(move))
         assert after.wanted == pytest.approx(analyses.distances(after.cliques), abs=1e-9)
         gain = analyses.value(position.cliques) - analyses.value(after.cliques)
         assert position.wanted_gain(move) == pytest.approx(gain, abs=1e-9)
@@ -139,7 +139,7 @@ def few_turns():
 @given(problem=wanting(), turns=st.just(10**9) | st.integers(0, 25))
 def test_every_strategy_weighs_them_and_says_so_truly(name, problem, turns):
     """Allowed, with the value of the whole objective, and a bound below the best of all."""
-    found = with_bound(STRATEGIES[name](problem, Countdown(turns)), problem, never)
+    found = with_bound(STRATEGIES[name](problem, Countdown(turns)), problem)
     assert frozenset(found.cliques) in all_collections(problem.cube.domain)
     assert problem.constraint(found.cliques, 0) is None
     assert is_finer(found.cliques, problem.kept)
@@ -180,12 +180,11 @@ def pulled():
 def test_what_is_wanted_is_published_before_what_tells_more(name):
     cube, domain = pulled()
 
-    def one_margin(cliques, new):  # noqa: ARG001
+    def one_margin(cliques, _):
         wide = [c for c in cliques if c.bit_count() > 1]
         too_much = len(wide) > 1 or any(c.bit_count() > 2 for c in wide)
         return Refusal("more than one pair", RefusalScope.LONGER) if too_much else None
 
-    one_margin.pivot = -1
     alone = domain.attribute_masks
     plain = STRATEGIES[name](Problem(cube, one_margin, start=alone), never)
     wanted = WantedAnalyses(cube, [WantedMargin(domain.mask({"a": 0, "b": 0}), 20.0)])
