@@ -131,19 +131,8 @@ class Position:
                     parameters -= sign * (cells(mask) - cells(mask ^ bit))
         return Change(divergence, parameters, 0)
 
-    @cached_property
-    def _asked(self) -> dict[Move, frozenset[Mask]]:
-        """The cliques after the move that was asked about last: what is allowed is mostly made."""
-        return {}
-
     def cliques_after(self, move: Move) -> frozenset[Mask]:
         """The maximal cliques after an allowed move."""
-        if move not in self._asked:
-            self._asked.clear()
-            self._asked[move] = self._cliques_after(move)
-        return self._asked[move]
-
-    def _cliques_after(self, move: Move) -> frozenset[Mask]:
         match move:
             case AddEdge():
                 return self._with_clique(move.clique(self.graph))

@@ -4,6 +4,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,7 @@ from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_census
 from marginals.errors import NothingPublishableError
 from marginals.pages.release_page import report_html
 from models.graphs.junction_tree import Collection
-from models.search import STRATEGIES
+from models.search import STRATEGIES, Problem, SearchResult, Stop, forward
 
 CONFIG = """
 [data]
@@ -110,6 +111,24 @@ def test_every_strategy_publishes_what_verifies(publish: Callable[..., Result], 
     assert isinstance(search["evaluated"], int)
     assert search["optimal"] in ((True,) if name == "exact" else (False,))
     assert marginals.open_release(tmp_path / "out").verify().ok
+
+
+def test_a_new_strategy_is_one_function_and_one_line(
+    publish: Callable[..., Result], table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Policies, configs and `select` know it then."""
+    assert publish('strategy = "toy"').exit_code == 2
+
+    def toy(problem: Problem, stop: Stop) -> SearchResult:
+        return replace(forward(problem, stop), strategy="toy")
+
+    monkeypatch.setitem(STRATEGIES, "toy", toy)  # type: ignore[arg-type]
+    steward = marginals.publish(table, Policy(**PRIVACY, strategy="toy")).steward
+    assert steward is not None
+    assert steward.search.strategy == json.loads(publish('strategy = "toy"').stdout)["search"]["strategy"] == "toy"
+    assert marginals.select(people()[["sex", "disease"]], strategy="toy").search.strategy == "toy"
+    with pytest.raises(InputError, match="rebuild, exact, toy"):
+        Policy(**PRIVACY, strategy="tony")
 
 
 @pytest.mark.slow

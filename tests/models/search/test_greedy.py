@@ -303,7 +303,7 @@ def test_backward_search_shows_again_what_it_took_away():
     cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), cells, counts)])
     pair, alone = domain.mask({"a": 0, "b": 0}), domain.mask({"c": 0})
 
-    def apart(cliques, new):  # noqa: ARG001
+    def apart(cliques, _):
         joined = any(clique & alone and clique != alone for clique in cliques)
         return Refusal("c with others", RefusalScope.LONGER) if joined else None
 

@@ -47,7 +47,7 @@ def hidden_pair() -> Problem:
         [ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), columns, np.array(counts))]
     )
 
-    def apart(cliques, new):  # noqa: ARG001
+    def apart(cliques, _):
         """One attribute has one partner."""
         partners = [set(domain.margin(clique)) for clique in cliques if len(domain.margin(clique)) > 1]
         if any(one & other for place, one in enumerate(partners) for other in partners[:place] if one != other):

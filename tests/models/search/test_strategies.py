@@ -57,7 +57,7 @@ def test_a_plain_function_is_a_constraint(name, problem, seed):
     random = Random(seed)
     refused = {c for c in collections if random.random() < 0.4}
 
-    def fair(cliques, new):  # noqa: ARG001
+    def fair(cliques, _):
         return Refusal("not fair") if frozenset(cliques) in refused else None
 
     search = {**STRATEGIES, "stepwise": stepwise}[name]
