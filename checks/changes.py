@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from checks.claims import Claim, MaxentDiversity, MinCell
 from checks.classes import nonsensitive_part
-from checks.diversity.criterion import SensitiveValues, satisfies
+from checks.diversity.criterion import SensitiveValues, among, satisfies
 from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TimeOverError
@@ -621,7 +621,7 @@ class _Rule:
             values = SensitiveValues(hierarchy, level, tuple(rows.sum(axis=0).tolist()))
             present = rows.any(axis=1)
             fails = np.zeros(number, dtype=bool)
-            fails[present] = ~satisfies(claim.class_diversity.among(values), rows[present])
+            fails[present] = ~satisfies(among(claim.class_diversity, values), rows[present])
             yield _Offence(of_leavers, classes, fails)
 
     def _by_claims(self, batch: _Batch) -> Iterator[_Offence]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from checks.classes import SINGLE_TABLES, k_link
 from checks.combinatorial import GroupTree, SensitiveGroup, k_combinatorial, min_cell, of_part, sensitive_groups
-from checks.diversity.criterion import Diversity, SensitiveValues, numbers
+from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, stated_among
 from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
 from checks.diversity.relative import AtLevel
@@ -244,7 +244,7 @@ class MaxentDiversity(Claim):
             return found
         from checks.maxent.maxent_diversity import largest_odds  # slow to import, and few need it
 
-        plain = _without_odds(self.diversity).among(tree.values)
+        plain = among(_without_odds(self.diversity), tree.values)
         return replace(found, odds=largest_odds(tree, plain, SEARCHING.until(budget.deadline)))
 
     def at_odds(self, odds: Fraction) -> "MaxentDiversity":
@@ -272,7 +272,7 @@ class MaxentDiversity(Claim):
         return self._stated_among(values.coarsened(max(level, self.level)))
 
     def _stated_among(self, values: SensitiveValues) -> "MaxentDiversity":
-        return replace(self, diversity=self.diversity.stated_among(values))
+        return replace(self, diversity=stated_among(self.diversity, values))
 
     def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
@@ -288,7 +288,7 @@ class MaxentDiversity(Claim):
             return Verdict.UNDECIDED
         from checks.maxent.maxent_diversity import decided  # slow to import, and few need it
 
-        return decided(tree, diversity.among(tree.values), budget)[1].verdict
+        return decided(tree, among(diversity, tree.values), budget)[1].verdict
 
     def refuses_longer(self, level: int) -> bool:
         """A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with

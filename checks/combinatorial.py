@@ -240,7 +240,7 @@ def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) 
 
     prune = partial(minimal_of_equal_support, deadline=tree.deadline)
     try:
-        worked_up = work_up(tree, factors, np.minimum, prune, safe, limit)
+        worked_up = work_up(tree, factors, np.minimum, prune, limit, safe)
     except TooManyVectorsError:
         return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.VECTOR_SETS,), limit)
     bounds = upper_bounds(tree, worked_up.vectors)
@@ -510,7 +510,7 @@ def group_by_vector_sets(group: GroupTree, k: int, budget: Budget = FULL) -> Fin
         return np.asarray(possible[kept], dtype=np.intp)
 
     try:
-        worked_up = work_up(group, factors, np.minimum, prune, safe, budget.cell_vectors)
+        worked_up = work_up(group, factors, np.minimum, prune, budget.cell_vectors, safe)
         screened = packing.screened(worked_up.vectors, float(k))
         left = np.flatnonzero(screened.possible & (screened.surely < k))
         worst = judge.failing(worked_up.chosen[left], worked_up.vectors[left])

@@ -6,7 +6,7 @@ from collections.abc import Collection as AnyCollection
 from checks.claims import Claim
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, SensitiveGroup
-from checks.diversity.criterion import satisfies
+from checks.diversity.criterion import among, satisfies
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from checks.requirements import Requirements
@@ -97,7 +97,7 @@ class PrivacyConstraint:
             judged = self._cube.domain.mask({claim.about: claim.level})
             if not judged & ~clique:
                 classes = self._classes[claim.about](clique)
-                if not satisfies(claim.class_diversity.among(classes.values), classes.counts).all():
+                if not satisfies(among(claim.class_diversity, classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
         return None

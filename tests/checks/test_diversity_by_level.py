@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checks.claims import MaxentDiversity, diversities_by_attribute, parse_claim
 from checks.diversity.criteria import Distinct, Entropy, Recursive
-from checks.diversity.criterion import Diversity
+from checks.diversity.criterion import Diversity, among
 from checks.diversity.relative import AtLevel
 from checks.errors import CriterionError
 from checks.finding import SEARCHING, Verdict
@@ -57,7 +57,7 @@ def test_the_verdict_is_that_of_the_sums(drawn: Drawn, diversity: Diversity, lev
     tree = sensitive_tree(collection, sensitive)
     assert tree is not None
     if claim.class_diversity is not None:
-        criterion = claim.class_diversity.among(tree.values)
+        criterion = among(claim.class_diversity, tree.values)
         assert by_join(tree, criterion).verdict is expected
         assert by_hull(tree, criterion).verdict is expected
     requirements = Requirements((sensitive,), diversities=(claim,))
