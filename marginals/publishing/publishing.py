@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims import Claim
+from checks.claims import AttributeClaim, Claim
 from checks.classes import (
     Assessment,
     Eligibility,
@@ -183,7 +183,7 @@ def _content(
     marginals = releasable(chosen, table.public, judged)
 
     def stated(claim: Claim) -> Claim:
-        if claim.about is None or claim.about in table.public:
+        if not isinstance(claim, AttributeClaim) or claim.about in table.public:
             return claim
         levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
         return claim.stated_on(chosen).at_level(levels.index(claim.level) if claim.level in levels else 0)
