@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from checks.claims import Claim, MaxentDiversity, MinCell
+from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, undecided
 from checks.classes import nonsensitive_part
-from checks.diversity.criterion import SensitiveValues, satisfies
+from checks.diversity.criterion import SensitiveValues, among, satisfies
 from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TimeOverError
@@ -111,20 +111,16 @@ class SharedAttribute:
         return self.hierarchies[release].labels[level] == (SUPPRESSED,)
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int], CommonValues]:
-        return {}
+    def common(self) -> Callable[[int, int], CommonValues]:
+        """The common values of a level of the earlier release and one of the later; remembered."""
+        return cache(self._joined)
 
-    def common(self, earlier: int, later: int) -> CommonValues:
-        """The common values of a level of each release; remembered."""
-        if (earlier, later) not in self._known:
-            self._known[earlier, later] = self._joined((earlier, later))
-        return self._known[earlier, later]
-
-    def _joined(self, levels: tuple[int, int]) -> CommonValues:
+    def _joined(self, earlier: int, later: int) -> CommonValues:
         """Values that overlap, directly or through others, are one."""
         from scipy.sparse import coo_array  # slow to import, and few commands need it
         from scipy.sparse.csgraph import connected_components
 
+        levels = (earlier, later)
         lifts = [h.lift(f, level) for h, f, level in zip(self.hierarchies, self.levels, levels)]
         sizes = [h.size(level) for h, level in zip(self.hierarchies, levels)]
         one, other = (lift.astype(np.intp)[codes] for lift, codes in zip(lifts, self.pairs))
@@ -403,7 +399,7 @@ class Envelope:
             if people.total:
                 collection = self.collection(people)
                 for claim in (self.least, *self.diversities):
-                    found = claim.check(collection, (), budget)
+                    found = claim.check(Question(collection, (), budget))
                     yield replace(found, parameters={"of": who, **found.parameters})
         least = 1 if self.turnover_known else self.least.least_count
         yield difference(self.collection(earlier), self.collection(later), least)
@@ -490,15 +486,13 @@ class _Cells:
         return CodedCells(self.first.domain, self.first.margin, codes, len(self.codes[0]))
 
     @cached_property
-    def _places(self) -> dict[Mask, IndexArray]:
-        return {}
+    def places(self) -> Callable[[Mask], IndexArray]:
+        """The cell of a margin that each base cell is in, shape (cells,); remembered."""
+        return cache(self._placed)
 
-    def places(self, mask: Mask) -> IndexArray:
-        """The cell of a margin that each base cell is in: shape (cells,)."""
-        if mask not in self._places:
-            columns, sizes = self.coded.columns(self.first.domain.margin(mask))
-            self._places[mask] = group(*pack(columns, sizes, len(self.codes[0])))[1]
-        return self._places[mask]
+    def _placed(self, mask: Mask) -> IndexArray:
+        columns, sizes = self.coded.columns(self.first.domain.margin(mask))
+        return group(*pack(columns, sizes, len(self.codes[0])))[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -587,11 +581,11 @@ class _Rule:
     def _least_of_all(self) -> Iterator[tuple[Mask, int]]:
         """The margins whose counts must be 0 or so large in the table that is shown."""
         domain = self.cells.first.domain
-        for claim in self.claims:
+        for claim in (claim for claim in self.claims if isinstance(claim, CountClaim)):
             for mask in self.envelope.masks:
                 if claim.least_cell is not None:
                     yield mask, claim.least_cell
-                elif claim.least_count is not None:
+                else:
                     yield nonsensitive_part(domain, mask, self.sensitive), claim.least_count
 
     def _by_classes(self, batch: _Batch) -> Iterator[_Offence]:
@@ -601,19 +595,19 @@ class _Rule:
                 yield from self._uniform(claim, np.maximum(batch.shown - earlier, 0), of_leavers=False)
                 yield from self._uniform(claim, np.maximum(earlier - batch.shown, 0), of_leavers=True)
         for own in self.claims:
-            if isinstance(own, MaxentDiversity):
+            if isinstance(own, AttributeClaim):
                 yield from self._uniform(own, batch.shown, of_leavers=True)
 
-    def _uniform(self, claim: MaxentDiversity, counts: CountArray, *, of_leavers: bool) -> Iterator[_Offence]:
+    def _uniform(self, claim: AttributeClaim, counts: CountArray, *, of_leavers: bool) -> Iterator[_Offence]:
         """The classes of each margin that are not diverse."""
         domain = self.cells.first.domain
-        hierarchy = domain.hierarchy(claim.sensitive)
+        hierarchy = domain.hierarchy(claim.about)
         for mask in self.envelope.masks:
-            level = domain.levels(mask)[claim.sensitive]
+            level = domain.levels(mask)[claim.about]
             if claim.class_diversity is None or level == hierarchy.height or level > claim.level > 0:
                 continue
-            classes = self.cells.places(nonsensitive_part(domain, mask, (claim.sensitive,)))
-            value = self.cells.coded.column(claim.sensitive, level).astype(np.int64)
+            classes = self.cells.places(nonsensitive_part(domain, mask, (claim.about,)))
+            value = self.cells.coded.column(claim.about, level).astype(np.int64)
             size = hierarchy.size(level)
             number = int(classes.max(initial=-1)) + 1
             rows = np.bincount(classes * size + value, counts, minlength=number * size).astype(np.int64)
@@ -621,7 +615,7 @@ class _Rule:
             values = SensitiveValues(hierarchy, level, tuple(rows.sum(axis=0).tolist()))
             present = rows.any(axis=1)
             fails = np.zeros(number, dtype=bool)
-            fails[present] = ~satisfies(claim.class_diversity.among(values), rows[present])
+            fails[present] = ~satisfies(among(claim.class_diversity, values), rows[present])
             yield _Offence(of_leavers, classes, fails)
 
     def _by_claims(self, batch: _Batch) -> Iterator[_Offence]:
@@ -642,10 +636,11 @@ class _Rule:
                 return
 
     def _failing(self, claim: Claim, counts: CountArray) -> Finding | None:
+        collection = self.envelope.collection(self.cells.table(counts))
         try:
-            found = claim.check(self.envelope.collection(self.cells.table(counts)), self.sensitive, SEARCHING)
+            found = claim.check(Question(collection, self.sensitive, SEARCHING))
         except TimeOverError as over:
-            return claim.undecided(str(over))
+            return undecided(claim, str(over))
         return None if found.holds else found
 
     def _around(self, worst: object, batch: _Batch) -> tuple[IndexArray, BoolArray]:

@@ -8,13 +8,20 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from importlib import import_module
-from math import isfinite
-from typing import Any, ClassVar, Self
+from math import inf, isfinite
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from checks.classes import SINGLE_TABLES, k_link
-from checks.combinatorial import GroupTree, SensitiveGroup, k_combinatorial, min_cell, of_part, sensitive_groups
-from checks.diversity.criterion import Diversity, SensitiveValues, numbers
+from checks.combinatorial import (
+    GroupTree,
+    SensitiveCliques,
+    SensitiveGroup,
+    k_combinatorial,
+    min_cell,
+    of_part,
+    sensitive_groups,
+)
+from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, stated_among
 from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
 from checks.diversity.relative import AtLevel
@@ -23,7 +30,18 @@ from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict,
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Domain, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a claim is asked: whether it holds of a collection.
+
+    sensitive: the attributes that are set aside. budget: of work for the answer.
+    """
+
+    collection: Collection
+    sensitive: AnyCollection[str] = ()
+    budget: Budget = FULL
 
 
 @dataclass(frozen=True)
@@ -31,8 +49,10 @@ class Claim(ABC):
     """Something that a release claims of its marginals.
 
     rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
-    The release says so once for all its claims. A new claim is a frozen dataclass with this base in a file of its own, and
-    a line in `checks.claims`. What has an answer here is right for every claim, if slower to check than need be.
+    The release says so once for all its claims. A new claim is a frozen dataclass with this base, and a line in the table
+    at the end. It can be stated, checked and worded; what else can be asked of a claim, those have that it makes sense for:
+    `CountClaim`, `AttributeClaim`, `PartByPart`, `AgainstEvidence`. Others are right without, if slower to search for than
+    need be.
     """
 
     rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
@@ -42,9 +62,6 @@ class Claim(ABC):
 
     form: ClassVar[str]
     """How somebody asks for it in text: a name, `=`, and what stands behind it, for instance `k-link=K`."""
-
-    is_about_single_margins: ClassVar[bool] = False
-    """Whether it holds of margins together as soon as it holds of each by itself."""
 
     @classmethod
     @abstractmethod
@@ -57,41 +74,11 @@ class Claim(ABC):
 
     @classmethod
     @abstractmethod
-    def from_text(cls, text: str, sensitive: Sequence[str]) -> Sequence[Self] | None:
-        """The claims that the text behind `=` stands for, on a release with these sensitive attributes.
+    def stated_in(cls, text: str) -> Mapping[str, Any] | None:
+        """What a bundle would state of the claim that the text behind `=` stands for; None where it is not of the form.
 
-        None where the text is not of the form. Raises CriterionError for what makes no sense, or none of such a release.
+        An `AttributeClaim` leaves out which attribute: one is claimed of each.
         """
-
-    @abstractmethod
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
-        """The finding on a collection. May raise TimeOverError when the budget's deadline comes."""
-
-    def finding(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
-        """As `check`; undecided where the budget's deadline comes before."""
-        try:
-            return self.check(collection, sensitive, budget)
-        except TimeOverError as over:
-            return self.undecided(str(over))
-
-    def undecided(self, note: str) -> Finding:
-        """The finding where nothing could be said of it. note: why."""
-        return Finding(self.criterion, Verdict.UNDECIDED, self.parameters, None, (Algorithm.NONE,), 0, note)
-
-    def counting(self, rows_per_person: int | None) -> Self:
-        """The same claim about people with at most so many rows each; about rows for None."""
-        return replace(self, rows_per_person=rows_per_person)
-
-    def at_odds(self, odds: Fraction) -> "Claim | None":  # noqa: ARG002
-        """The same claim against attackers with evidence of such odds; None where that says nothing of it.
-
-        Raises CriterionError for odds below 1.
-        """
-        return None
-
-    def stated_on(self, collection: Collection) -> "Claim":  # noqa: ARG002
-        """The same claim by no labels but those that a collection shows, as a release of it states it."""
-        return self
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -99,84 +86,119 @@ class Claim(ABC):
         stated = {name: value for name, value in self.as_json().items() if name != "criterion"}
         return stated | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
 
-    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
-        """The cliques that can break it together where none does by itself, apart where they cannot break it jointly.
-
-        cliques: those of a junction tree that show a sensitive attribute.
-        """
-        return [SensitiveGroup(tuple(sensitive), tuple(cliques))]
-
-    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict | None:  # noqa: ARG002
-        """The verdict on one of its parts, each clique of which is allowed by itself; None where only `check` can say."""
-        return None
-
-    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
-        """Whether margins that fail it fail with all that continues their junction tree too.
-
-        level: the finest at which they show the attribute that the claim is about.
-        """
-        return False
-
-    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:
-        """The sensitive attributes through which several margins can break it together where none does by itself."""
-        return sensitive
-
-    @property
-    def least_count(self) -> int | None:
-        """The rows that every class of a margin must have, sensitive attributes set aside; None where it demands none."""
-        return None
-
-    @property
-    def least_cell(self) -> int | None:
-        """The rows that every cell of a margin must have, sensitive attributes counted; None where it demands none."""
-        return None
-
     @property
     def about(self) -> str | None:
         """The sensitive attribute that it is about; None where it is about none in particular."""
         return None
 
-    @property
-    def level(self) -> int:
-        """Of the attribute it is about, the level whose values it judges; 0 for the finest published ones."""
-        return 0
-
-    def at_level(self, level: int) -> "Claim":  # noqa: ARG002
-        """The same claim where the level it judges has another number."""
-        return self
-
-    @property
-    def class_diversity(self) -> Diversity | None:
-        """What it demands of every class of a margin that shows the attribute it is about; None where nothing."""
-        return None
-
-    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002
-        """Whether the count of the worst cell of a finding is the smallest that there is."""
-        return False
+    @abstractmethod
+    def check(self, question: Question) -> Finding:
+        """The finding on a collection. May raise TimeOverError when the budget's deadline comes."""
 
     @abstractmethod
     def title(self) -> str:
         """What a reader calls it."""
 
     @abstractmethod
-    def meaning(self, sensitive: Sequence[str]) -> str:
+    def meaning(self) -> str:
+        """What it says, as a sentence."""
+
+    def reached_in_words(self, worst: WorstClass) -> str:
+        """What the worst class of a finding reaches, beside what is claimed; empty where there is nothing to say."""
+        return "" if worst.reached is None or not isfinite(worst.reached) else f"Reaches {worst.reached:.4g}"
+
+
+def answer(claim: Claim, question: Question) -> Finding:
+    """The finding of its check, with the odds of evidence that it bears; undecided where the deadline comes before."""
+    try:
+        found = claim.check(question)
+    except TimeOverError as over:
+        return undecided(claim, str(over))
+    if not found.holds or not isinstance(claim, AgainstEvidence):
+        return found
+    return replace(found, odds=claim.largest_odds(question))
+
+
+def undecided(claim: Claim, note: str) -> Finding:
+    """The finding where nothing could be said of a claim. note: why."""
+    return Finding(claim.criterion, Verdict.UNDECIDED, claim.parameters, None, (Algorithm.NONE,), 0, note)
+
+
+@runtime_checkable
+class MentionsSensitive(Protocol):
+    """A claim that says of the sensitive attributes what becomes of them."""
+
+    def meaning_beside(self, sensitive: Sequence[str]) -> str:
         """What it says, as a sentence. sensitive: the attributes that are set aside."""
 
-    def meaning_unpublished(self) -> str:
-        """What it says of a release that does not show the attribute it is about, as a sentence."""
-        return f"No table shows {self.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
 
-    def reached_in_words(self, worst: WorstClass) -> str:  # noqa: ARG002
-        """What the worst class of a finding reaches, beside what is claimed; empty where there is nothing to say."""
-        return ""
+def meaning_beside(claim: Claim, sensitive: Sequence[str]) -> str:
+    """What a claim says of a release with these sensitive attributes, as a sentence."""
+    return claim.meaning_beside(sensitive) if isinstance(claim, MentionsSensitive) else claim.meaning()
+
+
+@runtime_checkable
+class PartByPart(Protocol):
+    """A claim that several margins can break together where none does by itself, and a search can judge part by part."""
+
+    @property
+    def failure_lasts_to(self) -> float:
+        """The coarsest level of the attribute it is about at which a failure lasts, whatever continues the junction tree.
+
+        Infinite where it always does; so it does of a claim that is about no attribute in particular from 0 on.
+        """
+
+    def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
+        """The cliques that can break it together, apart where they cannot break it jointly."""
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
+        """The verdict on one of its parts, each clique of which is allowed by itself."""
+
+
+@runtime_checkable
+class AgainstEvidence(Protocol):
+    """A claim that can hold against attackers with evidence about one person."""
+
+    def at_odds(self, odds: Fraction) -> Claim:
+        """The same claim against attackers with evidence of such odds. Raises CriterionError for odds below 1."""
+
+    def largest_odds(self, question: Question) -> float | None:
+        """The largest odds at which it is proven to hold, where it holds; None where none are known."""
+
+
+class AttributeClaim(Claim):
+    """A claim about the values of one sensitive attribute, whose name a bundle states as `sensitive`."""
+
+    @property
+    @abstractmethod
+    def about(self) -> str:
+        """The sensitive attribute that it is about."""
+
+    @property
+    @abstractmethod
+    def level(self) -> int:
+        """Of that attribute, the level whose values it judges; 0 for the finest published ones."""
+
+    @property
+    @abstractmethod
+    def class_diversity(self) -> Diversity | None:
+        """What it demands of every class of a margin that shows the attribute; None where that cannot be decided."""
+
+    @abstractmethod
+    def at_level(self, level: int) -> Self:
+        """The same claim where the level it judges has another number."""
+
+    @abstractmethod
+    def stated_on(self, collection: Collection) -> Self:
+        """The same claim by no labels but those that a collection shows, as a release of it states it."""
 
     @abstractmethod
     def reason(self) -> str:
-        """What a class has that breaks it: "fewer than 5 rows"."""
+        """What a class has that breaks it: "a distribution of job that is not entropy:6"."""
 
 
 @dataclass(frozen=True)
-class MaxentDiversity(Claim):
+class MaxentDiversity(AttributeClaim):
     """The maximum-entropy distribution given the marginals is diverse in one sensitive attribute.
 
     level: of the attribute's hierarchy, whose values are judged; the finest published ones where these are coarser.
@@ -210,18 +232,16 @@ class MaxentDiversity(Claim):
         return stated | ({"level": self.level} if self.level else {})
 
     @classmethod
-    def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self]:
-        """A claim for each sensitive attribute, from the text of a diversity."""
-        if not sensitive:
-            raise CriterionError("the release has no sensitive attribute whose diversity could be checked")
-        return [cls(parse_diversity(text), attribute) for attribute in sensitive]
+    def stated_in(cls, text: str) -> dict[str, Any]:
+        """The text of a diversity."""
+        return {"diversity": text}
 
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
+    def check(self, question: Question) -> Finding:
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
+        collection, budget = question.collection, question.budget
         if (diversity := self.class_diversity) is None:
-            return self.undecided(
-                f"whether people of up to {self.rows_per_person} rows each are {self.diversity} cannot be decided"
-            )
+            whom = f"people of up to {self.rows_per_person} rows each"
+            return undecided(self, f"whether {whom} are {self.diversity} cannot be decided")
         try:
             if collection.is_decomposable:
                 from checks.maxent.maxent_diversity import maxent_diversity  # slow to import, and few need it
@@ -232,30 +252,30 @@ class MaxentDiversity(Claim):
 
                 found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
         except CriterionError as error:
-            return self.undecided(f"{self.sensitive}: {error}")
+            return undecided(self, f"{self.sensitive}: {error}")
         return replace(found, parameters=self.parameters)
 
-    def finding(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
-        """With the largest odds that a collection with a junction tree bears, as far as a quick check proves them."""
-        found = super().finding(collection, sensitive, budget)
-        tree = sensitive_tree(collection, self.sensitive) if found.holds and collection.is_decomposable else None
+    def largest_odds(self, question: Question) -> float | None:
+        """Those that a collection with a junction tree bears, as far as a quick check proves them."""
+        collection = question.collection
+        tree = sensitive_tree(collection, self.sensitive) if collection.is_decomposable else None
         # What evidence says of somebody who has several rows in a class is another question.
         if tree is None or self.class_diversity is not self.diversity:
-            return found
+            return None
         from checks.maxent.maxent_diversity import largest_odds  # slow to import, and few need it
 
-        plain = _without_odds(self.diversity).among(tree.values)
-        return replace(found, odds=largest_odds(tree, plain, SEARCHING.until(budget.deadline)))
+        plain = among(_without_odds(self.diversity), tree.values)
+        return largest_odds(tree, plain, SEARCHING.until(question.budget.deadline))
 
-    def at_odds(self, odds: Fraction) -> "MaxentDiversity":
+    def at_odds(self, odds: Fraction) -> Self:
         """With the odds beside the criterion, instead of those that it has."""
         return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
 
-    def at_level(self, level: int) -> "MaxentDiversity":
+    def at_level(self, level: int) -> Self:
         """The same claim where the level it judges has another number."""
         return replace(self, level=level)
 
-    def stated_on(self, collection: Collection) -> "MaxentDiversity":
+    def stated_on(self, collection: Collection) -> Self:
         """With the labels of the values that it judges; the finest ones that the collection shows, or coarser ones.
 
         Raises CriterionError for a level that the attribute's hierarchy does not have below `*`.
@@ -271,36 +291,32 @@ class MaxentDiversity(Claim):
         values = SensitiveValues(hierarchy, level, tuple(rows))
         return self._stated_among(values.coarsened(max(level, self.level)))
 
-    def _stated_among(self, values: SensitiveValues) -> "MaxentDiversity":
-        return replace(self, diversity=self.diversity.stated_among(values))
+    def _stated_among(self, values: SensitiveValues) -> Self:
+        return replace(self, diversity=stated_among(self.diversity, values))
 
-    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
+    def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
-        own = domain.attribute_masks[domain.index(self.sensitive)]
-        showing = tuple(clique for clique in cliques if clique & own)
+        own = shown.domain.attribute_masks[shown.domain.index(self.sensitive)]
+        showing = tuple(clique for clique in shown.cliques if clique & own)
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
-    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict | None:
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """That of all cliques with the attribute."""
-        if not isinstance(tree, SensitiveTree):
-            return None
+        assert isinstance(tree, SensitiveTree)  # a part is about one attribute
         if (diversity := self.class_diversity) is None:
             return Verdict.UNDECIDED
         from checks.maxent.maxent_diversity import decided  # slow to import, and few need it
 
-        return decided(tree, diversity.among(tree.values), budget)[1].verdict
+        return decided(tree, among(diversity, tree.values), budget)[1].verdict
 
-    def refuses_longer(self, level: int) -> bool:
+    @property
+    def failure_lasts_to(self) -> float:
         """A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with
         all of them, and the distributions of the part are means of those of the whole (KG06 Prop. 7.2). But what
         continues from the part may show finer sensitive values, and of these there can be enough where there were not of
         the coarse ones; unless the criterion judges base values whatever is shown, which finer ones only concentrate.
         """
-        return level <= self.level or self.diversity.about_base_values
-
-    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
-        """The attribute that it is about."""
-        return (self.sensitive,)
+        return inf if self.diversity.about_base_values else self.level
 
     @property
     def about(self) -> str:
@@ -324,7 +340,7 @@ class MaxentDiversity(Claim):
     def _at_level(self) -> str:
         return f" at level {self.level}" if self.level else ""
 
-    def meaning(self, sensitive: Sequence[str]) -> str:  # noqa: ARG002
+    def meaning(self) -> str:
         """About a reader of all tables together."""
         return (
             "For somebody who puts all tables together and assumes nothing else: whatever published values they know of a "
@@ -367,6 +383,9 @@ class CountClaim(Claim):
 
     k: int
 
+    is_about_single_margins: ClassVar[bool] = False
+    """Whether margins with a junction tree keep it together as soon as each does by itself."""
+
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise CriterionError(f"{self.criterion} needs a whole number of at least 1, got {self.k!r}")
@@ -381,15 +400,30 @@ class CountClaim(Claim):
         return {"criterion": self.criterion, "k": self.k}
 
     @classmethod
-    def from_text(cls, text: str, sensitive: Sequence[str]) -> list[Self] | None:  # noqa: ARG003
-        """From `k`."""
+    def stated_in(cls, text: str) -> dict[str, Any] | None:
+        """`k`."""
         k = number_of_rows(text)
-        return None if k is None else [cls(k)]
+        return None if k is None else {"k": k}
 
     @property
     def least_count(self) -> int:
-        """K rows, or those that k people have if each has as many as can be."""
+        """The rows that every class of a margin must have, sensitive attributes set aside.
+
+        K rows, or those that k people have if each has as many as can be.
+        """
         return self.k * (self.rows_per_person or 1)
+
+    @property
+    def least_cell(self) -> int | None:
+        """The rows that every cell of a margin must have, sensitive attributes counted; None where it demands none."""
+        return None
+
+    def shows_smallest(self, finding: Finding) -> bool:
+        """Whether the count of the worst cell of a finding is the smallest that there is.
+
+        Where it holds and no note says otherwise; where it fails, any cell below k may be shown.
+        """
+        return finding.holds and not finding.note
 
     @property
     def least_in_words(self) -> str:
@@ -416,7 +450,7 @@ class CountClaim(Claim):
         )
 
     def reason(self) -> str:
-        """Too few rows."""
+        """What a class has that breaks it: too few rows."""
         return f"fewer than {self.least_count} rows"
 
 
@@ -443,72 +477,6 @@ _DIGITS = 15
 """Most digits of a number of rows in text."""
 
 
-_HOMES = {
-    "k-link": "checks.claims.KLink",
-    "k-combinatorial": "checks.claims.KCombinatorial",
-    "min-cell": "checks.claims.MinCell",
-    "maxent-diversity": "checks.claims.MaxentDiversity",
-}
-"""The class of each criterion in a bundle. Its module is imported when it is first needed."""
-
-
-def parse_claim(stated: Mapping[str, Any]) -> Claim:
-    """The claim that a bundle states. Raises CriterionError for what is not one.
-
-    >>> parse_claim({"criterion": "k-link", "k": 6})
-    KLink(k=6)
-    """
-    name = stated.get("criterion")
-    claim = _kind(name).from_json(stated) if isinstance(name, str) and name in _HOMES else None
-    if claim is None:
-        raise CriterionError(f"a privacy claim is {_listed(list(_HOMES))}, not {dict(stated)!r}")
-    return claim
-
-
-def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
-    """The claims behind `k-link=6`, `k-combinatorial=3`, `min-cell=11` or `diversity=entropy:6`.
-
-    A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
-
-    >>> claims_from_text("diversity=distinct:2", ["diagnosis"])
-    [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)]
-    """
-    name, _, value = text.partition("=")
-    if name in ("k-map", "delta-presence"):
-        raise CriterionError(SINGLE_TABLES)
-    kinds = {kind.form.partition("=")[0]: kind for kind in map(_kind, _HOMES)}
-    claims = kinds[name].from_text(value, sensitive) if name in kinds else None
-    if claims is None:
-        raise CriterionError(f"a check is {_listed([*(kind.form for kind in kinds.values()), 'odds=G'])}, not {text!r}")
-    return list(claims)
-
-
-def odds_from_text(text: str) -> Fraction | None:
-    """The odds behind `odds=1.5`; None for another text. Raises CriterionError for what is no number.
-
-    >>> odds_from_text("odds=1.5"), odds_from_text("k-link=6")
-    (Fraction(3, 2), None)
-    """
-    name, _, value = text.partition("=")
-    if name != "odds":
-        return None
-    match numbers(value):
-        case [odds]:
-            return odds
-    raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")
-
-
-def _kind(criterion: str) -> type[Claim]:
-    module, _, name = _HOMES[criterion].rpartition(".")
-    kind: type[Claim] = getattr(import_module(module), name)
-    return kind
-
-
-def _listed(names: Sequence[str]) -> str:
-    """`a, b or c`."""
-    return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
 @dataclass(frozen=True)
 class MinCell(CountClaim):
     """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
@@ -519,22 +487,12 @@ class MinCell(CountClaim):
 
     criterion: ClassVar[str] = "min-cell"
     form: ClassVar[str] = "min-cell=K"
+    is_about_single_margins: ClassVar[bool] = True
 
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
+    def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        return replace(min_cell(collection, self.least_count, budget), parameters=self.parameters)
-
-    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
-        """None: with a junction tree it is about each margin by itself."""
-        return []
-
-    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
-        """More margins leave no more room."""
-        return True
-
-    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
-        """None, with a junction tree."""
-        return ()
+        found = min_cell(question.collection, self.least_count, question.budget)
+        return replace(found, parameters=self.parameters)
 
     @property
     def least_cell(self) -> int:
@@ -549,8 +507,12 @@ class MinCell(CountClaim):
         """What a reader calls it."""
         return f"Least count of a cell, {self.k:,}"
 
-    def meaning(self, sensitive: Sequence[str]) -> str:
+    def meaning(self) -> str:
         """About every cell, and what follows from all of them."""
+        return self.meaning_beside(())
+
+    def meaning_beside(self, sensitive: Sequence[str]) -> str:
+        """That these are counted like the others."""
         if self.k == 1:
             return "Any count may be published."
         counted = f", {' and '.join(sensitive)} counted like the others" if sensitive else ""
@@ -573,31 +535,29 @@ class KCombinatorial(CountClaim):
     criterion: ClassVar[str] = "k-combinatorial"
     form: ClassVar[str] = "k-combinatorial=K"
 
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:
+    def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        return replace(k_combinatorial(collection, sensitive, self.least_count, budget), parameters=self.parameters)
+        found = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
+        return replace(found, parameters=self.parameters)
 
-    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:
+    def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
         """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
-        return [group for group in sensitive_groups(domain, cliques, sensitive) if len(group.cliques) > 1]
+        return [group for group in sensitive_groups(*shown) if len(group.cliques) > 1]
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """As of the whole: each part decides by itself."""
         return of_part(tree, self.least_count, budget).verdict
 
-    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
+    @property
+    def failure_lasts_to(self) -> float:
         """More margins leave no more room."""
-        return True
-
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Where it holds and no note says otherwise; where it fails, any cell below k may be shown."""
-        return finding.holds and not finding.note
+        return inf
 
     def title(self) -> str:
         """What a reader calls it."""
         return f"k-combinatorial anonymity, k = {self.k}"
 
-    def meaning(self, sensitive: Sequence[str]) -> str:  # noqa: ARG002
+    def meaning(self) -> str:
         """About all tables together."""
         return (
             "Every combination of nonsensitive values that the tables together leave possible could be shared by at least "
@@ -613,34 +573,91 @@ class KLink(CountClaim):
     form: ClassVar[str] = "k-link=K"
     is_about_single_margins: ClassVar[bool] = True
 
-    def check(self, collection: Collection, sensitive: AnyCollection[str], budget: Budget = FULL) -> Finding:  # noqa: ARG002
+    def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        return replace(k_link(collection, sensitive, self.least_count), parameters=self.parameters)
+        found = k_link(question.collection, question.sensitive, self.least_count)
+        return replace(found, parameters=self.parameters)
 
-    def parts(self, domain: Domain, cliques: AnyCollection[Mask], sensitive: Sequence[str]) -> list[SensitiveGroup]:  # noqa: ARG002
-        """None: it is about each margin by itself."""
-        return []
-
-    def refuses_longer(self, level: int) -> bool:  # noqa: ARG002
-        """A margin that fails it fails beside any others."""
-        return True
-
-    def joined_through(self, sensitive: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
-        """None."""
-        return ()
-
-    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002
-        """Every count is looked at."""
-        return True
+    def shows_smallest(self, finding: Finding) -> bool:
+        """Every count is looked at, so any that is shown is."""
+        return finding.worst is not None
 
     def title(self) -> str:
         """What a reader calls it."""
         return f"k-link anonymity, k = {self.k}"
 
-    def meaning(self, sensitive: Sequence[str]) -> str:
+    def meaning(self) -> str:
         """About one table at a time."""
+        return self.meaning_beside(())
+
+    def meaning_beside(self, sensitive: Sequence[str]) -> str:
+        """That these are set aside."""
         aside = f" ({' and '.join(sensitive)} set aside)" if sensitive else ""
         return f"Each class of a published table{aside} has at least {self.least_in_words}.{self.people_in_words}"
+
+
+# Claims in bundles and in texts. A new one is a line in the first table.
+
+
+_KINDS: dict[str, type[Claim]] = {kind.criterion: kind for kind in (KLink, KCombinatorial, MinCell, MaxentDiversity)}
+"""The class of each criterion in a bundle."""
+
+
+def parse_claim(stated: Mapping[str, Any]) -> Claim:
+    """The claim that a bundle states. Raises CriterionError for what is not one.
+
+    >>> parse_claim({"criterion": "k-link", "k": 6})
+    KLink(k=6)
+    """
+    name = stated.get("criterion")
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    claim = None if kind is None else kind.from_json(stated)
+    if claim is None:
+        raise CriterionError(f"a privacy claim is {_listed(list(_KINDS))}, not {dict(stated)!r}")
+    return claim
+
+
+def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
+    """The claims behind `k-link=6`, `k-combinatorial=3`, `min-cell=11` or `diversity=entropy:6`.
+
+    A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
+
+    >>> claims_from_text("diversity=distinct:2", ["diagnosis"])
+    [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)]
+    """
+    name, _, value = text.partition("=")
+    if name in ("k-map", "delta-presence"):
+        raise CriterionError(SINGLE_TABLES)
+    kind = next((kind for kind in _KINDS.values() if kind.form.partition("=")[0] == name), None)
+    stated = None if kind is None else kind.stated_in(value)
+    if kind is None or stated is None:
+        forms = [*(kind.form for kind in _KINDS.values()), "odds=G"]
+        raise CriterionError(f"a check is {_listed(forms)}, not {text!r}")
+    if not issubclass(kind, AttributeClaim):
+        return [parse_claim({"criterion": kind.criterion, **stated})]
+    if not sensitive:
+        raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")
+    return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]
+
+
+def odds_from_text(text: str) -> Fraction | None:
+    """The odds behind `odds=1.5`; None for another text. Raises CriterionError for what is no number.
+
+    >>> odds_from_text("odds=1.5"), odds_from_text("k-link=6")
+    (Fraction(3, 2), None)
+    """
+    name, _, value = text.partition("=")
+    if name != "odds":
+        return None
+    match numbers(value):
+        case [odds]:
+            return odds
+    raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:

@@ -61,6 +61,14 @@ class SensitiveGroup(NamedTuple):
     cliques: tuple[Mask, ...]
 
 
+class SensitiveCliques(NamedTuple):
+    """Cliques of a junction tree that show a sensitive attribute. sensitive: all of these."""
+
+    domain: Domain
+    cliques: AnyCollection[Mask]
+    sensitive: AnyCollection[str]
+
+
 def sensitive_groups(
     domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
 ) -> list[SensitiveGroup]:
@@ -240,7 +248,7 @@ def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) 
 
     prune = partial(minimal_of_equal_support, deadline=tree.deadline)
     try:
-        worked_up = work_up(tree, factors, np.minimum, prune, safe, limit)
+        worked_up = work_up(tree, factors, np.minimum, prune, limit, safe)
     except TooManyVectorsError:
         return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.VECTOR_SETS,), limit)
     bounds = upper_bounds(tree, worked_up.vectors)
@@ -510,7 +518,7 @@ def group_by_vector_sets(group: GroupTree, k: int, budget: Budget = FULL) -> Fin
         return np.asarray(possible[kept], dtype=np.intp)
 
     try:
-        worked_up = work_up(group, factors, np.minimum, prune, safe, budget.cell_vectors)
+        worked_up = work_up(group, factors, np.minimum, prune, budget.cell_vectors, safe)
         screened = packing.screened(worked_up.vectors, float(k))
         left = np.flatnonzero(screened.possible & (screened.surely < k))
         worst = judge.failing(worked_up.chosen[left], worked_up.vectors[left])

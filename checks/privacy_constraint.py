@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
 
-from checks.claims import Claim
+from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question
 from checks.classes import EquivalenceClasses, nonsensitive_part
-from checks.combinatorial import GroupTree, SensitiveGroup
-from checks.diversity.criterion import satisfies
+from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup
+from checks.diversity.criterion import among, satisfies
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from checks.requirements import Requirements
@@ -37,10 +37,11 @@ class PrivacyConstraint(PruningConstraint):
             attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
         }
         for claim in self._claims:
-            if claim.about is not None:
+            if isinstance(claim, AttributeClaim):
                 # Raises CriterionError for a label or a level that there is not, before anything is searched.
                 claim.stated_on(Collection.of(cube, [cube.domain.mask({claim.about: 0})]))
-        self._least_class = max((claim.least_count or 1 for claim in self._claims), default=1)
+        counting = (claim for claim in self._claims if isinstance(claim, CountClaim))
+        self._least_class = max((claim.least_count for claim in counting), default=1)
         self._least_cell = requirements.cell_size
         self._is_too_small: dict[Mask, bool] = {}
         """Whether a margin without sensitive attributes has a class of too few rows: with and without them it is asked."""
@@ -90,12 +91,12 @@ class PrivacyConstraint(PruningConstraint):
         if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:
             return Refusal(f"a cell of fewer than {least} rows", RefusalScope.FINER)
         for claim in self._claims:
-            if claim.class_diversity is None or claim.about is None:
+            if not isinstance(claim, AttributeClaim) or claim.class_diversity is None:
                 continue
             judged = self._cube.domain.mask({claim.about: claim.level})
             if not judged & ~clique:
                 classes = self._classes[claim.about](clique)
-                if not satisfies(claim.class_diversity.among(classes.values), classes.counts).all():
+                if not satisfies(among(claim.class_diversity, classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
         return None
@@ -104,7 +105,7 @@ class PrivacyConstraint(PruningConstraint):
         """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves."""
         trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
         for number, claim in enumerate(self._claims):
-            for part in claim.parts(self._cube.domain, sorted(cliques), self._requirements.sensitive):
+            for part in self._parts(claim, cliques):
                 if (number, part) not in self._verdicts:
                     self._verdicts[number, part] = self._verdict(claim, part, trees)
                 verdict = self._verdicts[number, part]
@@ -112,21 +113,29 @@ class PrivacyConstraint(PruningConstraint):
                     return _together(claim, verdict, self._finest_level(part.cliques, claim.about))
         return None
 
+    def _parts(self, claim: Claim, cliques: frozenset[Mask]) -> list[SensitiveGroup]:
+        """The cliques that can break a claim together where none does by itself, apart where they cannot jointly."""
+        if isinstance(claim, CountClaim) and claim.is_about_single_margins:
+            return []
+        sensitive, shown = self._requirements.sensitive, sorted(cliques)
+        if isinstance(claim, PartByPart):
+            return claim.parts(SensitiveCliques(self._cube.domain, shown, sensitive))
+        return [SensitiveGroup(sensitive, tuple(shown))]
+
     def _verdict(
         self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]
     ) -> Verdict:
         """The verdict on one part of a claim. trees: those that are known of parts."""
-        try:
-            tree = trees[part] = trees[part] if part in trees else self._tree(part)
-            verdict = claim.on_tree(tree, SEARCHING)
-        except TooManyCellsError:
-            return Verdict.UNDECIDED
-        except NotDecomposableError:  # a claim that is about margins which lie apart
-            verdict = None
-        if verdict is None:
-            collection = Collection.of(self._cube, part.cliques)
-            verdict = claim.check(collection, self._requirements.sensitive, SEARCHING).verdict
-        return verdict
+        if isinstance(claim, PartByPart):
+            try:
+                tree = trees[part] = trees[part] if part in trees else self._tree(part)
+                return claim.on_tree(tree, SEARCHING)
+            except TooManyCellsError:
+                return Verdict.UNDECIDED
+            except NotDecomposableError:  # a claim that is about margins which lie apart
+                pass
+        collection = Collection.of(self._cube, part.cliques)
+        return claim.check(Question(collection, self._requirements.sensitive, SEARCHING)).verdict
 
     def _finest_level(self, cliques: AnyCollection[Mask], attribute: str | None) -> int:
         """The finest level at which a clique shows an attribute; 0 for no attribute."""
@@ -146,6 +155,6 @@ class PrivacyConstraint(PruningConstraint):
 
 def _together(claim: Claim, verdict: Verdict, level: int) -> Refusal:
     # What is undecided says nothing of other collections.
-    reaches = verdict is Verdict.FAILS and claim.refuses_longer(level)
+    reaches = verdict is Verdict.FAILS and isinstance(claim, PartByPart) and level <= claim.failure_lasts_to
     reason = f"{claim.criterion} {verdict.value} for the margins together"
     return Refusal(reason, RefusalScope.LONGER if reaches else RefusalScope.ITSELF)

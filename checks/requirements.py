@@ -72,7 +72,7 @@ class Requirements:
         """What is demanded of each sensitive attribute, one after another."""
         of_each = [] if self.diversity is None else [MaxentDiversity(self.diversity, a) for a in self.sensitive]
         demanded = dict.fromkeys([*of_each, *self.diversities])
-        return tuple(claim.counting(self.rows_per_person) for claim in demanded)
+        return tuple(replace(claim, rows_per_person=self.rows_per_person) for claim in demanded)
 
     @property
     def common_diversity(self) -> Diversity | None:

@@ -33,6 +33,7 @@ from checks.attacks.minimality import (
     refinements,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
+from checks.claims import CountClaim
 from checks.classes import equivalence_classes
 from checks.finding import Verdict
 from marginals.bundle.content import BundleContent
@@ -150,7 +151,7 @@ def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeas
 def _thresholds(published: BundleContent) -> Iterator[Threshold]:
     """The claims of a minimum count."""
     for claim, finding in zip(published.claims, published.verify().checks):
-        if claim.least_count is not None:
+        if isinstance(claim, CountClaim):
             count = finding.worst_class.count
             smallest = count if claim.shows_smallest(finding) else None
             failed = finding.verdict is Verdict.FAILS
@@ -284,7 +285,7 @@ def _in_atoms(refined: CommonRefinement, certain: CertainCells) -> CertainCells:
 
 
 def _largest_k(published: BundleContent) -> int:
-    return max((claim.least_count for claim in published.claims if claim.least_count is not None), default=0)
+    return max((claim.least_count for claim in published.claims if isinstance(claim, CountClaim)), default=0)
 
 
 def _certainties(

@@ -112,7 +112,7 @@ class Entry:
             tuple(Margin(margin) for margin in stated["margins"]),
             int(stated["k"]),
             rows_per_person,
-            tuple(claim.counting(rows_per_person) for claim in claims if claim is not None),
+            tuple(replace(claim, rows_per_person=rows_per_person) for claim in claims if claim is not None),
             (int(waiting["came"]), int(waiting["left"])),
             turnover_known=stated.get("turnover") == KNOWN,
             where=str(part["where"]),

@@ -68,7 +68,7 @@ class AppliedRule:
 
     def counting(self, rows_per_person: int | None) -> "AppliedRule":
         """The same rule about people with at most so many rows each; about rows for None."""
-        return self.stating(lambda claim: claim.counting(rows_per_person))
+        return self.stating(lambda claim: replace(claim, rows_per_person=rows_per_person))
 
     def stating(self, stated: Callable[[Claim], Claim]) -> "AppliedRule":
         """The same rule with each claim put in another way."""

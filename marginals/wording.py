@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
 from checks.attacks.minimality import Refinement
-from checks.claims import Claim
+from checks.claims import Claim, meaning_beside
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
@@ -128,7 +128,7 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
     said, lead = _VERDICTS[finding.verdict]
     return ClaimInWords(
         claim.title(),
-        claim.meaning(sensitive) if Algorithm.NOT_PUBLISHED not in finding.algorithms else claim.meaning_unpublished(),
+        _unpublished(claim) if Algorithm.NOT_PUBLISHED in finding.algorithms else meaning_beside(claim, sensitive),
         finding.verdict.value,
         said,
         lead,
@@ -139,6 +139,11 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
         _how(finding),
         "" if finding.odds is None else odds_in_words(finding.odds),
     )
+
+
+def _unpublished(claim: Claim) -> str:
+    """What a claim says of a release that does not show the attribute it is about, as a sentence."""
+    return f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
 
 
 def odds_in_words(odds: float) -> str:

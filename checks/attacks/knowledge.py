@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, product
 from math import ceil, floor, prod
 from typing import Protocol
@@ -247,10 +247,6 @@ class Knowledge(Protocol):
         """Whether it is all that is known: tables and sharp bounds of a part need not be those of the whole."""
         ...
 
-    def about(self, margin: Mapping[str, int]) -> "Knowledge":
-        """What can be worked out about a margin: the whole, or a part of what is known where the whole is too large."""
-        ...
-
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Bounds on the counts of all cells of a margin, shape (cells,), and whether all of these are sharp."""
         ...
@@ -272,12 +268,16 @@ def knowledge(bounds: FrechetBounds) -> Knowledge:
     return TreeKnowledge(bounds) if bounds.collection.is_decomposable else ProgramKnowledge.of(bounds)
 
 
+def about(known: Knowledge, margin: Mapping[str, int]) -> Knowledge:
+    """What can be worked out about a margin: the whole, or a part of what is known where the whole has too many cells."""
+    return known.of_attributes(margin) if isinstance(known, ProgramKnowledge) and known.cells is None else known
+
+
 @dataclass(frozen=True, eq=False)
 class TreeKnowledge:
     """What the marginals of a decomposable collection tell."""
 
     source: FrechetBounds
-    _glued: list[GluedTable] = field(default_factory=list)
 
     @property
     def domain(self) -> Domain:
@@ -289,10 +289,6 @@ class TreeKnowledge:
         """It is."""
         return True
 
-    def about(self, margin: Mapping[str, int]) -> Knowledge:  # noqa: ARG002
-        """All of it."""
-        return self
-
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Frechet's."""
         found = self.source.of_margin(margin)
@@ -300,10 +296,11 @@ class TreeKnowledge:
 
     def tables(self) -> Iterator[Rows]:
         """Glued along the junction tree, always the same."""
-        for number in range(TABLES):
-            if number == len(self._glued):
-                self._glued.append(glued_table(self.source.trees[0], np.random.default_rng(number)))
-            yield self._glued[number].rows
+        return (self._glued(number).rows for number in range(TABLES))
+
+    @cached_property
+    def _glued(self) -> Callable[[int], GluedTable]:
+        return cache(lambda number: glued_table(self.source.trees[0], np.random.default_rng(number)))
 
     def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
         """By flows where they are enough, else by tables that avoid the cell, or as a query is answered."""
@@ -320,11 +317,11 @@ class TreeKnowledge:
         return asked.bounds(), glued
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ProgramKnowledge:
     """What the marginals of any collection tell, by linear and integer programs over the cells that can be occupied.
 
-    cells: these, None where they are too many for a program.
+    cells: these, None where they are too many for a program. The tables that programs come upon are kept, for others to see.
     """
 
     source: FrechetBounds
@@ -340,10 +337,8 @@ class ProgramKnowledge:
         except TooManyCellsError:
             return cls(source, None, is_whole)
 
-    def about(self, margin: Mapping[str, int]) -> Knowledge:
-        """Where the cells are too many, what the marginals say of the margin's attributes alone."""
-        if self.cells is not None:
-            return self
+    def of_attributes(self, margin: Mapping[str, int]) -> "ProgramKnowledge":
+        """What the marginals say of the margin's attributes alone."""
         collection = self.source.collection
         finest = {attribute: collection.finest_level(attribute) for attribute in margin}
         part = collection.within(self.domain.mask(finest))
@@ -485,7 +480,7 @@ def certain_cells(
             found.unread += 1
             continue
         try:
-            known = knowledge.about(margin)
+            known = about(knowledge, margin)
             search = _searched(known, margin, deadline)
         except TooManyCellsError:
             found.unread += 1
@@ -522,7 +517,7 @@ def certainly_small(
                 return None
             if knowledge.domain.size(margin) > MOST_CELLS:
                 continue
-            lower, upper, _ = knowledge.about(margin).bounds(margin)
+            lower, upper, _ = about(knowledge, margin).bounds(margin)
             if np.any(small := (lower > 0) & (upper < k)):
                 return _smaller(knowledge, margin, np.where(small, upper, 0), None)
     return None
@@ -639,7 +634,7 @@ def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, d
     Only what is the same in every table that was seen can be determined.
     """
     determined: CountArray = np.zeros(knowledge.domain.size(margin), dtype=np.int64)
-    knowledge = knowledge.about(margin)
+    knowledge = about(knowledge, margin)
     tables = [rows(margin) for rows in knowledge.tables()]
     if not tables:
         try:

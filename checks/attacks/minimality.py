@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims import Claim
+from checks.claims import AttributeClaim, Claim, CountClaim
 from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
 from checks.diversity.criterion import Diversity, satisfies
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
@@ -267,7 +267,7 @@ def base_rate(people: EquivalenceClasses) -> float:
 class Suspect:
     """A claim that can have refused a step, and the positions of the classes where it can have."""
 
-    claim: Claim
+    claim: CountClaim | AttributeClaim
     culprits: tuple[int, ...]
 
 
@@ -412,7 +412,11 @@ class _Step:
     @property
     def least(self) -> int:
         """The largest count claimed of every class, at least 1."""
-        return max([1, *(claim.least_count for claim in self.claims if claim.least_count is not None)])
+        return max([1, *(claim.least_count for claim in self._counting)])
+
+    @property
+    def _counting(self) -> list[CountClaim]:
+        return [claim for claim in self.claims if isinstance(claim, CountClaim)]
 
     def judged(self, sizes: Sizes) -> Refinement:
         domain = self.collection.domain
@@ -468,22 +472,31 @@ class _Step:
         """Why the margin's own classes do not decide about what comes after the step; empty where they do."""
         domain, own = self.collection.domain, self.collection.domain.mask(self.margin)
         for claim in self.claims:
-            if claim.least_count is None and claim.class_diversity is None:
+            diversity = claim.class_diversity if isinstance(claim, AttributeClaim) else None
+            if not isinstance(claim, CountClaim) and diversity is None:
                 return f"what {claim.criterion} demands of a class is not known"
-            if claim.least_cell is not None and self.shown:
+            if isinstance(claim, CountClaim) and claim.least_cell is not None and self.shown:
                 return f"{claim.criterion} is about the counts of {' and '.join(self.shown)} in each part too"
-            steps = [domain.attribute_masks[domain.index(a)] for a in claim.joined_through(self.sensitive)]
+            steps = [domain.attribute_masks[domain.index(a)] for a in self._joined_through(claim)]
             if not any(step & own for step in steps):
                 continue
             if sum(any(step & mask for step in steps) for mask in after.masks) > 1:
                 return f"{claim.criterion} depends on several margins together"
-            if claim.class_diversity is not None and len(self.shown) > 1:
+            if diversity is None:
+                continue
+            if len(self.shown) > 1:
                 return "the margin shows several sensitive attributes"
-            if claim.class_diversity is not None and claim.class_diversity.is_relative:
-                return f"{claim.class_diversity.name} is about certain values or compares with the whole table"
-            if claim.class_diversity is not None and claim.class_diversity.about_base_values:
-                return f"{claim.class_diversity.name} diversity weighs base values"
+            if diversity.is_relative:
+                return f"{diversity.name} is about certain values or compares with the whole table"
+            if diversity.about_base_values:
+                return f"{diversity.name} diversity weighs base values"
         return ""
+
+    def _joined_through(self, claim: Claim) -> Sequence[str]:
+        """The sensitive attributes through which several margins can break a claim together where none does by itself."""
+        if isinstance(claim, CountClaim) and claim.is_about_single_margins:
+            return ()
+        return self.sensitive if claim.about is None else (claim.about,)
 
     def _parts(self, classes: ContingencyTable, bounds: MarginBounds) -> _Parts:
         level = self.margin[self.attribute]
@@ -508,17 +521,20 @@ class _Step:
 
     def _small(self, parts: _Parts) -> Iterator[Suspect]:
         """Claims of a minimum count that some part can miss; where several can, that of the largest."""
-        counting = [claim for claim in self.claims if claim.least_count is not None]
-        if counting:
-            strictest = max(counting, key=lambda claim: (claim.least_count, claim.is_about_single_margins))
+        if self._counting:
+            # Of several with the same count that which is about classes alone, and about nothing else.
+            strictest = max(
+                self._counting,
+                key=lambda claim: (claim.least_count, claim.is_about_single_margins and claim.least_cell is None),
+            )
             yield Suspect(strictest, _positions(parts, self._can_be_small(parts)))
 
     def _can_be_small(self, parts: _Parts) -> BoolArray:
         return np.asarray(np.maximum(parts.lower, 1) <= np.minimum(parts.upper, self.least - 1))
 
-    def _diversities(self) -> list[tuple[Claim, Diversity]]:
+    def _diversities(self) -> list[tuple[AttributeClaim, Diversity]]:
         """The claims about a sensitive attribute of the margin, with what they demand of its classes."""
-        own = [claim for claim in self.claims if claim.about in self.shown]
+        own = [claim for claim in self.claims if isinstance(claim, AttributeClaim) and claim.about in self.shown]
         return [(claim, claim.class_diversity) for claim in own if claim.class_diversity is not None]
 
     def _uniform(self, classes: ContingencyTable, parts: _Parts) -> Iterator[Suspect]:
@@ -556,7 +572,7 @@ class _Step:
     ) -> tuple[float | None, Shift | None]:
         if not suspects:
             return 1.0, None
-        counted = all(suspect.claim.least_count is not None for suspect in suspects)
+        counted = all(isinstance(suspect.claim, CountClaim) for suspect in suspects)
         level = self.margin[self.attribute]
         if counted and self.collection.finest_level(self.attribute) == level:
             return self._all_large(classes, parts), None

@@ -20,7 +20,6 @@ from checks.diversity.criterion import (
     ROUNDING,
     Cases,
     Diversity,
-    LargestRatio,
     Phrase,
     RatioBounds,
     SensitiveValues,
@@ -142,7 +141,6 @@ class Functional(Diversity):
     odds: Fraction = Fraction(1)
     name: ClassVar[str] = "functional"
     parameters: ClassVar[str] = "tau,l"
-    about_base_values: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.tau < 1 or self.l < 2:
@@ -165,6 +163,11 @@ class Functional(Diversity):
             case [tau, l] if l.denominator == 1:
                 return cls(tau, int(l))
         return None
+
+    @property
+    def about_base_values(self) -> bool:
+        """It is."""
+        return True
 
     def bound(self, k: int) -> Fraction:
         """psi(k), scaled below l."""
@@ -335,19 +338,14 @@ class Recursive(Diversity):
                 return cls(c, int(l), strict=OR_EQUAL not in clauses)
         return None
 
-    def largest_ratio(self, value_count: int) -> LargestRatio | None:
-        """c, where l is the number of values, so that the tail is one of them.
-
-        Don't-care values may hold a class alone, so that ratios of the others say nothing there.
-        """
-        compares_pairs = self.l > 1 and not self.dont_care and self.tail_size(value_count) == 1
-        return LargestRatio(self.c, self.strict) if compares_pairs else None
-
     def share_bound(self) -> ShareBound | None:
-        """1/c of the largest share is less than what the l - 1 largest leave; None with a don't-care set."""
+        """1/c of the largest share is less than what the l - 1 largest leave.
+
+        None with a don't-care set: its values may hold a class alone, so that shares of the others say nothing there.
+        """
         if self.l == 1:
             return NO_BOUND
-        return None if self.dont_care else ShareBound(1 / self.c, self.l - 1, Fraction(1), self.strict)
+        return None if self.dont_care else ShareBound(1 / Fraction(self.c), self.l - 1, Fraction(1), self.strict)
 
     def tail_size(self, values: int) -> int:
         """How many of the `values` columns the tail adds up."""
@@ -742,18 +740,6 @@ class Distinct(Diversity):
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
         return sum(v > 0 for v in vector) >= self.l
-
-    def at_odds(self, odds: Fraction) -> Self:  # noqa: ARG002
-        """Itself: evidence rules no value out."""
-        return self
-
-    def odds_borne(self, vectors: Vectors) -> FloatArray:
-        """Any odds, or none."""
-        return np.where(self.slack(vectors) > 0, np.inf, 0.0)
-
-    def least_values(self) -> int:
-        """Itself."""
-        return self.l
 
     def share_bound(self) -> ShareBound:
         """All but l - 1 values have some share."""

@@ -1,7 +1,7 @@
 """Criteria against evidence of odds in closed form: entropy, and closeness to the whole table."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import log
 
@@ -114,9 +114,12 @@ class Lowered(Cases):
 
     cases: EntropyCases
     by: float
+    heads: IndexArray = field(init=False)
+    support: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
-        vars(self).update(heads=self.cases.heads, support=self.cases.support)
+        object.__setattr__(self, "heads", self.cases.heads)
+        object.__setattr__(self, "support", self.cases.support)
 
     def bound(self, weights: FloatArray) -> FloatArray:
         """Weights sum to 1 or less, so the ratios of the class are higher by no more than that."""
@@ -126,9 +129,14 @@ class Lowered(Cases):
         """Some of the cases."""
         return Lowered(self.cases.kept(which), self.by)
 
-    def target(self, x: FloatArray, attempt: int) -> FloatArray:
+    def target(self, x: FloatArray) -> FloatArray:
         """That of the cases."""
-        return self.cases.target(x, attempt)
+        return self.cases.target(x)
+
+    @property
+    def targets(self) -> Sequence[Callable[[FloatArray], FloatArray]]:
+        """Those of the cases."""
+        return self.cases.targets
 
 
 # t-closeness by half the sum of the differences, against evidence of odds G.

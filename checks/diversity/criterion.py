@@ -7,12 +7,12 @@ with integers and fractions.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import fsum, gcd, lcm, log
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,26 +92,6 @@ class Cuts:
         return Cuts(self.coefficients[:, which], self.bounds[which])
 
 
-class EntropyBound(Protocol):
-    """Cases whose violations are those of a bound on the entropy: they can be taken apart into boxes of log-ratios."""
-
-    @property
-    def heads(self) -> IndexArray:
-        """A most frequent value of each case."""
-
-    @property
-    def effective(self) -> float:
-        """The entropy of a violation is at most ln(effective)."""
-
-    @property
-    def floor(self) -> FloatArray:
-        """Lower bounds of the log-ratios to the head, shape (values, cases)."""
-
-    @property
-    def ceiling(self) -> FloatArray:
-        """Upper bounds, at most 0, of the log-ratios to the head, shape (values, cases)."""
-
-
 class Cases(ABC):
     """Ways of violating one criterion.
 
@@ -130,22 +110,22 @@ class Cases(ABC):
         """Some of the cases."""
 
     @abstractmethod
-    def target(self, x: FloatArray, attempt: int) -> FloatArray:
+    def target(self, x: FloatArray) -> FloatArray:
         """Where to move the weights, having met a class for each case: nonnegative, in any scale, shape (values, cases).
 
-        x: the log-vectors of these classes, shape (values, cases). attempt: how often it was done before.
+        x: the log-vectors of these classes, shape (values, cases).
         """
+
+    @property
+    def targets(self) -> Sequence[Callable[[FloatArray], FloatArray]]:
+        """Ways to move the weights, tried in turn: `target`, and others where that alone would not get far."""
+        return (self.target,)
 
     def form(self, weights: FloatArray) -> FloatArray:
         """The coefficients of x in the cut of each case, shape (values, cases)."""
         coefficients = weights.copy()
         coefficients[self.heads, np.arange(len(self.heads))] -= 1
         return coefficients
-
-    @property
-    def entropy_bound(self) -> EntropyBound | None:
-        """These cases, if their violations are those of a bound on the entropy; None for all others."""
-        return None
 
 
 def cuts(cases: Cases, weights: FloatArray) -> Cuts:
@@ -474,8 +454,18 @@ class ShareBound(NamedTuple):
     limit: Fraction
     strict: bool
 
+    @property
+    def least_values(self) -> int | None:
+        """How many different values are demanded, if nothing else is: all but some must have any share."""
+        return self.top + 1 if self.strict and self.limit == 1 and not self.head_weight else None
 
-NO_BOUND = ShareBound(Fraction(0), 0, Fraction(1), strict=True)
+    def largest_ratio(self, value_count: int) -> LargestRatio | None:
+        """The bound on the ratio of any two of so many values, if nothing else is demanded: the tail is one of them."""
+        is_pairwise = self.head_weight > 0 and self.limit == 1 and self.top == value_count - 1
+        return LargestRatio(1 / self.head_weight, self.strict) if is_pairwise else None
+
+
+NO_BOUND = ShareBound(Fraction(0), 0, Fraction(1), strict=False)
 """What every class satisfies."""
 
 
@@ -485,8 +475,9 @@ class Diversity(ABC):
     A new criterion is a frozen dataclass with this base. It must be kept by merging: a class that is the sum of two that
     pass must pass, since searches and checks leave out what follows from that. It gives `slack`, `reached`, `decide` and
     `__str__`; with `name`, `parameters` and `parsed` it also has a text, and `marginals.register_diversity` makes that
-    text known to policies, bundles and `verify`. Everything else has an answer that is right for every such criterion,
-    if slower to check than need be.
+    text known to policies, bundles and `verify`. What else can be asked of a criterion it answers by a method more, each of
+    which is a protocol in this module (`HasCuts`, `ClosedAtOdds`, ...). Without it there is an answer all the same that is
+    right for every such criterion, if slower to check than need be.
 
     >>> import numpy as np
     >>> from checks.diversity.criteria import Entropy
@@ -500,11 +491,13 @@ class Diversity(ABC):
     parameters: ClassVar[str] = ""
     """What its text has after the colon, for instance `c,l`."""
 
-    about_base_values: ClassVar[bool] = False
-    """Whether it judges base values, whatever level is published, so that what fails at a level fails at finer ones."""
-
     is_relative: ClassVar[bool] = False
     """Whether it depends on what values there are, or on the whole table, and is decided only `among` them."""
+
+    @property
+    def about_base_values(self) -> bool:
+        """Whether it judges base values, whatever level is published, so that what fails at a level fails at finer ones."""
+        return False
 
     @abstractmethod
     def slack(self, vectors: Vectors) -> FloatArray:
@@ -526,69 +519,12 @@ class Diversity(ABC):
         """The text of the criterion, which reads back as itself where it has a name and parameters."""
 
     @classmethod
-    def parsed(cls, text: str) -> Self | None:  # noqa: ARG003
+    def parsed(cls, text: str) -> Self | None:
         """The criterion whose parameters a text spells, for instance `3,4`; None where it spells none.
 
-        Raises CriterionError for parameters that make no sense.
+        As it stands, that of no parameters. Raises CriterionError for parameters that make no sense.
         """
-        return None
-
-    def scaled(self, factor: Fraction) -> "Diversity | None":  # noqa: ARG002
-        """The criterion of the same kind that a class with the slack `factor` - 1 just satisfies; None without one.
-
-        factor: positive.
-        """
-        return None
-
-    def among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002
-        """The criterion for classes that are counted by these values.
-
-        Raises CriterionError for a label that names none of them.
-        """
-        return self
-
-    def stated_among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002
-        """The same criterion of these values, by no labels but theirs, as a release states it that shows only them."""
-        return self
-
-    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:  # noqa: ARG002
-        """The slack of each product of a row of `first` and one of `second`, value by value: shape (first, second).
-
-        Infinite where the product is 0 throughout. The least of them, and those up to `BOUNDARY`, are as `slack` says;
-        others may be lower bounds, above these. None without a way that is quicker than to make the products.
-        """
-        return None
-
-    def at_odds(self, odds: Fraction) -> "Diversity | None":  # noqa: ARG002
-        """What a class satisfies exactly when it satisfies this whatever evidence of such odds, 1 or more, says of a person.
-
-        None where it has no such form; then all that evidence can say is tried, among 16 values at most.
-        """
-        return None
-
-    def odds_borne(self, vectors: Vectors) -> FloatArray | None:  # noqa: ARG002
-        """The largest odds at which each class passes, below 1 where it fails: shape (classes,). None without a formula."""
-        return None
-
-    def least_values(self) -> int | None:
-        """How many different values it demands, if it demands nothing else."""
-        return None
-
-    def largest_ratio(self, value_count: int) -> LargestRatio | None:  # noqa: ARG002
-        """The bound on the ratio of any two of so many values, if it demands nothing else."""
-        return None
-
-    def share_bound(self) -> ShareBound | None:
-        """The bound on the most frequent values, if it demands nothing else; then it can also be demanded of people."""
-        return None
-
-    def violations(self, bounds: RatioBounds) -> list[Cases] | None:  # noqa: ARG002
-        """The ways of violating it, each with linear cuts; None where its violations have none.
-
-        bounds: of the log-ratios over the classes in question. A head that is never positive needs no case, nor does one
-        that another value that counts always exceeds: where it violates the criterion, that one does too.
-        """
-        return None
+        return None if text or cls.parameters else cls()
 
     @property
     def facts(self) -> int:
@@ -604,13 +540,131 @@ class Diversity(ABC):
         return f"Reaches {value:.4g}"
 
 
+# What else may be asked of a criterion: by those who count values, by searches, and by those who assume several rows of
+# a person, or evidence. A criterion that has an answer has the method; the function asks whichever criterion there is.
+
+
+@runtime_checkable
+class DependsOnValues(Protocol):
+    """A criterion that is another one once it is known what values are counted."""
+
+    def among(self, values: SensitiveValues) -> Diversity:
+        """The criterion for classes that are counted by these values.
+
+        Raises CriterionError for a label that names none of them.
+        """
+
+
+def among(diversity: Diversity, values: SensitiveValues) -> Diversity:
+    """The criterion for classes that are counted by these values.
+
+    Raises CriterionError for a label that names none of them.
+    """
+    return diversity.among(values) if isinstance(diversity, DependsOnValues) else diversity
+
+
+@runtime_checkable
+class NamesValues(Protocol):
+    """A criterion that names values by their labels."""
+
+    def stated_among(self, values: SensitiveValues) -> Diversity:
+        """The same criterion of these values, by no labels but theirs."""
+
+
+def stated_among(diversity: Diversity, values: SensitiveValues) -> Diversity:
+    """The same criterion of these values, by no labels but theirs, as a release states it that shows only them."""
+    return diversity.stated_among(values) if isinstance(diversity, NamesValues) else diversity
+
+
+@runtime_checkable
+class BoundsShares(Protocol):
+    """A criterion that bounds the most frequent values; then it can also be demanded of people."""
+
+    def share_bound(self) -> ShareBound | None:
+        """The bound on the most frequent values; None where it demands anything else."""
+
+
+def share_bound(diversity: Diversity) -> ShareBound | None:
+    """The bound on the most frequent values, if the criterion is nothing else."""
+    return diversity.share_bound() if isinstance(diversity, BoundsShares) else None
+
+
+@runtime_checkable
+class QuickOfProducts(Protocol):
+    """A criterion that judges products of vectors quicker than they are made."""
+
+    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:
+        """The slack of each product of a row of `first` and one of `second`, value by value: shape (first, second).
+
+        Infinite where the product is 0 throughout. The least of them, and those up to `BOUNDARY`, are as `slack` says;
+        others may be lower bounds, above these. None where there is no way that is quicker.
+        """
+
+
+def slack_of_products(diversity: Diversity, first: Vectors, second: Vectors) -> FloatArray | None:
+    """The slack of each product of a row of `first` and one of `second`; None without a way quicker than to make them."""
+    return diversity.slack_of_products(first, second) if isinstance(diversity, QuickOfProducts) else None
+
+
+@runtime_checkable
+class HasCuts(Protocol):
+    """A criterion whose violations have linear cuts."""
+
+    def violations(self, bounds: RatioBounds) -> list[Cases] | None:
+        """The ways of violating it, each with linear cuts; None where its violations have none.
+
+        bounds: of the log-ratios over the classes in question. A head that is never positive needs no case, nor does one
+        that another value that counts always exceeds: where it violates the criterion, that one does too.
+        """
+
+
+def violations(diversity: Diversity, bounds: RatioBounds) -> list[Cases] | None:
+    """The ways of violating a criterion, each with linear cuts; None where its violations have none."""
+    return diversity.violations(bounds) if isinstance(diversity, HasCuts) else None
+
+
+@runtime_checkable
+class Scalable(Protocol):
+    """A criterion of a family, one of each strictness."""
+
+    def scaled(self, factor: Fraction) -> Diversity | None:
+        """The criterion of the same kind that a class with the slack `factor` - 1 just satisfies; None without one.
+
+        factor: positive.
+        """
+
+
+def scaled(diversity: Diversity, factor: Fraction) -> Diversity | None:
+    """The criterion of the same kind that a class with the slack `factor` - 1 just satisfies; None without one."""
+    return diversity.scaled(factor) if isinstance(diversity, Scalable) else None
+
+
 def loosened_to(diversity: Diversity, slack: float) -> Diversity | None:
     """The criterion of the same kind that a class with this slack (above -1) just satisfies, to rounding.
 
     None for a criterion without such a family, or where no parameter does it.
     """
     factor = Fraction(1 + slack) if np.isfinite(slack) else None
-    return None if factor is None or factor <= 0 else diversity.scaled(factor)
+    return None if factor is None or factor <= 0 else scaled(diversity, factor)
+
+
+@runtime_checkable
+class ClosedAtOdds(Protocol):
+    """A criterion that is another one against attackers with evidence (`checks.diversity.odds`)."""
+
+    def at_odds(self, odds: Fraction) -> Diversity | None:
+        """What a class satisfies exactly when it satisfies this whatever evidence of such odds, 1 or more, says of a person.
+
+        None where it has no such form.
+        """
+
+
+@runtime_checkable
+class HasOddsFormula(Protocol):
+    """A criterion with a formula for the odds that a class bears."""
+
+    def odds_borne(self, vectors: Vectors) -> FloatArray | None:
+        """The largest odds at which each class passes, below 1 where it fails: shape (classes,). None without a formula."""
 
 
 def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArray:

@@ -1,6 +1,6 @@
 """Cuts that every class combination violating a criterion must satisfy, by what makes a class fail."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -32,7 +32,7 @@ class TailCases(Cases):
         """Some of the cases."""
         return TailCases(self.heads[which], self.support[:, which], self.theta[which])
 
-    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
+    def target(self, x: FloatArray) -> FloatArray:
         """Shares within the tail."""
         return shares(x, self.support)
 
@@ -63,7 +63,7 @@ class TrimmedCases(Cases):
         """Some of the cases."""
         return replace(self, heads=self.heads[which], support=self.support[:, which], ceiling=self.ceiling[:, which])
 
-    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
+    def target(self, x: FloatArray) -> FloatArray:
         """Shares of the others, the largest of which are likely to be spared, damped."""
         likely = shares(x, self.support)
         cut = -np.sort(-likely, axis=0)[min(self.spared, len(likely) - 1)]
@@ -166,19 +166,17 @@ class EntropyCases(Cases):
             self.heads[which], self.support[:, which], self.effective, self.floor[:, which], self.ceiling[:, which]
         )
 
-    def target(self, x: FloatArray, attempt: int) -> FloatArray:
-        """The slope of the entropy, p (-ln p - H) where that is positive; in other attempts damped shares."""
-        if attempt % 3:
-            return shares(x, self.support) ** (0.75 if attempt % 3 == 1 else 0.5)
+    def target(self, x: FloatArray) -> FloatArray:
+        """The slope of the entropy, p (-ln p - H) where that is positive."""
         p = np.exp(x - x.max(axis=0))
         p /= p.sum(axis=0)
         slope = -x_log_x(p) - p * (-x_log_x(p)).sum(axis=0)
         return np.asarray(np.maximum(slope, 0) * self.support, dtype=np.float64)
 
     @property
-    def entropy_bound(self) -> "EntropyCases":
-        """These cases: boxes can take them apart."""
-        return self
+    def targets(self) -> Sequence[Callable[[FloatArray], FloatArray]]:
+        """The slope, and damped shares."""
+        return (self.target, lambda x: shares(x, self.support) ** 0.75, lambda x: shares(x, self.support) ** 0.5)
 
 
 def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
@@ -256,7 +254,7 @@ class GroupCases(Cases):
         """Some of the cases."""
         return GroupCases(self.heads[which], self.tail[:, which], self.slopes[:, which], self.log_group[which])
 
-    def target(self, x: FloatArray, attempt: int) -> FloatArray:  # noqa: ARG002
+    def target(self, x: FloatArray) -> FloatArray:
         """Weighted shares within the tail."""
         return shares(x, self.support) * self.tail
 

@@ -7,7 +7,7 @@ when they are merged: g (u + v) = g u + g v, and a criterion is kept by merging.
 left out under G too; the worst class under G may be another than without.
 
 Vectors that pass are closed under sums, so they are a convex cone, and the worst g is a corner: each value is multiplied
-with 1 or G. Criteria with a closed form give it (`Diversity.at_odds`); of others all corners are tried.
+with 1 or G. Criteria with a closed form give it (`ClosedAtOdds`); of others all corners are tried.
 """
 
 from collections.abc import Sequence
@@ -23,15 +23,22 @@ from checks.diversity.criterion import (
     AT_ODDS,
     BOUNDARY,
     Cases,
+    ClosedAtOdds,
     Diversity,
-    LargestRatio,
+    HasOddsFormula,
     RatioBounds,
     SensitiveValues,
     ShareBound,
     Vectors,
+    among,
     check_odds,
     numbers,
+    scaled,
+    share_bound,
+    slack_of_products,
     spelled,
+    stated_among,
+    violations,
 )
 from checks.diversity.cuts import TailCases
 from checks.diversity.relative import RelativeDiversity
@@ -45,6 +52,17 @@ _MOST_ODDS = 1e6
 """Odds beyond which none are looked for; they are called infinite."""
 
 _HALVINGS = 45
+
+
+def at_odds(diversity: Diversity, odds: Fraction) -> Diversity | None:
+    """What a class satisfies exactly when it satisfies a criterion whatever evidence of such odds says of a person.
+
+    None where that has no closed form; then all that evidence can say is tried, among 16 values at most.
+    """
+    bound = share_bound(diversity)
+    if bound is not None and bound.least_values is not None:  # evidence rules no value out
+        return diversity
+    return diversity.at_odds(odds) if isinstance(diversity, ClosedAtOdds) else None
 
 
 @dataclass(frozen=True)
@@ -63,7 +81,7 @@ class UnderOdds(Diversity):
     @cached_property
     def judged(self) -> Diversity:
         """What a class must satisfy by the shares that the tables give it."""
-        closed = self.plain.at_odds(self.odds)
+        closed = at_odds(self.plain, self.odds)
         return Corners(self.plain, self.odds) if closed is None else closed
 
     def slack(self, vectors: Vectors) -> FloatArray:
@@ -72,7 +90,7 @@ class UnderOdds(Diversity):
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:
         """That of the worst evidence."""
-        return self.judged.slack_of_products(first, second)
+        return slack_of_products(self.judged, first, second)
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """The largest odds."""
@@ -84,19 +102,15 @@ class UnderOdds(Diversity):
 
     def scaled(self, factor: Fraction) -> Diversity | None:
         """That of what is judged."""
-        return self.judged.scaled(factor)
+        return scaled(self.judged, factor)
 
-    def least_values(self) -> int | None:
+    def share_bound(self) -> ShareBound | None:
         """That of what is judged."""
-        return self.judged.least_values()
-
-    def largest_ratio(self, value_count: int) -> LargestRatio | None:
-        """That of what is judged."""
-        return self.judged.largest_ratio(value_count)
+        return share_bound(self.judged)
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
         """Those of what is judged."""
-        return self.judged.violations(bounds)
+        return violations(self.judged, bounds)
 
     @property
     def facts(self) -> int:
@@ -162,9 +176,9 @@ def odds_borne(diversity: Diversity, vectors: Vectors) -> FloatArray:
 
     diversity: one that can judge counts. Infinite where no odds break it, or only odds above a million.
     """
-    closed = diversity.odds_borne(vectors)
-    if closed is not None:
-        return closed
+    by_formula = diversity.odds_borne(vectors) if isinstance(diversity, HasOddsFormula) else None
+    if by_formula is not None:
+        return by_formula
     shares = np.asarray(vectors / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def passes(odds: float) -> np.ndarray:
@@ -213,7 +227,7 @@ def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
     """
     if rows_per_person == 1:
         return diversity
-    return None if diversity.share_bound() is None else OfPeople(diversity, rows_per_person)
+    return None if share_bound(diversity) is None else OfPeople(diversity, rows_per_person)
 
 
 @dataclass(frozen=True)
@@ -237,7 +251,7 @@ class OfPeople(Diversity):
     @cached_property
     def _bound(self) -> ShareBound:
         """The bound on the shares of the rows."""
-        bound = self.diversity.share_bound()
+        bound = share_bound(self.diversity)
         if bound is None:
             raise CriterionError(f"{self.diversity} cannot be decided of people who have several rows each")
         return bound._replace(limit=bound.limit * self.eased / self.rows_per_person)
@@ -311,19 +325,22 @@ class AtOdds(RelativeDiversity):
             raise CriterionError(
                 f"odds have at most twelve digits before the point and twelve behind, got {float(self.odds)}"
             )
-        # What finer values only concentrate, they concentrate under evidence, too.
-        vars(self).update(about_base_values=self.plain.about_base_values)
 
     def __str__(self) -> str:
         return f"{self.plain} {AT_ODDS} {spelled(self.odds)}"
 
+    @property
+    def about_base_values(self) -> bool:
+        """As the criterion: what finer values only concentrate, they concentrate under evidence, too."""
+        return self.plain.about_base_values
+
     def among(self, values: SensitiveValues) -> UnderOdds:
         """The criterion among these values, under the same odds."""
-        return UnderOdds(self.plain.among(values), self.odds)
+        return UnderOdds(among(self.plain, values), self.odds)
 
     def stated_among(self, values: SensitiveValues) -> "AtOdds":
         """The criterion by the labels of these values, at the same odds."""
-        return AtOdds(self.plain.stated_among(values), self.odds)
+        return AtOdds(stated_among(self.plain, values), self.odds)
 
     @property
     def facts(self) -> int:

@@ -5,29 +5,41 @@ A criterion of one's own is registered with `register_diversity`; those of the p
 
 import re
 from fractions import Fraction
-from importlib import import_module
 
-from checks.diversity.criteria import Functional
+from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity, split_odds
 from checks.diversity.odds import AtOdds
+from checks.diversity.relative import (
+    AdjustedEntropy,
+    Alpha,
+    BayesOptimal,
+    BetaLikeness,
+    Closeness,
+    NpdRecursiveByLabel,
+    PdRecursive,
+    ProtectedValues,
+)
 from checks.errors import CriterionError
 
-_HOMES = {
-    "distinct": "checks.diversity.criteria.Distinct",
-    "simple": "checks.diversity.criteria.Simple",
-    "entropy": "checks.diversity.criteria.Entropy",
-    "recursive": "checks.diversity.criteria.Recursive",
-    "functional": "checks.diversity.criteria.Functional",
-    "pd-recursive": "checks.diversity.relative.PdRecursive",
-    "npd-recursive": "checks.diversity.relative.NpdRecursiveByLabel",
-    "negative-disclosure": "checks.diversity.relative.ProtectedValues",
-    "adjusted-entropy": "checks.diversity.relative.AdjustedEntropy",
-    "alpha": "checks.diversity.relative.Alpha",
-    "beta-likeness": "checks.diversity.relative.BetaLikeness",
-    "bayes-optimal": "checks.diversity.relative.BayesOptimal",
-    "t-closeness": "checks.diversity.relative.Closeness",
+_KINDS: dict[str, type[Diversity]] = {
+    kind.name: kind
+    for kind in (
+        Distinct,
+        Simple,
+        Entropy,
+        Recursive,
+        Functional,
+        PdRecursive,
+        NpdRecursiveByLabel,
+        ProtectedValues,
+        AdjustedEntropy,
+        Alpha,
+        BetaLikeness,
+        BayesOptimal,
+        Closeness,
+    )
 }
-"""The class of each name. Its module is imported when the name is first asked for."""
+"""The class of each name that a text can begin with."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -80,7 +92,7 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     name = criterion.name
     if not _NAME.fullmatch(name):
         raise CriterionError(f"a diversity has a name such as entropy or my-criterion, not {name!r}")
-    if name in _HOMES or _registered.get(name, criterion) is not criterion:
+    if name in _KINDS or _registered.get(name, criterion) is not criterion:
         raise CriterionError(f"there is already a diversity {name!r}")
     _registered[name] = criterion
     return criterion
@@ -113,7 +125,7 @@ def parse_diversity(text: str) -> Diversity:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
     plain, odds = split_odds(text)
     name, _, parameters = plain.partition(":")
-    criterion = _criterion(name.strip())
+    criterion = _known().get(name.strip())
     parsed = None if criterion is None else criterion.parsed(parameters)
     if parsed is None:
         refusal = f"the diversity {text!r} is not of the form {', '.join(spellings())}"
@@ -151,17 +163,11 @@ def spellings() -> tuple[str, ...]:
     >>> spellings()[:3]
     ('distinct:l', 'simple:l', 'entropy:l')
     """
-    criteria = [_criterion(name) for name in (*_HOMES, *_registered)]
-    return tuple(f"{c.name}:{c.parameters}" if c.parameters else c.name for c in criteria if c is not None)
+    return tuple(f"{c.name}:{c.parameters}" if c.parameters else c.name for c in _known().values())
 
 
-def _criterion(name: str) -> type[Diversity] | None:
-    """The class of a name; None where there is none."""
-    if name not in _HOMES:
-        return _registered.get(name)
-    module, _, kind = _HOMES[name].rpartition(".")
-    criterion: type[Diversity] = getattr(import_module(module), kind)
-    return criterion
+def _known() -> dict[str, type[Diversity]]:
+    return _KINDS | _registered
 
 
 # Which simple or recursive l-diversity implies a functional (tau, u)-diversity (TZ11 section 3), exactly.

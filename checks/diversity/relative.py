@@ -1,6 +1,7 @@
 """The criteria that say which values they are about, or compare a class with the whole table."""
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,10 +24,13 @@ from checks.diversity.criterion import (
     RatioBounds,
     SensitiveValues,
     Vectors,
+    among,
     check_l,
     numbers,
+    scaled,
     spelled,
     spelled_labels,
+    stated_among,
 )
 from checks.diversity.cuts import TailCases, empty_tails, too_rare
 from checks.errors import CriterionError
@@ -137,22 +141,20 @@ class RelativeDiversity(Diversity):
 
     is_relative = True
 
-    def slack(self, vectors: Vectors) -> NoReturn:  # noqa: ARG002
-        """Raises CriterionError: it depends on the values."""
-        raise self._unknown()
+    @abstractmethod
+    def among(self, values: SensitiveValues) -> Diversity:
+        """The criterion for classes that are counted by these values, which judges them.
 
-    def reached(self, vectors: Vectors) -> NoReturn:  # noqa: ARG002
-        """Raises CriterionError: it depends on the values."""
-        raise self._unknown()
+        Raises CriterionError for a label that names none of them.
+        """
 
-    def decide(self, vector: Sequence[Fraction | int]) -> NoReturn:  # noqa: ARG002
+    def _refused(self, *_: object) -> NoReturn:
         """Raises CriterionError: it depends on the values."""
-        raise self._unknown()
+        raise CriterionError(f"{self} depends on the values and the whole table, so no counts by themselves satisfy it")
 
-    def _unknown(self) -> CriterionError:
-        return CriterionError(
-            f"{self} depends on the values and the whole table, so no counts by themselves satisfy it"
-        )
+    slack: ClassVar[Callable[..., NoReturn]] = _refused
+    reached: ClassVar[Callable[..., NoReturn]] = _refused
+    decide: ClassVar[Callable[..., NoReturn]] = _refused
 
 
 # t-closeness: the sensitive values of each class are distributed nearly as in the whole table (Li, Li,
@@ -170,11 +172,13 @@ class Distance(Protocol):
     def name(self) -> str:
         """What a reader calls it."""
 
-    def unit(self, value_count: int) -> Fraction:
-        """What a difference of 1 in one set of values costs."""
-
     def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """Sum over the sets of the absolute differences. differences: shape (classes, values), floats or objects."""
+        """The least work of each class. differences: shape (classes, values), floats, or objects for exact numbers."""
+
+
+def _costing(unit: Fraction, work: NDArray[Any]) -> NDArray[Any]:
+    """What the work costs, exactly where it is counted exactly. unit: what a difference of 1 in one set of values costs."""
+    return np.asarray((unit if work.dtype == object else float(unit)) * work)
 
 
 @dataclass(frozen=True)
@@ -183,13 +187,9 @@ class EqualDistance:
 
     name: ClassVar[str] = "equal"
 
-    def unit(self, value_count: int) -> Fraction:  # noqa: ARG002
-        """A half: what is missing at one value is too much at another."""
-        return Fraction(1, 2)
-
     def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the single values."""
-        return np.asarray(np.abs(differences).sum(axis=1))
+        """The sets are the single values. A half of each counts: what is missing at one value is too much at another."""
+        return _costing(Fraction(1, 2), np.abs(differences).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -198,13 +198,10 @@ class OrderedDistance:
 
     name: ClassVar[str] = "ordered"
 
-    def unit(self, value_count: int) -> Fraction:
-        """One step along the line."""
-        return Fraction(1, max(value_count - 1, 1))
-
     def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the first 1, 2, ... values."""
-        return np.asarray(np.abs(np.cumsum(differences, axis=1)[:, :-1]).sum(axis=1))
+        """The sets are the first 1, 2, ... values. Each is one step along the line."""
+        step = Fraction(1, max(differences.shape[1] - 1, 1))
+        return _costing(step, np.abs(np.cumsum(differences, axis=1)[:, :-1]).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -215,12 +212,8 @@ class HierarchicalDistance:
     level: int = 0
     name: ClassVar[str] = "hierarchical"
 
-    def unit(self, value_count: int) -> Fraction:  # noqa: ARG002
-        """Half a step: moving is up and down again."""
-        return Fraction(1, 2 * max(self.hierarchy.height - self.level, 1))
-
     def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the values of the hierarchy below `*`."""
+        """The sets are the values of the hierarchy below `*`. Each is half a step: moving is up and down again."""
         total = np.zeros(len(differences), dtype=differences.dtype)
         for level in range(self.level, self.hierarchy.height):
             above = self.hierarchy.lift(self.level, level)
@@ -228,7 +221,7 @@ class HierarchicalDistance:
             for value, parent in enumerate(above.tolist()):
                 merged[:, parent] += differences[:, value]
             total += np.abs(merged).sum(axis=1)
-        return total
+        return _costing(Fraction(1, 2 * max(self.hierarchy.height - self.level, 1)), total)
 
 
 @dataclass(frozen=True)
@@ -260,8 +253,7 @@ class TCloseness(Diversity):
         """The distance of each class from the whole table."""
         whole = np.array(self.overall, dtype=np.float64)
         differences = vectors / vectors.sum(axis=1, keepdims=True) - whole / whole.sum()
-        unit = float(self.distance.unit(len(whole)))
-        return np.asarray(unit * self.distance.work(differences), dtype=np.float64)
+        return np.asarray(self.distance.work(differences), dtype=np.float64)
 
     def at_odds(self, odds: Fraction) -> Diversity | None:
         """Over all sets of values, where all values are equally far apart."""
@@ -271,7 +263,7 @@ class TCloseness(Diversity):
         """The exact verdict on one class."""
         rows, total = sum(vector), sum(self.overall)
         differences = np.array([[v * total - w * rows for v, w in zip(vector, self.overall)]], dtype=object)
-        return bool(self.distance.unit(len(self.overall)) * self.distance.work(differences)[0] <= self.t * rows * total)
+        return bool(self.distance.work(differences)[0] <= self.t * rows * total)
 
 
 _DISTANCES = ("equal", "ordered", "hierarchical")
@@ -360,7 +352,7 @@ class AtLevel(RelativeDiversity):
     def among(self, values: SensitiveValues) -> Diversity:
         """The criterion for classes that are counted by finer values, as far as these are."""
         judged = values.coarsened(max(self.level, values.level))
-        criterion = self.diversity.among(judged)
+        criterion = among(self.diversity, judged)
         if judged.level == values.level:
             return criterion
         above = tuple(values.hierarchy.lift(values.level, judged.level).tolist())
@@ -369,7 +361,7 @@ class AtLevel(RelativeDiversity):
     def stated_among(self, values: SensitiveValues) -> "AtLevel":
         """With the labels of the coarser values."""
         judged = values.coarsened(max(self.level, values.level))
-        return replace(self, diversity=self.diversity.stated_among(judged))
+        return replace(self, diversity=stated_among(self.diversity, judged))
 
     @property
     def facts(self) -> int:
@@ -426,8 +418,8 @@ class Coarsened(Diversity):
 
     def scaled(self, factor: Fraction) -> "Coarsened | None":
         """The criterion itself scaled."""
-        scaled = self.diversity.scaled(factor)
-        return None if scaled is None else replace(self, diversity=scaled)
+        judged = scaled(self.diversity, factor)
+        return None if judged is None else replace(self, diversity=judged)
 
     @property
     def facts(self) -> int:
@@ -563,13 +555,12 @@ class NpdRecursiveByLabel(RelativeDiversity):
 
     def among(self, values: SensitiveValues) -> Diversity:
         """Both halves among these values."""
-        positive = self.positive
-        recursive = positive if isinstance(positive, Recursive) else positive.among(values)
+        recursive = self.positive if isinstance(self.positive, Recursive) else self.positive.among(values)
         return NpdRecursive(recursive, self.negative.among(values))
 
     def stated_among(self, values: SensitiveValues) -> "NpdRecursiveByLabel":
         """Both halves by the labels of these values."""
-        positive = self.positive.stated_among(values)
+        positive = stated_among(self.positive, values)
         assert isinstance(positive, PdRecursive | Recursive)
         return NpdRecursiveByLabel(positive, self.negative.stated_among(values))
 

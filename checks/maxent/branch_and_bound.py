@@ -1,6 +1,6 @@
 """Branch and bound for maxent diversity: exact over joins of any size.
 
-First the bounds: for every way of violating the criterion (`Diversity.violations`), one min-sum pass along the tree
+First the bounds: for every way of violating the criterion (`HasCuts`), one min-sum pass along the tree
 bounds what all class combinations can reach. Usually that excludes every case, and nothing is enumerated. The
 combinations at which the minima are taken are looked at on the way, and one of them is usually a witness where there is
 one. For the cases that remain, combinations are built up clique by clique, most dangerous first; a partial one is dropped
@@ -24,12 +24,12 @@ from checks.diversity.criterion import (
     Cases,
     Cuts,
     Diversity,
-    EntropyBound,
     RatioBounds,
     cuts,
     loosened_to,
+    violations,
 )
-from checks.diversity.cuts import lower_lambert
+from checks.diversity.cuts import EntropyCases, lower_lambert
 from checks.finding import FULL, Budget, Verdict, verdict_of
 from checks.maxent.sensitive_tree import LogTree, Outcome, SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -113,7 +113,7 @@ def _screen(
         worst.look_at(chosen, x)
         if worst.fails and witness_is_enough:
             break
-        target = cases.target(x.T, position)
+        target = cases.targets[position % len(cases.targets)](x.T)
         total = target.sum(axis=0)
         step = 2 / (position + 2) if position else 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -135,15 +135,14 @@ def _search(log_tree: LogTree, screened: list[_Screened], worst: _Worst, budget:
 def _taken_apart(log_tree: LogTree, screened: _Screened, worst: _Worst, boxes: int) -> _Screened | None:
     """What is left after boxes: of the entropy, whose violations are not convex, often nothing; others as they are."""
     cases, cut = screened
-    entropy_bound = cases.entropy_bound
-    if worst.fails or entropy_bound is None:
+    if worst.fails or not isinstance(cases, EntropyCases):
         return screened
 
     def look_at(combinations: IndexArray, x: FloatArray) -> bool:
         worst.look_at(combinations, x)
         return worst.fails
 
-    left = surviving(log_tree, entropy_bound, look_at, boxes)
+    left = surviving(log_tree, cases, look_at, boxes)
     return (cases.kept(left), cut.kept(left)) if left.any() else None
 
 
@@ -189,7 +188,7 @@ def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: Budget =
     """Decide a criterion whose violations have cuts; None for another criterion. Undecided when the budget ends."""
     log_tree = LogTree(tree)
     bounds = log_tree.ratio_bounds()
-    all_cases = diversity.violations(bounds)
+    all_cases = violations(diversity, bounds)
     if all_cases is None:
         return None
     worst = _Worst(tree, diversity)
@@ -239,7 +238,7 @@ def _prove_worst(log_tree: LogTree, bounds: RatioBounds, worst: _Worst, budget: 
         if worst.slack <= -1:
             return True
         level = loosened_to(worst.diversity, worst.slack)
-        cases = None if level is None else level.violations(bounds)
+        cases = None if level is None else violations(level, bounds)
         if cases is None:
             return False
         if _size(log_tree, sum(len(c.heads) for c in cases)) > _PROOF_WORK:
@@ -347,7 +346,7 @@ class _Contact:
     combinations: IndexArray
 
 
-def surviving(log_tree: LogTree, cases: EntropyBound, look_at: LookAt, budget: int = FULL.boxes) -> BoolArray:
+def surviving(log_tree: LogTree, cases: EntropyCases, look_at: LookAt, budget: int = FULL.boxes) -> BoolArray:
     """Take cases apart into boxes; which of them have boxes that were not excluded, shape (cases,).
 
     look_at sees the combinations that are met on the way. At most about `budget` boxes are looked at; a case with a box
@@ -373,7 +372,7 @@ def surviving(log_tree: LogTree, cases: EntropyBound, look_at: LookAt, budget: i
     return survives
 
 
-def roots(log_tree: LogTree, cases: EntropyBound) -> list[Box]:
+def roots(log_tree: LogTree, cases: EntropyCases) -> list[Box]:
     """A box for each case, around the combination in which the head is ahead of all others the most.
 
     A value that can vanish may do so in each clique, which the floor of the case does not tell.

@@ -47,8 +47,8 @@ def work_up(
     factors: Sequence[FloatArray],
     combine: Combine,
     prune: Prune,
-    doomed: Doomed,
     limit: int,
+    doomed: Doomed | None = None,
 ) -> VectorSet:
     """The vectors that are left at the root.
 
@@ -83,17 +83,13 @@ def work_up(
         block = tree.inward[clique][owner]
         order = np.argsort(block, kind="stable")
         order = order[vectors[order].any(axis=1)]
-        order = order[~doomed(clique, vectors[order], block[order])]
+        if doomed is not None:
+            order = order[~doomed(clique, vectors[order], block[order])]
         kept = order[prune(vectors[order], block[order])]
         examined += len(order)
         finished[clique] = vectors[kept], chosen[kept], block[kept]
     vectors, chosen, _ = finished[0]
     return VectorSet(vectors, chosen, examined)
-
-
-def none_doomed(clique: int, vectors: FloatArray, block: IndexArray) -> BoolArray:  # noqa: ARG001
-    """Drops nothing."""
-    return np.zeros(len(vectors), dtype=bool)
 
 
 def distinct_positions(vectors: FloatArray, block: IndexArray) -> IndexArray:
@@ -216,7 +212,7 @@ def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 def _by_vector_sets(tree: SensitiveTree, diversity: Diversity, prune: Prune, limit: int) -> tuple[Outcome, bool] | None:
     """The outcome, and whether some vector is near the boundary; None when the sets outgrow their limit."""
     try:
-        worked_up = work_up(tree, tree.conditional_factors, np.multiply, prune, none_doomed, limit)
+        worked_up = work_up(tree, tree.conditional_factors, np.multiply, prune, limit)
     except TooManyVectorsError:
         return None
     if not len(worked_up.vectors):
@@ -237,7 +233,7 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
     """
     factors = [(factor > 0).astype(np.float64) for factor in tree.conditional_factors]
     try:
-        worked_up = work_up(tree, factors, np.minimum, distinct_positions, none_doomed, limit)
+        worked_up = work_up(tree, factors, np.minimum, distinct_positions, limit)
     except TooManyVectorsError:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
     if not len(worked_up.vectors):
@@ -298,7 +294,7 @@ def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit:
     Undecided when a step would make more than `limit` vectors.
     """
     try:
-        worked_up = work_up(tree, marks(tree, epsilon), np.minimum, _fewest_marks, none_doomed, limit)
+        worked_up = work_up(tree, marks(tree, epsilon), np.minimum, _fewest_marks, limit)
     except TooManyVectorsError:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
     if not len(worked_up.vectors):
@@ -316,16 +312,12 @@ def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit:
 # join.
 
 
-def pairwise_ratios(tree: SensitiveTree, diversity: Diversity) -> Outcome:
-    """Decide a criterion that bounds the ratio of any two values. Linear in the total size of the cliques.
+def pairwise_ratios(tree: SensitiveTree, largest: LargestRatio) -> Outcome:
+    """Decide a bound on the ratio of any two values. Linear in the total size of the cliques.
 
-    Ratios near the bound are decided by the same pass with fractions. Raises ValueError for a criterion that is about
-    anything else: recursive diversity whose l is not the number of values, or with a don't-care set.
+    Ratios near the bound are decided by the same pass with fractions.
     """
     values = len(tree.labels)
-    largest = diversity.largest_ratio(values)
-    if largest is None:
-        raise ValueError(f"pairwise ratios decide criteria that bound the ratio of any two values, not {diversity}")
     log_tree = LogTree(tree)
     pairs = [(head, tail) for head in range(values) for tail in range(values) if head != tail]
     if not pairs:

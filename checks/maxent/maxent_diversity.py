@@ -13,8 +13,8 @@ from math import floor, inf, isfinite
 import numpy as np
 
 from checks.classes import EquivalenceClasses, grouped
-from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to
-from checks.diversity.odds import UnderOdds, odds_borne
+from checks.diversity.criterion import BOUNDARY, Diversity, among, loosened_to, share_bound, slack_of_products
+from checks.diversity.odds import UnderOdds, at_odds, odds_borne
 from checks.diversity.relative import Coarsened
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
@@ -70,7 +70,7 @@ def by_products(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL
     least, worst = np.inf, None
     fails, examined = False, 0
     for combinations, vectors, fitting in by_last_clique(tree, tree.combinations(factors[:-1], np.multiply)):
-        slack = diversity.slack_of_products(vectors, factors[-1][fitting])
+        slack = slack_of_products(diversity, vectors, factors[-1][fitting])
         if slack is None:
             return None
         examined += slack.size
@@ -111,10 +111,11 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     if outcome is None and small:
         outcome = by_join(tree, diversity)
     if outcome is None:
-        if diversity.largest_ratio(len(tree.labels)) is not None:
-            algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, diversity)
-        elif (least := diversity.least_values()) is not None:
-            algorithm, outcome = Algorithm.SUPPORTS, by_supports(tree, least, budget.vectors)
+        bound = share_bound(diversity)
+        if bound is not None and (largest := bound.largest_ratio(len(tree.labels))) is not None:
+            algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, largest)
+        elif bound is not None and bound.least_values is not None:
+            algorithm, outcome = Algorithm.SUPPORTS, by_supports(tree, bound.least_values, budget.vectors)
         elif (bounded := branch_and_bound(tree, diversity, budget)) is not None:
             algorithm, outcome = Algorithm.BRANCH_AND_BOUND, bounded
         else:
@@ -145,7 +146,7 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    diversity = diversity.among(tree.values)
+    diversity = among(diversity, tree.values)
     algorithm, outcome = decided(tree, diversity, budget)
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
@@ -185,7 +186,7 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
     verdicts, examined, worst = set(), 0, None
     for least in (0.0, VANISHING):
         tree = _tree(fit, sensitive, least)
-        criterion_here = diversity.among(tree.values)
+        criterion_here = among(diversity, tree.values)
         nearby = [loosened_to(criterion_here, MARGIN), loosened_to(criterion_here, -MARGIN)]
         for criterion in nearby if None not in nearby else [criterion_here]:
             algorithm, outcome = decided(tree, criterion or criterion_here, budget)
@@ -201,7 +202,8 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
 
 def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:
     """The verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
-    if outcome.combination is None or diversity.least_values() is not None:
+    bound = share_bound(diversity)
+    if outcome.combination is None or (bound is not None and bound.least_values is not None):
         return outcome.verdict
     exact = tree.exact_vector(outcome.combination)
     slack = float(diversity.slack(np.array([[float(v / sum(exact)) for v in exact]]))[0])
@@ -254,7 +256,7 @@ def largest_odds(tree: SensitiveTree, diversity: Diversity, budget: Budget) -> f
                 # A class that fails at some odds bears less, whatever rounding says.
                 odds = borne if borne < odds else odds - 10**-_DECIMALS
             if not isfinite(odds):
-                return odds if diversity.at_odds(Fraction(2)) == diversity else None
+                return odds if at_odds(diversity, Fraction(2)) == diversity else None
             if odds < 1:
                 return None
             outcome = decided(tree, UnderOdds(diversity, Fraction(str(odds))), budget)[1]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
 from checks.diversity.criteria import Functional
-from checks.diversity.criterion import satisfies
+from checks.diversity.criterion import among, satisfies
 from checks.requirements import Requirements
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import InputError, NothingPublishableError
@@ -269,7 +269,7 @@ def _not_diverse(
             continue
         parts = equivalence_classes(table, claim.sensitive)
         whole = cube.table(cube.domain.mask({claim.sensitive: parts.level}))
-        criterion = claim.class_diversity.among(equivalence_classes(whole, claim.sensitive).values)
+        criterion = among(claim.class_diversity, equivalence_classes(whole, claim.sensitive).values)
         yield parts, ~satisfies(criterion, parts.counts)
 
 

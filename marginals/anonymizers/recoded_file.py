@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import Claim, CountClaim, MaxentDiversity
+from checks.claims import AttributeClaim, Claim, CountClaim
 from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
@@ -221,17 +221,17 @@ def _finding(published: _Classes, attributes: Mapping[str, Attribute], claim: Cl
         if claim.least_cell is not None:
             return _counted(published, published.table.columns, "min-cell", claim.least_cell)
         return _counted(published, published.quasi_identifiers, "k-anonymity", claim.least_count)
-    if not isinstance(claim, MaxentDiversity) or claim.level or claim.class_diversity is None:
+    if not isinstance(claim, AttributeClaim) or claim.level or claim.class_diversity is None:
         raise InputError(
             f"{claim} is no question of one table by itself; check k-link, min-cell or a diversity of level 0"
         )
     if claim.class_diversity.is_relative:
         raise InputError(
-            f"{claim.diversity} compares with the whole table, which a table of local recoding does not show"
+            f"{claim.class_diversity} compares with the whole table, which a table of local recoding does not show"
         )
-    if claim.sensitive not in published.table.columns:
+    if claim.about not in published.table.columns:
         return Finding("l-diversity", Verdict.HOLDS, claim.parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    found = _diverse(published, attributes[claim.sensitive], claim.sensitive, claim.class_diversity)
+    found = _diverse(published, attributes[claim.about], claim.about, claim.class_diversity)
     return replace(found, parameters=claim.parameters)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from checks.claims import Claim
+from checks.claims import Claim, Question, answer
 from checks.finding import FULL, Finding
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook, Role
@@ -74,7 +74,7 @@ class BundleContent:
 
     def __post_init__(self) -> None:
         rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)
-        claims = [claim.counting(self.most_rows_of_a_person) for claim in self.claims]
+        claims = [replace(claim, rows_per_person=self.most_rows_of_a_person) for claim in self.claims]
         for rule in rules:
             claims += [claim for claim in rule.claims if claim not in claims]
         object.__setattr__(self, "claims", tuple(claims))
@@ -131,12 +131,11 @@ class BundleContent:
 
     def _checked(self, claims: Sequence[Claim]) -> Verification:
         """Each claim has an equal share of the time that those before it have left."""
-        findings = (
-            claim.counting(self.most_rows_of_a_person).finding(
-                self.collection, self.sensitive, FULL.until(self.deadline.share(len(claims) - number))
-            )
-            for number, claim in enumerate(claims)
-        )
+        findings = []
+        for number, claim in enumerate(claims):
+            budget = FULL.until(self.deadline.share(len(claims) - number))
+            counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
+            findings.append(answer(counted, Question(self.collection, self.sensitive, budget)))
         return Verification(tuple(findings))
 
 

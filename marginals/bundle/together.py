@@ -355,7 +355,7 @@ def _about(claim: Claim, names: Mapping[str, str]) -> Claim:
     if claim.about is None or claim.about not in names:
         return claim
     renamed = type(claim).from_json({**claim.as_json(), "sensitive": names[claim.about]})
-    return claim if renamed is None else renamed.counting(claim.rows_per_person)
+    return claim if renamed is None else replace(renamed, rows_per_person=claim.rows_per_person)
 
 
 def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Collection) -> Support:

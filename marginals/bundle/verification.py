@@ -7,7 +7,14 @@ from pathlib import Path
 
 from checks.changes import CRITERION
 from checks.changes import CRITERION as DIFFERENCE
-from checks.claims import Claim, claims_from_text, diversities_by_attribute, number_of_rows, odds_from_text
+from checks.claims import (
+    AgainstEvidence,
+    Claim,
+    claims_from_text,
+    diversities_by_attribute,
+    number_of_rows,
+    odds_from_text,
+)
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
@@ -278,10 +285,9 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: S
         parsed = [claim for each in listed for claim in _parsed(each, sensitive)]
         if not odds:
             return parsed
-        at_odds = [claim.at_odds(max(odds)) for claim in parsed]
-        if any(at_odds):
-            return [claim or plain for plain, claim in zip(parsed, at_odds)]
-        of_release = [claim for each in own if (claim := each.at_odds(max(odds))) is not None]
+        if any(isinstance(claim, AgainstEvidence) for claim in parsed):
+            return [claim.at_odds(max(odds)) if isinstance(claim, AgainstEvidence) else claim for claim in parsed]
+        of_release = [claim.at_odds(max(odds)) for claim in own if isinstance(claim, AgainstEvidence)]
     except CriterionError as error:
         raise InputError(str(error)) from None
     if not of_release:

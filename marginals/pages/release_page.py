@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from checks.claims import AttributeClaim, CountClaim
 from marginals.attacks import disclosure_measures
 from marginals.bundle.content import BundleContent
 from marginals.ledger import turnover_in_words
@@ -651,13 +652,15 @@ def _tree(published: BundleContent) -> TreePicture | None:
 
 def _facts(published: BundleContent) -> int | None:
     """The l - 1 of the weakest diversity that is claimed; None where none is claimed."""
-    return min((claim.class_diversity.facts for claim in published.claims if claim.class_diversity), default=None)
+    about = (claim for claim in published.claims if isinstance(claim, AttributeClaim))
+    return min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None)
 
 
 def _least_cell(published: BundleContent) -> int | None:
     """The rows that every count certainly has that is not 0; None where fewer than two are claimed, or it is not proven."""
-    proven = [claim for claim, finding in zip(published.claims, published.verify().checks) if finding.holds]
-    return max((claim.least_cell for claim in proven if claim.least_cell and claim.least_cell > 1), default=None)
+    judged = zip(published.claims, published.verify().checks)
+    proven = [claim.least_cell for claim, finding in judged if isinstance(claim, CountClaim) and finding.holds]
+    return max((least for least in proven if least and least > 1), default=None)
 
 
 def _example(published: BundleContent) -> str:

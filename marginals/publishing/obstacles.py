@@ -55,7 +55,7 @@ class Obstacles:
     @property
     def k(self) -> int:
         """Rows that every class must have."""
-        return max((claim.least_count or 1 for claim in self.requirements.claims), default=1)
+        return self.requirements.class_size or 1
 
     def of_attribute(self, attribute: str, published: Sequence[Mask], naming: bool = True) -> str:
         """Why nothing is published of an attribute, and what to do. published: the margins that are.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import Claim
+from checks.claims import AttributeClaim, Claim
 from checks.diversity.registry import require_readable
 from checks.requirements import Requirements
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
@@ -225,7 +225,7 @@ def _content(
     marginals = releasable(chosen, table.public, judged)
 
     def stated(claim: Claim) -> Claim:
-        if claim.about is None or claim.about in table.public:
+        if not isinstance(claim, AttributeClaim) or claim.about in table.public:
             return claim
         levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
         return claim.stated_on(chosen).at_level(levels.index(claim.level) if claim.level in levels else 0)

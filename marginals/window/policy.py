@@ -8,6 +8,7 @@ import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from checks.claims import meaning_beside
 from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
 from checks.requirements import Requirements
@@ -125,7 +126,7 @@ def _claims(policy: Policy, sensitive: Sequence[str]) -> list[tuple[str, str]]:
     """What a release under a policy claims, in words."""
     try:
         requirements: Requirements = policy.requirements(tuple(sensitive))
-        return [(claim.title(), claim.meaning(sensitive)) for claim in requirements.claims]
+        return [(claim.title(), meaning_beside(claim, sensitive)) for claim in requirements.claims]
     except MarginalsError:
         return []
 

@@ -12,7 +12,7 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import KCombinatorial, KLink, MaxentDiversity
+from checks.claims import KCombinatorial, KLink, MaxentDiversity, Question, answer
 from checks.combinatorial import k_combinatorial
 from checks.diversity.criteria import Entropy, Functional, Recursive
 from checks.diversity.criterion import Diversity
@@ -110,10 +110,10 @@ def test_whenever_the_deadline_comes_a_verdict_is_true_or_undecided(
 ) -> None:
     collection, sensitive = drawn
     for claim in (MaxentDiversity(diversity, sensitive), KCombinatorial(k), KLink(k)):
-        whole = claim.finding(collection, [sensitive])
+        whole = answer(claim, Question(collection, [sensitive]))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-            cut = claim.finding(collection, [sensitive], budget.until(looks(number)))
+            cut = answer(claim, Question(collection, [sensitive], budget.until(looks(number))))
         assert cut.verdict in (whole.verdict, Verdict.UNDECIDED)
         assert cut.criterion == claim.criterion
         assert dict(cut.parameters) == dict(whole.parameters)
@@ -130,10 +130,10 @@ def test_integer_programs_end_with_the_deadline() -> None:
         for pair in combinations(names, 2)
     ]
     collection = Collection.of(DataCube(tables), [table.mask for table in tables])
-    finding = KCombinatorial(2).finding(collection, ["s"], replace(FULL, seconds=0.05).until(looks(8)))
+    finding = answer(KCombinatorial(2), Question(collection, ["s"], replace(FULL, seconds=0.05).until(looks(8))))
     assert finding.verdict in (Verdict.UNDECIDED, Verdict.FAILS)
     assert finding.examined <= 8
-    over = KCombinatorial(1).finding(collection, ["s"], FULL.until(looks(0)))
+    over = answer(KCombinatorial(1), Question(collection, ["s"], FULL.until(looks(0))))
     assert over.verdict is Verdict.UNDECIDED
     assert over.note == "the time was over before every cell was decided"
     assert over.worst_class.count_between == (0, 300)

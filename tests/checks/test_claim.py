@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, parse_claim
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, Question, parse_claim
 from checks.classes import k_link
 from checks.combinatorial import k_combinatorial, min_cell
 from checks.diversity.criteria import Entropy, Recursive
@@ -42,7 +42,7 @@ def test_a_stated_claim_reads_back_as_itself(claim: Claim) -> None:
 @given(sensitive_collections(), claims)
 def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[Collection, str], claim: Claim) -> None:
     collection, sensitive = drawn
-    finding = claim.check(collection, [sensitive])
+    finding = claim.check(Question(collection, [sensitive]))
     assert {"criterion": finding.criterion, **finding.parameters} == claim.as_json()
     match claim:
         case KLink(k):
@@ -59,7 +59,7 @@ def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[
 @given(sensitive_collections(), claims)
 def test_every_finding_is_plain_json(drawn: tuple[Collection, str], claim: Claim) -> None:
     """Python numbers and no infinities, so that a report can be written."""
-    plain = claim.check(drawn[0], [drawn[1]]).as_json()
+    plain = claim.check(Question(drawn[0], [drawn[1]])).as_json()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
 
 

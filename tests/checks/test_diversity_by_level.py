@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import MaxentDiversity, diversities_by_attribute, parse_claim
+from checks.claims import MaxentDiversity, Question, diversities_by_attribute, parse_claim
 from checks.diversity.criteria import Distinct, Entropy, Recursive
-from checks.diversity.criterion import Diversity
+from checks.diversity.criterion import Diversity, among
 from checks.diversity.relative import AtLevel
 from checks.errors import CriterionError
 from checks.finding import SEARCHING, Verdict
@@ -53,16 +53,16 @@ def test_the_verdict_is_that_of_the_sums(drawn: Drawn, diversity: Diversity, lev
     asked = on_boundary(diversity, vectors[0]) if close else diversity
     claim = MaxentDiversity(asked, sensitive, level)
     expected = Verdict.HOLDS if all(is_diverse(asked, vector) for vector in vectors) else Verdict.FAILS
-    assert claim.check(collection, [sensitive]).verdict is expected
+    assert claim.check(Question(collection, [sensitive])).verdict is expected
     tree = sensitive_tree(collection, sensitive)
     assert tree is not None
     if claim.class_diversity is not None:
-        criterion = claim.class_diversity.among(tree.values)
+        criterion = among(claim.class_diversity, tree.values)
         assert by_join(tree, criterion).verdict is expected
         assert by_hull(tree, criterion).verdict is expected
     requirements = Requirements((sensitive,), diversities=(claim,))
     refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
-    assert (refusal is None) is (claim.check(collection, [sensitive], SEARCHING).verdict is Verdict.HOLDS)
+    assert (refusal is None) is (claim.check(Question(collection, [sensitive], SEARCHING)).verdict is Verdict.HOLDS)
 
 
 @settings(max_examples=60)
@@ -91,8 +91,8 @@ def test_codes_that_are_uncertain_can_have_a_certain_chapter() -> None:
     """Four codes of one chapter in each area: as uncertain as can be by code, certain by chapter."""
     collection = areas([[5, 5, 5, 5, 0, 0, 0, 0], [0, 0, 0, 0, 5, 5, 5, 5]])
     by_code, by_chapter = diversities_by_attribute({"diagnosis": ["entropy:4", "distinct:2"]}, ["diagnosis"])
-    assert by_code.check(collection, ["diagnosis"]).holds
-    finding = by_chapter.check(collection, ["diagnosis"])
+    assert by_code.check(Question(collection, ["diagnosis"])).holds
+    finding = by_chapter.check(Question(collection, ["diagnosis"]))
     assert finding.verdict is Verdict.FAILS
     assert finding.parameters == {"diversity": "distinct:2", "sensitive": "diagnosis", "level": 1}
     assert finding.worst_class.distribution in ({"A": 1.0}, {"B": 1.0})
@@ -109,7 +109,7 @@ def test_a_level_that_there_is_not_is_refused_or_undecided() -> None:
     claim = MaxentDiversity(Distinct(2), "diagnosis", 2)
     with pytest.raises(CriterionError, match="no values of level 2; its levels below \\* are 0 to 1"):
         PrivacyConstraint(collection.cube, Requirements(("diagnosis",), diversities=(claim,)))
-    finding = claim.check(collection, ["diagnosis"])
+    finding = claim.check(Question(collection, ["diagnosis"]))
     assert finding.verdict is Verdict.UNDECIDED
     assert "no values of level 2" in finding.note
 
@@ -128,11 +128,11 @@ def test_a_claim_states_its_level_where_it_is_not_the_finest() -> None:
 
 def test_people_are_judged_by_level_too() -> None:
     """Up to two rows each: the most frequent chapter has to stay below half of what it might be of the people."""
-    claim = MaxentDiversity(Distinct(2), "diagnosis", 1).counting(2)
-    assert claim.check(areas([[1] * 8, [1] * 8]), ["diagnosis"]).verdict is Verdict.FAILS
-    assert claim.check(areas([[1, 1, 0, 0, 2, 0, 0, 0]] * 2), ["diagnosis"]).verdict is Verdict.FAILS
-    of_four = MaxentDiversity(Distinct(2), "diagnosis").counting(2)
-    assert of_four.check(areas([[1] * 8, [1] * 8]), ["diagnosis"]).holds
+    claim = MaxentDiversity(Distinct(2), "diagnosis", 1, rows_per_person=2)
+    assert claim.check(Question(areas([[1] * 8, [1] * 8]), ["diagnosis"])).verdict is Verdict.FAILS
+    assert claim.check(Question(areas([[1, 1, 0, 0, 2, 0, 0, 0]] * 2), ["diagnosis"])).verdict is Verdict.FAILS
+    of_four = MaxentDiversity(Distinct(2), "diagnosis", rows_per_person=2)
+    assert of_four.check(Question(areas([[1] * 8, [1] * 8]), ["diagnosis"])).holds
 
 
 def test_what_is_demanded_of_single_attributes_is_read_as_it_is_written() -> None:

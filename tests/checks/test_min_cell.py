@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from checks.claims import MinCell
+from checks.claims import MinCell, Question
 from checks.combinatorial import min_cell
 from checks.finding import FULL, Algorithm, Verdict
 from dice import Dice
@@ -203,9 +203,9 @@ def test_of_people_every_cell_needs_the_rows_that_so_many_can_have() -> None:
     """Six rows can be those of two people with three each."""
     cube = cube_of([6, 9], a="01")
     collection = Collection.of(cube, [cube.domain.mask({"a": 0})])
-    assert MinCell(6).check(collection, []).holds
-    assert MinCell(2).counting(3).check(collection, []).holds
-    finding = MinCell(3).counting(3).check(collection, [])
+    assert MinCell(6).check(Question(collection, [])).holds
+    assert MinCell(2, rows_per_person=3).check(Question(collection, [])).holds
+    finding = MinCell(3, rows_per_person=3).check(Question(collection, []))
     assert finding.verdict is Verdict.FAILS
     assert finding.parameters == {"k": 3, "rows_per_person": 3}
 
@@ -216,9 +216,9 @@ def test_of_people_every_cell_needs_the_rows_that_so_many_can_have() -> None:
         (MinCell(11), "No count from 1 to 10 is published, s counted like the others"),
         (MinCell(2), "No count of 1 is published"),
         (MinCell(1), "Any count may be published."),
-        (MinCell(4).counting(2), "could be shared by at least 4 people. A person has at most 2 rows"),
-        (MinCell(4).counting(2), "No count of people from 1 to 3"),
+        (MinCell(4, rows_per_person=2), "could be shared by at least 4 people. A person has at most 2 rows"),
+        (MinCell(4, rows_per_person=2), "No count of people from 1 to 3"),
     ],
 )
 def test_what_it_means(claim: MinCell, words: str) -> None:
-    assert words in claim.meaning(["s"])
+    assert words in claim.meaning_beside(["s"])

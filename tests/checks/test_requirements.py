@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import KCombinatorial, KLink, MaxentDiversity, MinCell
+from checks.claims import KCombinatorial, KLink, MaxentDiversity, MinCell, Question
 from checks.diversity.criteria import Entropy, Functional, Recursive
 from checks.errors import CriterionError
 from checks.finding import Budget, Finding, Verdict
@@ -45,7 +45,7 @@ def is_allowed(collection: Collection, requirements: Requirements, limit: int | 
     maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
     margins = [collection.domain.margin(mask) for mask in maximal]
     with_sensitive = max((sum(a in margin for margin in margins) for a in requirements.sensitive), default=0)
-    return all(claim.check(collection, requirements.sensitive).holds for claim in requirements.claims) and (
+    return all(claim.check(Question(collection, requirements.sensitive)).holds for claim in requirements.claims) and (
         limit is None or with_sensitive <= limit
     )
 

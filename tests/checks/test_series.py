@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from checks.changes import CellDifference, Envelope, difference, distinct_tables
-from checks.claims import MaxentDiversity
+from checks.claims import MaxentDiversity, Question
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from models.graphs.junction_tree import Collection
@@ -118,7 +118,7 @@ def test_readers_who_know_that_few_came_would_see_two_collections_of_all_the_oth
     for mask, table in [*((mask, earlier) for mask in first), (second[0], later)]:
         assert (table.rolled_up(domain.margin(mask)).counts >= 3).all()
     people = table_of(domain, came)
-    assert Envelope(second, 3).least.check(Envelope(second, 3).collection(people), ()).holds
+    assert Envelope(second, 3).least.check(Question(Envelope(second, 3).collection(people), ())).holds
     assert difference(*(Collection.of(DataCube([t]), m) for t, m in ((earlier, first), (later, second))), 3).holds
     of_the_others = fitting(earlier, (*first, *second))
     assert (of_the_others == before).all(), "their two collections determine every cell, one of two people among them"

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from checks.changes import Change, Envelope, largest_batch, settled
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, Question
 from checks.diversity.registry import parse_diversity
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.hierarchy import Domain, Hierarchy
@@ -42,7 +42,7 @@ def stories(draw: st.DrawFn) -> tuple[list[ContingencyTable], Envelope, list[Cla
     assume(tables[0].total)
     claims: list[Claim] = [KLink(k), KCombinatorial(k), *diversities]
     envelope = Envelope(masks, k, diversities)
-    assume(all(claim.check(envelope.collection(tables[0]), SENSITIVE).holds for claim in claims))
+    assume(all(claim.check(Question(envelope.collection(tables[0]), SENSITIVE)).holds for claim in claims))
     few = draw(st.integers(1, 2 * k))
     for _ in range(draw(st.integers(1, 4))):
         came = rng.integers(0, few, size) * (rng.random(size) < draw(st.sampled_from([0, 0.3, 1])))
@@ -64,7 +64,7 @@ def test_what_is_settled_is_allowed_beside_all_that_is_out(
         for number, earlier in enumerate(series):
             judged = replace(envelope, turnover_known=number >= strict)
             assert all(finding.holds for finding in judged.findings(earlier, shown))
-        assert all(claim.check(envelope.collection(shown), SENSITIVE).holds for claim in claims)
+        assert all(claim.check(Question(envelope.collection(shown), SENSITIVE)).holds for claim in claims)
         between = Change.between(series[-1], shown), Change.between(series[-1], today)
         for part, whole in zip(*((change.joiners, change.leavers) for change in between)):
             cells = dict(whole.cells())

@@ -19,7 +19,7 @@ from checks.classes import k_anonymity, k_link, table_diversity
 from checks.combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial import by_programming, by_search, by_vector_sets, k_combinatorial, min_cell
 from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criterion import Diversity
+from checks.diversity.criterion import Diversity, among, share_bound
 from checks.finding import FULL, Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull, by_supports, pairwise_ratios, relaxed_diversity
@@ -166,8 +166,9 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
     """Algorithms that such small collections would not get by themselves."""
     if isinstance(diversity, Distinct):
         yield "supports", by_supports(tree, diversity.l)
-    if diversity.largest_ratio(len(tree.labels)) is not None:
-        yield "pairwise ratios", pairwise_ratios(tree, diversity)
+    bound = share_bound(diversity)
+    if bound is not None and (largest := bound.largest_ratio(len(tree.labels))) is not None:
+        yield "pairwise ratios", pairwise_ratios(tree, largest)
     yield "products", by_products(tree, diversity)
     chance = rng.random()
     if chance < 0.04:
@@ -192,7 +193,7 @@ def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator
         expected = expected_of(diversity, hierarchy, tree.level, vectors)
         if rng.random() < 0.2:
             yield Answer(kind, "chosen", maxent_diversity(collection, "s", diversity).verdict, expected)
-        asked = diversity.among(tree.values)
+        asked = among(diversity, tree.values)
         yield Answer(kind, "join", by_join(tree, asked).verdict, expected)
         for algorithm, outcome in forced(rng, tree, asked):
             if outcome is not None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.attacks.minimality import Refinement, refinements
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, Question
 from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
 from models.graphs.junction_tree import Collection
@@ -118,7 +118,7 @@ def judge(
         tables = tuple(frozenset(shown(world, margin).items()) for margin in refined)
         if tables not in broken_by:  # what is claimed of a release is claimed of its tables, which many worlds share
             collection = Collection.of(cube_of(world), map(DOMAIN.mask, refined))
-            broken_by[tables] = tuple(claim for claim in claims if not claim.check(collection, ["s"]).holds)
+            broken_by[tables] = tuple(claim for claim in claims if not claim.check(Question(collection, ["s"])).holds)
         broken = broken_by[tables]
         blamed: dict[Claim, set[tuple[int, ...]]] = {}
         public = {a: level for a, level in finer.items() if a != "s"}
@@ -148,7 +148,7 @@ def truth_of(seed: int, margins: Sequence[dict[str, int]], claims: Sequence[Clai
         rows = [(*kinds[rng.integers(2)], rng.integers(3)) for _ in range(rng.integers(3, 6))]
         world = tuple(sorted(Counter((int(z), int(s), int(a)) for z, a, s in rows).items()))
         collection = Collection.of(cube_of(world), map(DOMAIN.mask, margins))
-        if all(claim.check(collection, ["s"]).holds for claim in claims):
+        if all(claim.check(Question(collection, ["s"])).holds for claim in claims):
             return world
 
 

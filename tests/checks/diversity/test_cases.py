@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checks.diversity.criteria import Distinct, Functional, Induction, NegativeDisclosure, NpdRecursive, Recursive
 from checks.diversity.criteria_at_odds import EntropyAtOdds
-from checks.diversity.criterion import ZERO_LOG, Diversity, RatioBounds, cuts, loosened_to
+from checks.diversity.criterion import ZERO_LOG, Diversity, RatioBounds, cuts, loosened_to, violations
 from checks.diversity.cuts import EntropyCases, GroupCases, TrimmedCases
 from checks.maxent.sensitive_tree import LogTree, SensitiveTree
 from models.graphs.junction_tree import Collection
@@ -43,7 +43,7 @@ def test_every_class_that_breaks_functional_diversity_is_within_the_cut_of_some_
     log_tree = LogTree(tree)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.diversity.criterion.MAX_CASES", most_cases)
-        found = diversity.violations(log_tree.ratio_bounds())
+        found = violations(diversity, log_tree.ratio_bounds())
     assert found is not None
     screened = []
     for cases in found:
@@ -77,7 +77,7 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
     At even weights, and at those that the search would try next, having met this class.
     """
     log_tree, values = LogTree(tree), len(tree.labels)
-    found = diversity.violations(log_tree.ratio_bounds())
+    found = violations(diversity, log_tree.ratio_bounds())
     if found is None:
         return True
     x = log_tree.vectors(np.array([combination]))[0]
@@ -91,7 +91,8 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
         likely[:] = True
     within = np.zeros(2, dtype=bool)
     for cases in found:
-        target = np.maximum(cases.target(np.tile(x, (len(cases.heads), 1)).T, attempt), 0) * cases.support
+        moved = cases.targets[attempt % len(cases.targets)](np.tile(x, (len(cases.heads), 1)).T)
+        target = np.maximum(moved, 0) * cases.support
         total = target.sum(axis=0)
         even = cases.support / np.maximum(cases.support.sum(axis=0), 1)
         for i, weights in enumerate((even, np.where(total > 0, target / np.where(total > 0, total, 1), even))):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checks.diversity.criteria import Distinct, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
 from checks.diversity.criteria_at_odds import EntropyAtOdds
-from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to, satisfies
+from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to, satisfies, slack_of_products
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from privacy_oracles import is_diverse, reached
@@ -299,7 +299,7 @@ def test_the_slack_of_products_is_that_of_the_products_made(
 
     Of slack that is neither the least nor near 0, a lower bound will do.
     """
-    slack = diversity.slack_of_products(np.array(first, dtype=float), np.array(second, dtype=float))
+    slack = slack_of_products(diversity, np.array(first, dtype=float), np.array(second, dtype=float))
     assert (slack is None) is not isinstance(diversity, Entropy | EntropyAtOdds)
     if slack is None:
         return

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criterion import Diversity, SensitiveValues, satisfies
+from checks.diversity.criterion import Diversity, SensitiveValues, among, satisfies
 from checks.diversity.odds import AtOdds, UnderOdds, odds_borne
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
@@ -54,7 +54,7 @@ odds = st.sampled_from(sorted({Fraction(p, q) for q in range(1, 9) for p in rang
 def judged(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
     """The criterion among five values, the classes being the whole table."""
     whole = tuple(np.sum(classes, axis=0).tolist())
-    return parse_diversity(text).among(SensitiveValues(Hierarchy.flat(LABELS), 0, whole))
+    return among(parse_diversity(text), SensitiveValues(Hierarchy.flat(LABELS), 0, whole))
 
 
 def at_corners(diversity: Diversity, row: Sequence[Fraction | int], by: Fraction) -> bool:
@@ -151,9 +151,9 @@ def test_the_largest_odds_of_a_collection_are_proven_and_no_larger_ones_hold(
     drawn: tuple[Collection, str], diversity: Diversity
 ) -> None:
     tree = tree_of(*drawn)
-    among = diversity.among(tree.values)
-    assume(decided(tree, among)[1].verdict is Verdict.HOLDS)
-    found = largest_odds(tree, among, FULL)
+    judged = among(diversity, tree.values)
+    assume(decided(tree, judged)[1].verdict is Verdict.HOLDS)
+    found = largest_odds(tree, judged, FULL)
     classes = classes_of(drawn, tree, diversity)
     least = min(float(odds_borne(diversity, np.array([[float(v) for v in row]]))[0]) for row in classes)
     if found is None:
@@ -200,7 +200,7 @@ def test_too_many_values_are_refused_where_everything_would_be_tried() -> None:
     values = SensitiveValues(Hierarchy.flat(map(str, range(21))), 0, (1,) * 21)
     for text in ("t-closeness:0.5", "adjusted-entropy:2 may disclose 3"):
         with pytest.raises(CriterionError, match="sensitive values at most, not for 21"):
-            UnderOdds(parse_diversity(text).among(values), Fraction(2)).slack(np.ones((1, 21)))
+            UnderOdds(among(parse_diversity(text), values), Fraction(2)).slack(np.ones((1, 21)))
 
 
 @pytest.mark.slow

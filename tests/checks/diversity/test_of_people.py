@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import BOUNDARY, Diversity
+from checks.diversity.criterion import BOUNDARY, Diversity, share_bound
 from checks.diversity.odds import OfPeople, of_people
 from checks.errors import CriterionError
 from checks.finding import Verdict
@@ -24,7 +24,7 @@ from privacy_strategies import classes, diversities, sensitive_collections, tree
 
 Counts = tuple[int, ...]
 
-bounded = diversities(4).filter(lambda diversity: diversity.share_bound() is not None)
+bounded = diversities(4).filter(lambda diversity: share_bound(diversity) is not None)
 
 
 def largest_first(counts: Sequence[int], people: Fraction) -> list[Fraction]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from checks.claims import MaxentDiversity
+from checks.claims import MaxentDiversity, Question
 from checks.combinatorial import by_programming, k_combinatorial
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
@@ -99,7 +99,7 @@ def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, 
     assert finding.verdict in (Verdict.HOLDS if slack > 0 else Verdict.FAILS, Verdict.UNDECIDED)
     if abs(slack) > 1e-4:
         assert finding.verdict is not Verdict.UNDECIDED, finding.note
-    assert MaxentDiversity(criterion, "s").check(collection, ["s"]).verdict is finding.verdict
+    assert MaxentDiversity(criterion, "s").check(Question(collection, ["s"])).verdict is finding.verdict
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checks.combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial import by_search, by_vector_sets, of_tree
 from checks.diversity.criteria import Distinct, Entropy, Functional, Induction, Recursive
-from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, loosened_to
+from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, loosened_to, share_bound
 from checks.diversity.odds import UnderOdds
 from checks.errors import CriterionError
 from checks.finding import FULL, SEARCHING, Budget, Verdict
@@ -57,8 +57,9 @@ def algorithms(tree: SensitiveTree, diversity: Diversity) -> dict[str, Outcome]:
         outcomes["branch and bound"] = bounded
     if isinstance(diversity, Distinct):
         outcomes["supports"] = by_supports(tree, diversity.l)
-    if diversity.largest_ratio(len(tree.labels)) is not None:
-        outcomes["pairwise ratios"] = pairwise_ratios(tree, diversity)
+    bound = share_bound(diversity)
+    if bound is not None and (largest := bound.largest_ratio(len(tree.labels))) is not None:
+        outcomes["pairwise ratios"] = pairwise_ratios(tree, largest)
     return outcomes
 
 
@@ -220,7 +221,7 @@ def test_the_largest_ratio_of_two_values_is_compared_exactly(
     ratios = [v[head] / v[tail] for v in vectors if v[head] and v[tail]]
     c = data.draw(st.sampled_from([*ratios, max(ratios)]) if ratios else numbers)
     expected = (head, tail) in finite and all(ratio < c or (ratio == c and not strict) for ratio in ratios)
-    assert _passes_exactly(tree, Recursive(c, len(tree.labels), strict), head, tail) is expected
+    assert _passes_exactly(tree, LargestRatio(c, strict), head, tail) is expected
 
 
 @given(sensitive_collections(), st.sampled_from([0.0, 1e-18, -1e-18, 1e-12, -1e-12]), st.data())
@@ -258,15 +259,8 @@ def test_relaxed_diversity_is_decided_exactly_on_its_boundary(most: int, second:
         assert relaxed_diversity(tree, 2, epsilon - hair).verdict is Verdict.FAILS
 
 
-class AnyRatio(Recursive):
-    """A criterion of somebody else that bounds the ratio of any two values, however many there are."""
-
-    def largest_ratio(self, value_count: int) -> LargestRatio:  # noqa: ARG002
-        return LargestRatio(self.c, self.strict)
-
-
 def test_a_sensitive_attribute_with_one_value_has_no_ratio_to_break() -> None:
-    outcome = pairwise_ratios(tree_of_classes((3,), (8,)), AnyRatio(Fraction(2), 2))
+    outcome = pairwise_ratios(tree_of_classes((3,), (8,)), LargestRatio(Fraction(2), strict=True))
     assert (outcome.verdict, outcome.examined, outcome.proven_worst) == (Verdict.HOLDS, 0, True)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checks.maxent.hull import TooManyVectorsError, distinct_positions, none_doomed, work_up
+from checks.maxent.hull import TooManyVectorsError, distinct_positions, work_up
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -29,7 +29,7 @@ def path(seed: int) -> SensitiveTree:
 def test_what_is_worked_up_is_what_the_join_has(seed: int) -> None:
     tree = path(seed)
     factors = tree.conditional_factors
-    found = work_up(tree, factors, np.multiply, distinct_positions, none_doomed, 10**6)
+    found = work_up(tree, factors, np.multiply, distinct_positions, 10**6)
     joined = np.concatenate([vectors for _, vectors in tree.combinations(factors, np.multiply)])
     assert set(map(tuple, found.vectors.round(12).tolist())) == set(map(tuple, joined.round(12).tolist()))
     of_chosen = np.prod([factor[found.chosen[:, clique]] for clique, factor in enumerate(factors)], axis=0)
@@ -43,4 +43,4 @@ def test_what_is_worked_up_is_what_the_join_has(seed: int) -> None:
 def test_no_step_makes_more_vectors_than_allowed() -> None:
     tree = path(0)
     with pytest.raises(TooManyVectorsError):
-        work_up(tree, tree.conditional_factors, np.multiply, distinct_positions, none_doomed, 5)
+        work_up(tree, tree.conditional_factors, np.multiply, distinct_positions, 5)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import marginals
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, undecided
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from marginals.attacks import refined_certainties
@@ -210,7 +210,7 @@ def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:
     (aside,) = refined.with_violations(refined.content.verify([KCombinatorial(2)]).checks)
     (decided,) = refined.content.verify([MinCell(2)]).checks
     assert (decided.verdict, decided.worst_class.count) == (Verdict.FAILS, 1), "only the ages are tied to each other"
-    (counted,) = refined.with_violations([MinCell(2).undecided("the time was over")])
+    (counted,) = refined.with_violations([undecided(MinCell(2), "the time was over")])
     assert aside.verdict is Verdict.UNDECIDED, "a small count of a sensitive value breaks no k-combinatorial anonymity"
     assert (counted.verdict, counted.worst_class.cell) == (Verdict.FAILS, {"age": "1"})
 

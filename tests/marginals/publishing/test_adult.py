@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import marginals
 from marginals.commands.main import main
-from marginals.publishing.searching import no_progress
+from marginals.publishing.searching import Prepared, no_progress
 from marginals.publishing.searching import searched as find
 from models.deadline import NEVER
 
@@ -175,8 +175,8 @@ def test_a_weaker_policy_has_no_worse_release(policy: Path) -> None:
 
     def divergence(base: str, diversity: str) -> float:
         wish = marginals.Policy(k_link=6, k_combinatorial=6, diversity=diversity, base=base, strategy="exact")
-        _, search = find(table, wish, wish.requirements(table.sensitive), NEVER, no_progress)
-        return search.result.kl_divergence
+        prepared = Prepared(wish, wish.requirements(table.sensitive), table, table)
+        return find(prepared, NEVER, no_progress).result.kl_divergence
 
     assert divergence("best", "entropy:3") > divergence("best", "entropy:4") > divergence("auto", "entropy:4")
     assert divergence("auto", "entropy:3") < divergence("auto", "entropy:4")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
+from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, Question
 from checks.diversity.registry import parse_diversity
 from checks.finding import Verdict
 from marginals import Attribute, Policy
@@ -78,7 +78,7 @@ def test_no_verdict_changes_by_what_is_left_out(collection: Collection, k: int, 
     told = releasable(collection, ())
     claims: list[Claim] = [KLink(k), KCombinatorial(k), MaxentDiversity(parse_diversity(diversity), "C")]
     for claim in claims:
-        verdicts = {claim.check(each, {"C"}).verdict for each in (collection, told)}
+        verdicts = {claim.check(Question(each, {"C"})).verdict for each in (collection, told)}
         assert len(verdicts) == 1 or (Verdict.UNDECIDED in verdicts and not collection.is_decomposable)
 
 
