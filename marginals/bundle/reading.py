@@ -772,14 +772,6 @@ def _levels_in(collection: Collection, attribute: str, common: CountedHierarchy)
     return levels
 
 
-def _in_common_levels(claim: Claim, collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Claim:
-    """A claim of a collection by the levels of common hierarchies; level 0 stays that of the finest published values."""
-    if claim.about is None or not claim.level or not collection.shows(claim.about):
-        return claim
-    levels = _levels_in(collection, claim.about, hierarchies[claim.about])
-    return claim.at_level(levels[claim.level] if claim.level < len(levels) else claim.level)
-
-
 def _published_in(counted: CountedHierarchy, common: CountedHierarchy) -> tuple[int, ...] | None:
     """The levels that are those from the finest published one on, which stands for those below it, that nothing shows."""
     levels = counted.published_levels.levels_in(common)
