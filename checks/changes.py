@@ -11,7 +11,7 @@ import numpy.typing as npt
 from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, undecided
 from checks.classes import nonsensitive_part
 from checks.diversity.criterion import SensitiveValues, among, satisfies
-from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.finding import SEARCHING, Algorithm, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection
@@ -389,7 +389,7 @@ class Envelope:
         """The margins of a table."""
         return Collection.of(DataCube([table]), self.masks)
 
-    def findings(self, earlier: ContingencyTable, later: ContingencyTable, budget: Budget = FULL) -> Iterator[Finding]:
+    def findings(self, earlier: ContingencyTable, later: ContingencyTable) -> Iterator[Finding]:
         """What holds of who came between two tables, of who left, and of their differences; all must, to be safe.
 
         Where turnover is known every difference may be 1 or more. Nothing is said of people where nobody came, or left.
@@ -399,7 +399,7 @@ class Envelope:
             if people.total:
                 collection = self.collection(people)
                 for claim in (self.least, *self.diversities):
-                    found = claim.check(Question(collection, (), budget))
+                    found = claim.check(Question(collection, ()))
                     yield replace(found, parameters={"of": who, **found.parameters})
         least = 1 if self.turnover_known else self.least.least_count
         yield difference(self.collection(earlier), self.collection(later), least)
@@ -440,7 +440,7 @@ def settled(
     """
     judged = tuple(series) if strict is None else tuple(strict)
     apart = distinct_tables(judged)
-    cells = _Cells.of([*apart, *distinct_tables(tuple(series[:-1])), series[-1], today], envelope.masks)
+    cells = _Cells.of([*apart, *distinct_tables(tuple(series[:-1])), series[-1], today])
     *earlier, last, now = cells.counts
     batch = _Batch(last, np.maximum(now - last, 0), np.maximum(last - now, 0))
     rule = _Rule(
@@ -458,10 +458,9 @@ class _Cells:
     first: ContingencyTable
     codes: Sequence[IndexArray]
     counts: CountArray
-    masks: tuple[Mask, ...]
 
     @classmethod
-    def of(cls, tables: Sequence[ContingencyTable], masks: tuple[Mask, ...]) -> "_Cells":
+    def of(cls, tables: Sequence[ContingencyTable]) -> "_Cells":
         """Those of some tables over the same base cells."""
         first = tables[0]
         columns = [np.concatenate(own) for own in zip(*(table.codes for table in tables))]
@@ -472,7 +471,7 @@ class _Cells:
         for own, table in zip(counts, tables):
             own[number[end : end + len(table)]] = table.counts
             end += len(table)
-        return cls(first, [column[rows] for column in columns], counts, masks)
+        return cls(first, [column[rows] for column in columns], counts)
 
     def table(self, counts: CountArray) -> ContingencyTable:
         """A table with other counts."""
@@ -989,18 +988,6 @@ class Change:
         cells = {name: column[first] for name, column in zip(earlier.attributes, codes)}
         parts = (np.maximum(sign * net, 0) for sign in (1, -1))
         return cls(*(ContingencyTable.from_cells(earlier.domain, earlier.margin, cells, part) for part in parts))
-
-
-def largest_batch(changes: ContingencyTable, margins: Sequence[Mask], least: int) -> ContingencyTable:
-    """The largest part of some changes that has no or at least so many rows in each cell of some margins.
-
-    Linear in cells times margins for each round of leaving out; rounds are few where little hangs together.
-    """
-    domain = changes.domain
-    places = [cells_of(changes, mask) for mask in margins]
-    kept = settled_rows(changes.counts, places, least)
-    codes = {name: column[kept] for name, column in zip(changes.attributes, changes.codes)}
-    return ContingencyTable.from_cells(domain, changes.margin, codes, changes.counts[kept])
 
 
 def cells_of(table: ContingencyTable, mask: Mask) -> IndexArray:

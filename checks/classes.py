@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from checks.diversity.criteria import Entropy, Functional, Simple, excessive_protection
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among, satisfies, spelled
-from checks.diversity.relative import Distance, TCloseness
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.arrays import (
@@ -729,10 +728,6 @@ class Reached:
             raise CriterionError(f"recursive:c,l needs l of at least 1, got {l}")
         return 0.0 if l == 1 else self.recursive_c[l - 2] if l - 2 < len(self.recursive_c) else np.inf
 
-    def largest_l(self, c: Fraction | float) -> int:
-        """The largest l at which recursive (c, l)-diversity holds; 1 when none above does."""
-        return 1 + sum(smallest < c for smallest in self.recursive_c)
-
     def as_json(self) -> dict[str, Any]:
         """As plain values; null where no c will do."""
         return {
@@ -926,13 +921,3 @@ def _protection_left(table: ContingencyTable, sensitive: str, requirement: Funct
     classes = equivalence_classes(table, sensitive)
     judged = requirement.among(classes.values)
     return excessive_protection(judged, classes.counts) if satisfies(judged, classes.counts).all() else None
-
-
-def t_closeness(table: ContingencyTable, sensitive: str, t: Fraction, distance: Distance) -> Finding:
-    """Whether every class of a table is t-close to the table in one sensitive attribute; the others join what classes
-    share (MKGV07 Def. 4.6). The table must have rows.
-    """
-    classes = equivalence_classes(table, sensitive)
-    criterion = TCloseness(t, tuple(classes.counts.sum(axis=0).tolist()), distance)
-    parameters = {"t": float(t), "distance": distance.name, "sensitive": sensitive}
-    return replace(check_classes(classes, criterion), criterion=criterion.name, parameters=parameters)

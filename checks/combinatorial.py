@@ -96,7 +96,6 @@ class GroupTree:
     clique. deadline: when whatever is worked out from the tree ends, by TimeOverError.
     """
 
-    attributes: tuple[str, ...]
     tree: JunctionTree
     cube: DataCube
     classes: tuple[ContingencyTable, ...]
@@ -127,7 +126,7 @@ class GroupTree:
         if sum(map(len, classes)) * packing.width > _LIMITS:
             raise TooManyCellsError("the classes with their sensitive values are too many to be laid out")
         blocks = tuple(map(masks.index, shown))
-        return cls(attributes, tree, cube, classes, separators, inward, outward, packing, blocks)
+        return cls(tree, cube, classes, separators, inward, outward, packing, blocks)
 
     def until(self, deadline: Deadline) -> "GroupTree":
         """The same tree, from which nothing is worked out after a deadline."""

@@ -276,13 +276,6 @@ def because(part: AuditedTables, fact: int) -> list[str]:
     return sentences
 
 
-def tables_of(linked: LinkedTables, explanation: Explanation) -> list[str]:
-    """The published tables that an explanation takes counts from."""
-    cells = {term.cell for term in explanation.terms}
-    used = sorted({int(t) for c, t in zip(linked.published.cells, linked.published.tables) if int(c) in cells})
-    return [linked.names[table] for table in used]
-
-
 def _sentence(linked: LinkedTables, explanation: Explanation, bound: int, how: str) -> str:
     if not explanation.terms:
         return f"{how}{bound:,}, as all tables together leave it"

@@ -340,8 +340,8 @@ def is_text(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def formula_of(where: Where, names: Collection[str] = (), is_value: IsValue = no_value_is_known) -> Formula:
-    """The formula of a condition, or of several, all of which must hold. names, is_value: as for `parsed`.
+def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
+    """The formula of a condition, or of several, all of which must hold. names: as for `parsed`.
 
     Raises InputError for what is none.
 
@@ -352,7 +352,7 @@ def formula_of(where: Where, names: Collection[str] = (), is_value: IsValue = no
     if isinstance(where, Mapping):
         terms = [Choice(Column(name), texts_of(name, values)) for name, values in where.items()]
     else:
-        terms = [parsed(text, names, is_value) for text in ([where] if isinstance(where, str) else where)]
+        terms = [parsed(text, names) for text in ([where] if isinstance(where, str) else where)]
     return terms[0] if len(terms) == 1 else Conjunction(tuple(terms))
 
 

@@ -11,7 +11,7 @@ from math import ceil, comb, log
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from checks.diversity.criteria_at_odds import EntropyAtOdds
 from checks.diversity.criterion import (
@@ -98,12 +98,6 @@ class Induction:
     def at_level(cls, hierarchy: Hierarchy, level: int, weights: Sequence[Fraction | int] | None = None) -> "Induction":
         """For all values of one level of a hierarchy, in the order of their codes."""
         return cls.of_values(hierarchy, [(level, code) for code in range(hierarchy.size(level))], weights)
-
-    @classmethod
-    def of_taxonomy(cls, hierarchy: Hierarchy, weights: Sequence[Fraction | int] | None = None) -> "Induction":
-        """For the values of all levels, base values first and `*` last: what classes of local recoding may hold."""
-        values = [(level, code) for level in range(hierarchy.height + 1) for code in range(hierarchy.size(level))]
-        return cls.of_values(hierarchy, values, weights)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -453,43 +447,6 @@ class Recursive(Diversity):
 # (Theorem 4.1). With H the entropy of the fixed counts alone, exp of the adjusted entropy is then exp(H) + k.
 
 
-def log_entropic_mean(counts: ArrayLike) -> float:
-    """Mean of the logarithms of the counts, weighted by the counts (MKGV07 section 4.2), in nats.
-
-    Raises CriterionError when no count is positive.
-
-    >>> round(log_entropic_mean([3, 4]), 3)
-    1.263
-    """
-    weights = _row(counts)
-    if not weights.sum() > 0:
-        raise CriterionError("a log-entropic mean needs a positive count")
-    return float(x_log_x(weights).sum() / weights.sum())
-
-
-def adjusted_entropy(dont_care_counts: ArrayLike, sensitive_counts: ArrayLike) -> float:
-    """The largest entropy, in nats, of a class whose don't-care counts may be lowered (MKGV07 Def. 4.5, Algorithm 1).
-
-    Raises CriterionError for a negative count, or when no count is positive.
-
-    >>> round(adjusted_entropy([11, 10, 3, 2], [3, 4]), 3)
-    1.773
-    """
-    dont_care, sensitive = _row(dont_care_counts), _row(sensitive_counts)
-    if not (dont_care.sum() > 0 or sensitive.sum() > 0):
-        raise CriterionError("an adjusted entropy needs a positive count")
-    return float(adjusted_entropies(dont_care[None], sensitive[None])[0])
-
-
-def adjusted_entropies(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> FloatArray:
-    """The adjusted entropy of each class, in nats: shape (classes,).
-
-    dont_care, sensitive: class by value, nonnegative, in any scale, shapes (classes, values); a class has something in
-    one of them. Time O(classes * values * log(values)).
-    """
-    return np.asarray(np.log(_effective_values(dont_care, sensitive)), dtype=np.float64)
-
-
 @dataclass(frozen=True)
 class DontCareEntropy(Diversity):
     """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
@@ -534,15 +491,12 @@ class DontCareEntropy(Diversity):
         return still_needed <= 1 or entropy_is_at_least(fixed, still_needed)
 
 
-def _row(counts: ArrayLike) -> FloatArray:
-    row = np.atleast_1d(np.asarray(counts, dtype=np.float64))
-    if row.ndim != 1 or np.any(row < 0):
-        raise CriterionError("counts must be one row of numbers that are not negative")
-    return row
-
-
 def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> FloatArray:
-    """Exp of the adjusted entropy of each class. Without sensitive rows it is the number of don't-care values."""
+    """Exp of the adjusted entropy of each class; means nothing for one without sensitive rows.
+
+    dont_care, sensitive: class by value, nonnegative, in any scale, shapes (classes, values). Time O(classes * values *
+    log(values)).
+    """
     limits = np.sort(np.asarray(dont_care, dtype=np.float64), axis=1)
     mass = _running(sensitive.sum(axis=1), limits)
     log_mean = _running(x_log_x(sensitive).sum(axis=1), x_log_x(limits))
@@ -550,8 +504,7 @@ def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> Float
     with np.errstate(divide="ignore"):
         fixed = np.count_nonzero(np.log(limits) < log_mean[:, :-1], axis=1)
     rows = np.arange(len(limits))
-    effective = mass[rows, fixed] * np.exp(-log_mean[rows, fixed]) + (limits.shape[1] - fixed)
-    return np.asarray(np.where(mass[:, 0] > 0, effective, np.count_nonzero(limits, axis=1)), dtype=np.float64)
+    return np.asarray(mass[rows, fixed] * np.exp(-log_mean[rows, fixed]) + (limits.shape[1] - fixed), dtype=np.float64)
 
 
 def _running(start: NDArray[Any], steps: NDArray[Any]) -> FloatArray:

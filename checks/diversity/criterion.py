@@ -242,10 +242,10 @@ def spelled_labels(labels: Sequence[str]) -> str:
     )
 
 
-def check_l(spelling: str, l: Fraction | int, least: int = 1) -> None:
+def check_l(spelling: str, l: Fraction | int) -> None:
     """Raise CriterionError for an l that is too small. spelling: of the criterion."""
-    if l < least:
-        raise CriterionError(f"{spelling} needs l of at least {least}, got {spelled(l)}")
+    if l < 1:
+        raise CriterionError(f"{spelling} needs l of at least 1, got {spelled(l)}")
 
 
 def check_odds(odds: Fraction) -> None:

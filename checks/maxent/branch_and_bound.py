@@ -334,13 +334,12 @@ class BoxCut:
 
 @dataclass(frozen=True, eq=False)
 class _Contact:
-    """What the search for a direction came to: the box with all extreme points found, the cut that came nearest.
+    """What the search for a direction came to: the box with all extreme points found.
 
     shares: of the inner points in the point of B nearest to A. combinations: those that were extreme.
     """
 
     box: Box
-    cut: BoxCut
     excluded: bool
     shares: FloatArray
     combinations: IndexArray
@@ -404,7 +403,7 @@ def _contact(log_tree: LogTree, box: Box, log_effective: float) -> _Contact:
     outer, inner = box.outer, np.clip(box.inner, box.low, box.high)
     # Where a value can vanish no weight is of use, and its logarithms would drown the others.
     useful = np.append(box.low > ZERO_LOG / 2, [True, True])
-    tried: list[tuple[float, BoxCut]] = []
+    excluded = False
     met: list[IndexArray] = []
     for step in range(_STEPS):
         direction, outer_shares, shares = _nearest(outer * useful, _lifted(inner, log_effective) * useful)
@@ -414,15 +413,13 @@ def _contact(log_tree: LogTree, box: Box, log_effective: float) -> _Contact:
         form = cut.coefficients(box.head)
         met.append(log_tree.minimizers(form[:, None])[0])
         x = log_tree.vectors(met[-1][None])[0]
-        tried.append((float(form @ x) - cut.bound, cut))
-        if tried[-1][0] > ROUNDING:
+        if excluded := float(form @ x) - cut.bound > ROUNDING:
             break
         outer = np.vstack((outer, _outer(x - x[box.head], cut.total)))
         inner = np.vstack((inner, cut.extreme))
-    gap, best = max(tried, key=lambda attempt: attempt[0])
     near, positive = np.flatnonzero(outer_shares), np.flatnonzero(shares > 1e-9)
     box = replace(box, outer=outer[near], inner=inner[positive])
-    return _Contact(box, best, gap > ROUNDING, shares[positive], np.array(met))
+    return _Contact(box, excluded, shares[positive], np.array(met))
 
 
 def _nearest(outer: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -141,12 +141,12 @@ def depth_first(
 
 
 def by_last_clique(
-    tree: FittingClasses, combinations: Iterable[tuple[IndexArray, FloatArray]], block: int = BLOCK
+    tree: FittingClasses, combinations: Iterable[tuple[IndexArray, FloatArray]]
 ) -> Iterator[tuple[IndexArray, FloatArray, IndexArray]]:
     """Combinations of all cliques but the last with the classes of that one: in each piece any of these fits any of those.
 
     combinations: shape (n, cliques - 1), with their combined rows. Yields some of them, with their rows, and the last
-    clique's classes that share their separator class; about `block` complete combinations at a time.
+    clique's classes that share their separator class; about `BLOCK` complete combinations at a time.
     """
     last = len(tree.classes) - 1
     order, starts = tree.members[last]
@@ -157,7 +157,7 @@ def by_last_clique(
         for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist()):
             own = separator[places[begin]]
             fitting = order[starts[own] : starts[own + 1]]
-            step = max(block // max(len(fitting), 1), 1)
+            step = max(BLOCK // max(len(fitting), 1), 1)
             for piece in (places[i : min(i + step, end)] for i in range(begin, end, step)):
                 yield chosen[piece], combined[piece], fitting
 

@@ -235,11 +235,6 @@ class Dictionary:
         """The entries by level vector."""
         return tuple(_part(self.entries, levels, rows) for levels, rows in self.entries.by_levels())
 
-    def consistent_with(self, record: Records) -> IndexArray:
-        """The numbers of the entries that are consistent with one record, the paper's rho."""
-        repeated = Records(self.space, np.broadcast_to(record.nodes, self.entries.nodes.shape))
-        return np.flatnonzero(self.entries.is_consistent_with(repeated))
-
 
 @dataclass(frozen=True, eq=False)
 class DictionaryPart:

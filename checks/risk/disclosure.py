@@ -1004,7 +1004,7 @@ def upper_bound(
     Arguments and errors as for `require_bound`.
     """
     require_bound(disclosed, originals, identifiers, estimated, harm)
-    return expected(harm.loss(disclosed, np.arange(len(disclosed)), consistent_counts(disclosed, estimated)))
+    return expected(losses(disclosed, estimated, harm))
 
 
 def require_bound(

@@ -208,11 +208,6 @@ def product(left: FloatArray, right: FloatArray) -> FloatArray:
         return np.where((left == 0) | (right == 0), 0.0, left * right)
 
 
-def constant_shares(taxonomy: Taxonomy) -> FloatArray:
-    """A value weighs the same however general, nothing when suppressed (eq. 2): shape (nodes,)."""
-    return read_only((np.arange(taxonomy.size) != taxonomy.root).astype(np.float64))
-
-
 def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> FloatArray:
     """The modified harmonic mean up the hierarchy: a parent weighs 1 / sum(1 / w_i) over its children, the root 0.
 
@@ -232,11 +227,6 @@ def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> Float
         shares = 1.0 / np.concatenate(sums)
     shares[taxonomy.root] = 0.0
     return read_only(shares)
-
-
-def falls_towards_root(taxonomy: Taxonomy, shares: FloatArray) -> bool:
-    """Whether no node weighs more than one below it and `*` nothing: what makes generalizing lower the sensitivity."""
-    return bool(shares[taxonomy.root] == 0 and np.all(shares[taxonomy.parents] <= shares))
 
 
 # Loss and risk of disclosing records to attackers with some dictionary (LSFB09 Definitions 2 to 4, section 3.2).
@@ -283,18 +273,11 @@ def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray
     return harm.loss(disclosed, np.arange(len(disclosed)), consistent_counts(disclosed, dictionary))
 
 
-def risk(disclosed: Records, dictionary: Dictionary, harm: Harm, probability: FloatArray | None = None) -> float:
-    """R(delta, theta): the expected loss (Definition 3). probability: of each record; equal without it."""
-    return expected(losses(disclosed, dictionary, harm), probability)
-
-
-def expected(loss: FloatArray, probability: FloatArray | None = None) -> float:
-    """The mean loss, or the one weighted by the probabilities of the records. Raises DisclosureRuleError for no records."""
+def expected(loss: FloatArray) -> float:
+    """The mean loss, R(delta, theta) (Definition 3). Raises DisclosureRuleError for no records."""
     if not len(loss):
         raise DisclosureRuleError("risk is a mean over records, and there are none")
-    if probability is None:
-        return float(loss.mean())
-    return float(product(as_distribution(probability, len(loss), "record"), loss).sum())
+    return float(loss.mean())
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray | None) -> float:
@@ -310,20 +293,6 @@ def record_weights(weights: FloatArray, length: int) -> FloatArray:
             f"{length} weights were expected, one for each record, finite, none negative, not all 0"
         )
     return kept
-
-
-def bayes_risk(disclosed: Records, dictionaries: Sequence[Dictionary], prior: Sequence[float], harm: Harm) -> float:
-    """R(delta): the risk expected over dictionaries with a prior (Definition 4). Raises DisclosureRuleError."""
-    weights = as_distribution(np.asarray(prior, dtype=np.float64), len(dictionaries), "dictionary")
-    risks = np.array([risk(disclosed, dictionary, harm) for dictionary in dictionaries])
-    return float(product(weights, risks).sum())
-
-
-def worst_case_risk(disclosed: Records, dictionaries: Sequence[Dictionary], harm: Harm) -> float:
-    """The largest risk over some dictionaries, which minimax rules keep low (section 4). Raises DisclosureRuleError."""
-    if not dictionaries:
-        raise DisclosureRuleError("a worst case needs at least one dictionary")
-    return max(risk(disclosed, dictionary, harm) for dictionary in dictionaries)
 
 
 def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArray:
@@ -427,11 +396,6 @@ def linkage_losses(
     unlinked = np.where(np.isclose(linked, 1.0), 0.0, 1.0 - linked)
     alone = harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike))
     return np.bincount(links.disclosed, of_links, minlength=len(disclosed)) + product(unlinked, alone)
-
-
-def linkage_risk(disclosed: Records, public: Records, links: Links, dictionary: Dictionary, harm: Harm) -> float:
-    """R_link(delta, theta): the mean of these losses."""
-    return expected(linkage_losses(disclosed, public, links, dictionary, harm))
 
 
 # What the best disclosure of a record is: the three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9).

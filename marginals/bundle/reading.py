@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, parse_claim
+from checks.claims import Claim, parse_claim
 from marginals.bundle.content import (
     DESCRIPTOR,
     KNOWN,
@@ -770,14 +770,6 @@ def _levels_in(collection: Collection, attribute: str, common: CountedHierarchy)
     if levels is None:
         raise HierarchyError(f"the hierarchy of {attribute!r} does not hold the published one")
     return levels
-
-
-def _in_common_levels(claim: Claim, collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Claim:
-    """A claim of a collection by the levels of common hierarchies; level 0 stays that of the finest published values."""
-    if not isinstance(claim, AttributeClaim) or not claim.level or not collection.shows(claim.about):
-        return claim
-    levels = _levels_in(collection, claim.about, hierarchies[claim.about])
-    return claim.at_level(levels[claim.level] if claim.level < len(levels) else claim.level)
 
 
 def _published_in(counted: CountedHierarchy, common: CountedHierarchy) -> tuple[int, ...] | None:

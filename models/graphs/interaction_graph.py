@@ -126,31 +126,6 @@ class InteractionGraph:
             reached |= frontier
         return reached
 
-    def _elimination(self) -> tuple[list[Mask], bool]:
-        """Maximum cardinality search (Tarjan and Yannakakis 1984): the earlier neighbours of each vertex with the
-        vertex itself, in search order, and whether all of them are complete, that is, the graph chordal.
-        """
-        closed: list[Mask] = []
-        visited, waiting, chordal = 0, set(vertices_of(self.vertices)), True
-        while waiting:
-            vertex = max(waiting, key=lambda v: ((self.neighbors[v] & visited).bit_count(), -v))
-            waiting.remove(vertex)
-            earlier = self.neighbors[vertex] & visited
-            chordal = chordal and self.is_complete(earlier)
-            closed.append(earlier | 1 << vertex)
-            visited |= 1 << vertex
-        return closed, chordal
-
-    @property
-    def is_chordal(self) -> bool:
-        """Whether every cycle longer than three has a chord."""
-        return self._elimination()[1]
-
-    def chordal_cliques(self) -> list[Mask]:
-        """The maximal cliques, in the order the search finds them. Meaningful for chordal graphs only."""
-        closed, _ = self._elimination()
-        return [c for i, c in enumerate(closed) if not any(c & ~other == 0 for other in closed[i + 1 :])]
-
     def to_networkx(self) -> "nx.Graph[InducedAttribute]":
         """The graph as networkx, on `InducedAttribute(attribute, level)`."""
         names = self.domain.induced_attributes

@@ -242,7 +242,7 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
 
     onto: induced attributes, of which those that no clique holds count for nothing.
     """
-    left = _without_leaves(tree, onto)
+    left = [tree.cliques[clique] for clique in without_leaves(tree, onto)]
     while True:
         once = twice = 0
         for clique in left:
@@ -255,8 +255,8 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         left = [c for c in reduced if not any(c != other and not c & ~other for other in reduced)]
 
 
-def _without_leaves(tree: JunctionTree, onto: Mask) -> list[Mask]:
-    """The cliques without those at the ends of the tree that add nothing asked about to what they share with the rest."""
+def without_leaves(tree: JunctionTree, onto: Mask) -> list[int]:
+    """Which cliques are left without those at the ends of the tree that add nothing asked about to what the rest shares."""
     neighbors: list[dict[int, Mask]] = [{} for _ in tree.cliques]
     for child, parent in enumerate(tree.parents):
         if parent >= 0:
@@ -274,17 +274,7 @@ def _without_leaves(tree: JunctionTree, onto: Mask) -> list[Mask]:
         for other in neighbors[clique]:
             del neighbors[other][clique]
             ends.append(other)
-    return [clique for clique, stays in zip(tree.cliques, kept) if stays]
-
-
-def concerns(graph: InteractionGraph, first: int, second: int, onto: Mask) -> bool:
-    """Whether one more edge between two vertices changes the part of a decomposable graph that matters to `onto`.
-
-    The common neighbours S of the two must separate them. It does unless S and the first separate `onto` from the second,
-    or S and the second separate it from the first.
-    """
-    beyond_first, beyond_second = sides(graph, first, second)
-    return bool(onto & beyond_first) and bool(onto & beyond_second)
+    return [clique for clique, stays in enumerate(kept) if stays]
 
 
 def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from models.arrays import CountArray, FloatArray
-from models.deadline import NEVER, Deadline
 from models.errors import NotFittedError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.inference.marginal_model import MarginalModel
@@ -121,8 +120,6 @@ class EdgeTest:
     rows), of an edge in one clique, None for others.
     """
 
-    first: int
-    second: int
     given: Mask
     deviance: float
     degrees_of_freedom: int
@@ -130,10 +127,10 @@ class EdgeTest:
     counts: CountArray | None
 
 
-def edge_test(model: MarginalModel, first: int, second: int, deadline: Deadline = NEVER) -> EdgeTest:
+def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
     """The test of an edge between two attributes, all at base values, by their induced attributes.
 
-    Raises NotFittedError, TooManyCellsError or TimeOverError where an edge in several cliques cannot be tested.
+    Raises NotFittedError or TooManyCellsError where an edge in several cliques cannot be tested.
     """
     collection, edge = model.collection, 1 << first | 1 << second
     cube, domain, tree = collection.cube, collection.domain, collection.junction_tree
@@ -149,17 +146,17 @@ def edge_test(model: MarginalModel, first: int, second: int, deadline: Deadline 
         counts = _by_stratum(collection, first, second, given)
         occupied_rows, occupied_columns = (counts.sum(axis=1) > 0).sum(axis=0), (counts.sum(axis=0) > 0).sum(axis=0)
         adjusted = int(((occupied_rows - 1) * (occupied_columns - 1)).sum())
-        return EdgeTest(first, second, given, max(2 * cube.total * nats, 0.0), nominal, adjusted, counts)
+        return EdgeTest(given, max(2 * cube.total * nats, 0.0), nominal, adjusted, counts)
     others = [clique for clique in tree.cliques if edge & ~clique]
     torn = [clique & ~(1 << vertex) for clique in holding for vertex in (first, second)]
-    without = MarginalModel(Collection.of(cube, [*others, *torn]), deadline)
+    without = MarginalModel(Collection.of(cube, [*others, *torn]))
     deviance = max(2 * cube.total * (model.information - without.information), 0.0)
     pair = (domain.cell_count(1 << first) - 1) * (domain.cell_count(1 << second) - 1)
     subtree = tree.containing(edge)
     terms = sum(domain.cell_count(clique & ~edge) for clique in subtree.cliques)
     inner = [s for parent, s in zip(subtree.parents, subtree.separators) if parent >= 0]
     terms -= sum(domain.cell_count(separator & ~edge) for separator in inner)
-    return EdgeTest(first, second, given, deviance, pair * terms, None, None)
+    return EdgeTest(given, deviance, pair * terms, None, None)
 
 
 def _by_stratum(collection: Collection, first: int, second: int, given: Mask) -> CountArray:

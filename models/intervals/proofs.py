@@ -371,12 +371,11 @@ class Term:
 class Explanation:
     """A count is the sum of the terms, whatever it is, and so at least (or at most) the bound.
 
-    tables: places of the tables whose sums are used. is_whole: whether the bound follows from them; otherwise also from
-    counts being whole numbers, or from more tables than were looked at.
+    is_whole: whether the bound follows from the terms; otherwise also from counts being whole numbers, or from more tables
+    than were looked at.
     """
 
     terms: tuple[Term, ...]
-    tables: tuple[int, ...]
     is_whole: bool
 
 
@@ -389,7 +388,7 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
     mixed = np.where(shown, published[0], bounds.lower[near]), np.where(shown, published[1], bounds.upper[near])
     place = int(np.searchsorted(near, cell))
     mixed[0][place], mixed[1][place] = linked.lower[cell], linked.upper[cell]
-    best = Explanation((), (), is_whole=False)
+    best = Explanation((), is_whole=False)
     for low, high in (published, mixed):
         found = _solved(linked, near, equations, (low, high), (place, upper, goal))
         if found is not None and found.is_whole:
@@ -443,7 +442,7 @@ def _solved(
     )
     if found.status != 0:
         return None
-    reduced, multipliers = reduced_objective(objective, equations, found.eqlin.marginals)
+    reduced, _ = reduced_objective(objective, equations, found.eqlin.marginals)
     proven = -(-proven_sum(reduced, lower, upper) // MULTIPLE)
     sign = -1 if is_upper else 1
     terms: Sequence[Term] = [
@@ -456,8 +455,7 @@ def _solved(
         )
         for number in np.flatnonzero(reduced).tolist()
     ]
-    tables = np.unique(equations.tables[np.flatnonzero(multipliers)])
-    return Explanation(tuple(terms), tuple(map(int, tables)), sign * proven == goal)
+    return Explanation(tuple(terms), sign * proven == goal)
 
 
 # Certificates: bounds that follow from multiples of equations, in whole numbers, whatever a solver has rounded.

@@ -1,21 +1,21 @@
-"""Sharp bounds: the least and the largest count that a cell can have in any table with the given marginals.
+"""Bounds on the least and the largest count that a cell can have in any table with the given marginals.
 
-For a decomposable collection and a cell that fixes all separators they are closed forms (Frechet; Dobra and Fienberg
-2000): the upper bound is the least clique count, the lower one the clique counts less the separator counts, or 0. Other
-cells, and other collections, are bounded by linear programming over the possible cells and then, where the program's
-answer is not a whole number that a table attains, by integer programming (HiGHS), within a budget.
+For a decomposable collection and a cell that fixes all separators they are closed forms, and sharp (Frechet; Dobra and
+Fienberg 2000): the upper bound is the least clique count, the lower one the clique counts less the separator counts, or 0.
+What lies in any set of the possible cells is bounded by linear programming and then, where the program's answer is not a
+whole number that a table attains, by integer programming (HiGHS), within a budget; along a chain of cliques by flows.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
-from models.errors import DomainMismatchError, TimeOverError, TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree
+from models.errors import DomainMismatchError, TimeOverError
+from models.graphs.junction_tree import Collection, without_leaves
 from models.programs.consistent_tables import (
     ALL_NODES,
     PossibleCells,
@@ -23,15 +23,11 @@ from models.programs.consistent_tables import (
     WholeNumbers,
     least,
     least_within,
-    possible_cells,
 )
 from models.tables.contingency_table import CodedCells
 
-CELL_LIMIT = 100_000
-"""Possible cells that a program may have."""
-
 SECONDS = 10.0
-"""Budget of the programs for one cell."""
+"""Budget of a program."""
 
 _WHOLE = 1e-6
 """Distance within which a program's optimum is taken for a whole number."""
@@ -46,29 +42,6 @@ class CountBounds:
     sharp: bool
 
 
-@dataclass(frozen=True)
-class Value:
-    """A value of an attribute: its code at a level."""
-
-    level: int
-    code: int
-
-
-def cell_bounds(collection: Collection, cell: Mapping[str, Value], seconds: float = SECONDS) -> CountBounds:
-    """Bounds on the number of rows with these values; attributes that are not named may have any.
-
-    A value finer than what is published is bounded by its published ancestor, and may be empty unless it is that
-    ancestor's only one. Raises DomainMismatchError for an unknown attribute or value.
-    """
-    cell = {attribute: _checked(collection, attribute, value) for attribute, value in cell.items()}
-    published, refined = _published(collection, cell)
-    if collection.is_decomposable and (closed := _closed_form(collection, published)) is not None:
-        bounds = closed
-    else:
-        bounds = _programmed(collection, published, seconds)
-    return CountBounds(0, bounds.upper, bounds.sharp) if refined else bounds
-
-
 def bounds_of_cells(
     collection: Collection, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
 ) -> tuple[CountArray, CountArray]:
@@ -77,23 +50,19 @@ def bounds_of_cells(
     levels: none finer than published. codes: shape (length,) each. Sharp where the cells fix all separators of a
     decomposable collection; otherwise what each marginal alone says, without any program.
     """
-    cell = {
-        attribute: Value(level, 0)
-        for attribute, level in levels.items()
-        if level < collection.domain.hierarchy(attribute).height
-    }
+    fixed = {a: level for a, level in levels.items() if level < collection.domain.hierarchy(a).height}
     total = collection.cube.total
     lower, upper = np.zeros(length, dtype=np.int64), np.full(length, total)
     for mask in collection.masks:
         counts = _counts(collection, mask, levels, codes, length)
         upper = np.minimum(upper, counts)
-        if _shows(collection, mask, cell):
+        if not collection.domain.mask(fixed) & ~mask:
             lower = np.maximum(lower, counts)
-    if collection.is_decomposable and cell:
+    if collection.is_decomposable and fixed:
         tree = collection.junction_tree
-        kept = _relevant(collection, tree, cell)
+        kept = without_leaves(tree, collection.domain.mask(fixed))
         separators = [tree.separators[clique] for clique in kept if tree.parents[clique] in kept]
-        if all(_fixes(collection, separator, cell) for separator in separators):
+        if all(_fixes(collection, separator, fixed) for separator in separators):
             counted = [_counts(collection, mask, levels, codes, length) for mask in (tree.cliques[c] for c in kept)]
             overlaps = [_counts(collection, separator, levels, codes, length) for separator in separators]
             parts = len(kept) - len(separators)
@@ -114,113 +83,9 @@ def _counts(
     return table.counts_in(CodedCells(domain, levels, codes, length))
 
 
-def _checked(collection: Collection, attribute: str, value: Value) -> Value:
-    hierarchy = collection.domain.hierarchy(attribute)
-    if not 0 <= value.level <= hierarchy.height or not 0 <= value.code < hierarchy.size(value.level):
-        raise DomainMismatchError(f"{attribute!r} has no value {value.code} at level {value.level}")
-    return value
-
-
-def _published(collection: Collection, cell: Mapping[str, Value]) -> tuple[dict[str, Value], bool]:
-    """The cell in published values, `*` left out, and whether a value was finer than what is published."""
-    published: dict[str, Value] = {}
-    refined = False
-    for attribute, value in cell.items():
-        hierarchy = collection.domain.hierarchy(attribute)
-        level = max(value.level, collection.finest_level(attribute))
-        lift = hierarchy.lift(value.level, level)
-        code = int(lift[value.code])
-        refined = refined or int((lift == code).sum()) > 1
-        if level < hierarchy.height:
-            published[attribute] = Value(level, code)
-    return published, refined
-
-
-def _count(collection: Collection, mask: int, cell: Mapping[str, Value]) -> int:
-    """Rows of a published margin, coarsened to the cell's levels, in the cell."""
-    domain = collection.domain
-    margin = domain.margin(mask)
-    levels = {a: max(level, cell[a].level) for a, level in margin.items() if a in cell}
-    table = collection.cube.table(mask).rolled_up(levels)
-    inside: BoolArray = np.ones(len(table), dtype=bool)
-    for attribute in table.attributes:
-        value, level = cell[attribute], levels[attribute]
-        inside &= table.column(attribute, level) == domain.hierarchy(attribute).lift(value.level, level)[value.code]
-    return int(table.counts[inside].sum())
-
-
-def _fixes(collection: Collection, mask: int, cell: Mapping[str, Value]) -> bool:
-    """Whether a cell gives every attribute of a margin at its level or finer."""
-    return all(a in cell and cell[a].level <= level for a, level in collection.domain.margin(mask).items())
-
-
-def _relevant(collection: Collection, tree: JunctionTree, cell: Mapping[str, Value]) -> list[int]:
-    """The cliques left after pruning leaves that add no attribute of the cell to their neighbour's."""
-    domain = collection.domain
-    fixed = domain.mask({attribute: value.level for attribute, value in cell.items()})
-    kept = set(range(len(tree.cliques)))
-    while True:
-        for clique in sorted(kept, reverse=True):
-            neighbours = [c for c in tree.children[clique] if c in kept]
-            if tree.parents[clique] in kept:
-                neighbours.append(tree.parents[clique])
-            linked = {n: tree.cliques[clique] & tree.cliques[n] for n in neighbours}
-            if len(kept) > 1 and len(neighbours) <= 1:
-                shared = next(iter(linked.values()), 0)
-                if not fixed & tree.cliques[clique] & ~shared:
-                    kept.remove(clique)
-                    break
-        else:
-            return sorted(kept)
-
-
-def _closed_form(collection: Collection, cell: Mapping[str, Value]) -> CountBounds | None:
-    tree = collection.junction_tree
-    total = collection.cube.total
-    if not cell or not tree.cliques:
-        return CountBounds(total, total, sharp=True)
-    kept = _relevant(collection, tree, cell)
-    counts = [_count(collection, tree.cliques[clique], cell) for clique in kept]
-    separators = [tree.separators[clique] for clique in kept if tree.parents[clique] in kept]
-    parts = len(kept) - len(separators)
-    if not all(_fixes(collection, separator, cell) for separator in separators):
-        return None
-    overlap = sum(_count(collection, separator, cell) for separator in separators) + total * (parts - 1)
-    return CountBounds(max(sum(counts) - overlap, 0), min(counts), sharp=True)
-
-
-def _outer(collection: Collection, cell: Mapping[str, Value]) -> CountBounds:
-    """Bounds that hold for any collection: the least of the marginals' counts, and 0 or one marginal's own count."""
-    counts = [_count(collection, mask, cell) for mask in collection.masks]
-    whole = [c for mask, c in zip(collection.masks, counts) if _shows(collection, mask, cell)]
-    return CountBounds(max(whole, default=0), min([*counts, collection.cube.total]), sharp=bool(whole))
-
-
-def _shows(collection: Collection, mask: int, cell: Mapping[str, Value]) -> bool:
-    fixed = collection.domain.mask({attribute: value.level for attribute, value in cell.items()})
-    return not fixed & ~mask
-
-
-def _programmed(collection: Collection, cell: Mapping[str, Value], seconds: float) -> CountBounds:
-    outer = _outer(collection, cell)
-    if outer.sharp:
-        return outer
-    try:
-        cells = possible_cells(collection, CELL_LIMIT)
-    except TooManyCellsError:
-        return outer
-    inside: BoolArray = np.ones(len(cells), dtype=bool)
-    for attribute, value in cell.items():
-        level = cells.margin[attribute]
-        lift = collection.domain.hierarchy(attribute).lift(level, value.level)
-        inside &= lift[cells.codes[attribute]] == value.code
-    upper = extreme_count(cells, inside, 1, seconds)
-    lower = extreme_count(cells, inside, -1, seconds)
-    return CountBounds(
-        max(outer.lower, ceil(lower.bound - _WHOLE)),
-        min(outer.upper, floor(upper.bound + _WHOLE)),
-        lower.attained and upper.attained,
-    )
+def _fixes(collection: Collection, mask: int, fixed: Mapping[str, int]) -> bool:
+    """Whether cells give every attribute of a margin at its level or finer."""
+    return all(a in fixed and fixed[a] <= level for a, level in collection.domain.margin(mask).items())
 
 
 @dataclass(frozen=True, eq=False)

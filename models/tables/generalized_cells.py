@@ -17,7 +17,6 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from models.arrays import (
-    BoolArray,
     CodeArray,
     CountArray,
     FloatArray,
@@ -101,15 +100,6 @@ class Taxonomy:
     def at_level(self, level: int) -> IndexArray:
         """For each base value its node at a level: shape (leaves,)."""
         return np.asarray(self.hierarchy.lift(0, level), dtype=np.intp) + self.offsets[level]
-
-    @cached_property
-    def covers(self) -> BoolArray:
-        """Whether a node covers a leaf: shape (nodes, leaves). For attributes with few values."""
-        leaves = np.arange(self.hierarchy.size(0))
-        covers = np.zeros((self.size, len(leaves)), dtype=bool)
-        for level in range(self.hierarchy.height + 1):
-            covers[self.at_level(level), leaves] = True
-        return read_only(covers)
 
     @cached_property
     def _leaves(self) -> tuple[IndexArray, IndexArray]:

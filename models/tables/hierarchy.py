@@ -589,12 +589,3 @@ class Domain:
     def same_attribute(self, first: int, second: int) -> bool:
         """Whether two induced attributes refine the same attribute."""
         return self._own_masks[first] == self._own_masks[second]
-
-    def all_steps(self, mask: Mask) -> Mask:
-        """The steps, finer ones too, of all attributes that a mask shows."""
-        steps = 0
-        while mask:
-            own = self._own_masks[(mask & -mask).bit_length() - 1]
-            steps |= own
-            mask &= ~own
-        return steps

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.changes import Change, largest_batch
+from checks.changes import Change, cells_of, settled_rows
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.hierarchy import Domain, Hierarchy
@@ -17,6 +17,12 @@ from strategies import contingency_tables, domains, margins
 
 def is_shown(table: ContingencyTable, masks: list[int], least: int) -> bool:
     return all((table.rolled_up(table.domain.margin(mask)).counts >= least).all() for mask in masks)
+
+
+def largest_batch(people: ContingencyTable, masks: list[int], least: int) -> ContingencyTable:
+    kept = settled_rows(people.counts, [cells_of(people, mask) for mask in masks], least)
+    codes = {name: column[kept] for name, column in zip(people.attributes, people.codes)}
+    return ContingencyTable.from_cells(people.domain, people.margin, codes, people.counts[kept])
 
 
 @given(st.data())

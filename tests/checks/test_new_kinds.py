@@ -52,7 +52,7 @@ class MostCells(Claim):
         return {"cells": int(text)} if text.isdecimal() else None
 
     def check(self, question: Question) -> Finding:
-        most = max(map(len, question.collection.tables))
+        most = max(map(len, question.collection.tables), default=0)
         verdict = verdict_of(most <= self.cells)
         return Finding("most-cells", verdict, self.parameters, None, (Algorithm.MINIMUM,), most)
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from checks.classes import equivalence_classes, t_closeness
+from checks.classes import equivalence_classes, table_diversity
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.relative import (
+    Closeness,
     Distance,
     EqualDistance,
     HierarchicalDistance,
@@ -120,12 +121,12 @@ def test_a_table_is_close_when_each_of_its_classes_is(data: st.DataObject, t: Fr
     table = data.draw(dense_tables(domain))
     classes = equivalence_classes(table, "s")
     distance = HierarchicalDistance(domain.hierarchy("s"))
-    finding = t_closeness(table, "s", t, distance)
+    finding = table_diversity(table, "s", Closeness(t, "hierarchical"))
     criterion = TCloseness(t, tuple(classes.counts.sum(axis=0).tolist()), distance)
     furthest = criterion.reached(classes.counts).max()
     assert finding.holds is all(criterion.decide(row) for row in classes.counts.tolist())
-    assert (finding.criterion, finding.examined) == ("t-closeness", len(classes))
-    assert finding.parameters == {"t": float(t), "distance": "hierarchical", "sensitive": "s"}
+    assert finding.examined == len(classes)
+    assert finding.parameters == {"diversity": str(criterion), "sensitive": "s"}
     assert finding.worst is not None
     assert finding.worst_class.reached == pytest.approx(furthest, abs=1e-9)
 

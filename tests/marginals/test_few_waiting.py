@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.changes import largest_batch
 from marginals.demo import simulate_hospital
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import FewWaiting, SampledChanges, waiting_lines
 from models.search.problem import RefusalScope, Unconstrained
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy
+from privacy_oracles import largest_batch
 from strategies import contingency_tables, domains, margins
 
 ATTRIBUTES = {

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tables.contingency_table import ContingencyTable
+from models.tables.generalized_cells import Taxonomy
 from models.tables.hierarchy import Domain, Hierarchy
 
 Array = NDArray[np.float64]
@@ -16,6 +17,12 @@ def lifted(hierarchy: Hierarchy, fine: int, coarse: int) -> NDArray[np.intp]:
     above = {row[fine]: row[coarse] for row in hierarchy.rows()}
     labels = list(dict.fromkeys(above.values()))
     return np.array([labels.index(label) for label in above.values()])
+
+
+def covered(taxonomy: Taxonomy) -> NDArray[np.bool_]:
+    """Which base values lie under each node: shape (nodes, leaves)."""
+    places = [lifted(taxonomy.hierarchy, 0, level) for level in range(taxonomy.hierarchy.height + 1)]
+    return np.concatenate([place == np.arange(place.max() + 1)[:, None] for place in places])
 
 
 def joint_array(table: ContingencyTable) -> Array:

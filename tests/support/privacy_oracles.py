@@ -21,7 +21,7 @@ from checks.diversity.criterion import Diversity
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 
 Levels = Mapping[str, int]
 Index = tuple[NDArray[np.intp], ...]
@@ -99,6 +99,17 @@ def largest_counts(collection: Collection, sensitive: AnyCollection[str]) -> NDA
         assert best.status == 0, best.message
         bounds.ravel()[cell] = round(-best.fun)
     return bounds
+
+
+def largest_batch(people: ContingencyTable, masks: Sequence[Mask], least: int) -> ContingencyTable:
+    """The most of some people with nobody or at least so many in each cell of some margins."""
+    while True:
+        shown = [people.rolled_up(people.domain.margin(mask)) for mask in masks]
+        enough = np.all([table.counts[people.positions_in(table)] >= least for table in shown], axis=0)
+        if enough.all():
+            return people
+        codes = {name: column[enough] for name, column in zip(people.attributes, people.codes)}
+        people = ContingencyTable.from_cells(people.domain, people.margin, codes, people.counts[enough])
 
 
 def is_k_combinatorial(bounds: NDArray[np.int64], k: int) -> bool:

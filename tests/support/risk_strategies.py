@@ -5,6 +5,8 @@ import numpy as np
 from checks.risk.attackers import Dictionary, Records, RecordSpace
 from checks.risk.harm import Constant, Linear, Multiplicative, Sensitivity, Weights, harmonic_shares
 from dice import Dice, Thrown
+from models.arrays import FloatArray
+from models.tables.generalized_cells import Taxonomy
 from strategies import domains
 
 
@@ -34,6 +36,17 @@ def dictionaries(dice: Dice, space: RecordSpace, max_size: int = 12) -> Dictiona
     """Entries at any levels, for people with any numbers."""
     entries = records.of(dice, space, 1, max_size)
     return Dictionary(entries, np.array(dice.some(len(entries), range(51))))
+
+
+def constant_shares(taxonomy: Taxonomy) -> FloatArray:
+    """A value weighs the same however general, nothing when suppressed (LSFB09 eq. 2): shape (nodes,)."""
+    return np.array([float(node != taxonomy.root) for node in range(taxonomy.size)])
+
+
+def entries_consistent_with(dictionary: Dictionary, record: Records) -> int:
+    """How many entries are consistent with one record."""
+    repeated = Records(dictionary.space, np.broadcast_to(record.nodes, dictionary.entries.nodes.shape))
+    return int(dictionary.entries.is_consistent_with(repeated).sum())
 
 
 _AMOUNTS = (0.0, 0.25, 1.0, 3.0, np.inf)

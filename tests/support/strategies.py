@@ -6,9 +6,11 @@ All of them stay so small that an oracle can walk over every cell of the joint d
 from collections.abc import Mapping
 from math import prod
 
+import networkx as nx
 import numpy as np
 
 from dice import Dice, Thrown
+from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -193,6 +195,12 @@ SHAPE_DOMAIN = Domain.of(
         "b": Hierarchy.flat(["b0", "b1"]),
     }
 )
+
+
+def maximal_cliques(graph: InteractionGraph) -> list[Mask]:
+    """Ascending, by networkx."""
+    place = {name: vertex for vertex, name in enumerate(graph.domain.induced_attributes)}
+    return sorted(sum(1 << place[name] for name in clique) for clique in nx.find_cliques(graph.to_networkx()))
 
 
 def shape_cube() -> DataCube:

@@ -59,9 +59,15 @@ def oracle(requirement: Functional, masses: list[Fraction]) -> bool:
     return all(held <= line(requirement.tau, requirement.l, k) for k, held in enumerate(accumulate(shares), 1))
 
 
+def of_taxonomy(hierarchy: Hierarchy, weights: list[int] | None = None) -> Induction:
+    """For the values of all levels, base values first and `*` last: what classes of local recoding may hold."""
+    values = [(level, code) for level in range(hierarchy.height + 1) for code in range(hierarchy.size(level))]
+    return Induction.of_values(hierarchy, values, weights)
+
+
 @pytest.fixture
 def half_and_three() -> Functional:
-    return Functional(Fraction(1, 2), 3, Induction.of_taxonomy(DISEASES))
+    return Functional(Fraction(1, 2), 3, of_taxonomy(DISEASES))
 
 
 def test_example_1_induced_frequencies(half_and_three: Functional) -> None:
@@ -134,7 +140,7 @@ def test_general_values_count_for_the_base_values_under_them(data: st.DataObject
         for a in under:
             share = Fraction(1, len(under)) if ruled_out else Fraction(weights[a], sum(weights[b] for b in under))
             expected[a] += count * share
-    induction = Induction.of_taxonomy(hierarchy, weights)
+    induction = of_taxonomy(hierarchy, weights)
     assert induction.exactly(counts) == expected
     requirement = data.draw(requirements)
     requirement = Functional(requirement.tau, requirement.l, induction)
@@ -147,7 +153,7 @@ def test_general_values_count_for_the_base_values_under_them(data: st.DataObject
 @given(hierarchies())
 def test_the_values_of_one_level_are_those_of_the_taxonomy(hierarchy: Hierarchy) -> None:
     levels = [Induction.at_level(hierarchy, level).shares for level in range(hierarchy.height + 1)]
-    assert Induction.of_taxonomy(hierarchy).shares == tuple(row for rows in levels for row in rows)
+    assert of_taxonomy(hierarchy).shares == tuple(row for rows in levels for row in rows)
     np.testing.assert_array_equal(Induction.at_level(hierarchy, 0).matrix, np.eye(hierarchy.size(0)))
 
 

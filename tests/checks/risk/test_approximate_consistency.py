@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brute_force import covered
 from checks.risk.attackers import AlikeValues, approximate_counts, consistent_counts
 from risk_strategies import dictionaries, records, spaces
 
@@ -30,7 +31,7 @@ def test_counts_are_those_of_all_pairs(data: st.DataObject) -> None:
                 if axis in alike and taxonomy.levels[y] == taxonomy.levels[z] == 0:
                     agrees &= bool(matrices[axis][y, z])
                 else:
-                    one, other = taxonomy.covers[y], taxonomy.covers[z]
+                    one, other = covered(taxonomy)[y], covered(taxonomy)[z]
                     level = max(taxonomy.levels[y], taxonomy.levels[z])
                     agrees &= bool(np.any(one & other)) and bool(level >= 0)
             found += agrees

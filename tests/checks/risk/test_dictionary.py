@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import checks.risk.attackers as dictionary_module
+from brute_force import covered
 from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts, identification_probability
 from models.errors import DomainMismatchError
 from models.tables.hierarchy import Domain, Hierarchy
-from risk_strategies import dictionaries, generalizations, records, spaces
+from risk_strategies import dictionaries, entries_consistent_with, generalizations, records, spaces
 
 
 def walked(sought: Records, dictionary: Dictionary) -> list[int]:
     """For each record the entries that share a base value with it in every attribute."""
-    covers = [taxonomy.covers for taxonomy in sought.space.taxonomies]
+    covers = [covered(taxonomy) for taxonomy in sought.space.taxonomies]
     return [
         sum(
             all(
@@ -39,7 +40,7 @@ def test_counts_are_those_of_all_pairs(data: st.DataObject, pairs_compared: int)
     with patch.object(dictionary_module, "PAIRS", pairs_compared):
         counts = consistent_counts(sought, dictionary)
     assert counts.tolist() == walked(sought, dictionary)
-    pairs = [len(dictionary.consistent_with(sought[np.array([row])])) for row in range(len(sought))]
+    pairs = [entries_consistent_with(dictionary, sought[np.array([row])]) for row in range(len(sought))]
     assert counts.tolist() == pairs
 
 
@@ -136,4 +137,4 @@ def test_a_million_entries_take_less_than_five_seconds(hierarchies: Callable[[],
     assert time.process_time() - start < 5
     assert counts.min() >= 1
     for row in range(3):
-        assert counts[row] == len(dictionary.consistent_with(sought[np.array([row])]))
+        assert counts[row] == entries_consistent_with(dictionary, sought[np.array([row])])

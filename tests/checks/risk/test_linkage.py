@@ -13,16 +13,22 @@ from checks.risk.harm import (
     Linear,
     Links,
     Weights,
-    constant_shares,
     enlarged,
+    expected,
     linkage_losses,
-    linkage_risk,
     losses,
-    risk,
     uniform_links,
 )
 from models.tables.hierarchy import Domain, Hierarchy
-from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
+from risk_strategies import (
+    constant_shares,
+    dictionaries,
+    entries_consistent_with,
+    generalizations,
+    records,
+    sensitivities,
+    spaces,
+)
 
 
 @given(st.data())
@@ -41,7 +47,7 @@ def test_losses_are_expected_over_the_links(data: st.DataObject) -> None:
         assert sorted(links.public[links.disclosed == row].tolist()) == fitting
         person = np.array([row])
         joined = [enlarged(own, public[np.array([o])]) for o in fitting] or [own]
-        each = [harm.loss(one, person, np.array([len(dictionary.consistent_with(one))]))[0] for one in joined]
+        each = [harm.loss(one, person, np.array([entries_consistent_with(dictionary, one)]))[0] for one in joined]
         assert found[row] == pytest.approx(np.mean(each))
 
 
@@ -59,9 +65,9 @@ def test_links_that_are_not_right_miss_the_person() -> None:
     disclosed, public = Records(space, np.array([[2, 0], [2, 1]])), Records(space, np.array([[0, 2], [1, 2]]))
     names = Dictionary(public)
     harm = Harm(Linear(Weights.linear(map(constant_shares, space.taxonomies), [1.0, 3.0])), Constant(0.5))
-    assert risk(disclosed, names, harm) == pytest.approx(3 / 2 + 0.5 / 2)
+    assert expected(losses(disclosed, names, harm)) == pytest.approx(3 / 2 + 0.5 / 2)
     certain = Links(np.array([0, 1]), np.array([0, 1]), np.ones(2))
-    assert linkage_risk(disclosed, public, certain, names, harm) == pytest.approx(4.0)
+    assert linkage_losses(disclosed, public, certain, names, harm) == pytest.approx([4.0, 4.0])
     half = Links(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]), np.array([True, False, True]))
     found = linkage_losses(disclosed, public, half, names, harm)
     alone = losses(disclosed, names, harm)

@@ -1,7 +1,9 @@
-"""Bounds of margins and boxes hold, are attained where they say so, and agree with those of single cells."""
+"""Bounds of margins and boxes hold, are attained where they say so, and agree with what is published elsewhere."""
 
+import json
 from collections.abc import Mapping
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +20,10 @@ from models.inference.calibrated_tree import CalibratedTree, expectation, expect
 from models.inference.frechet_bounds import FrechetBounds
 from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
-from models.programs.cell_bounds import CountBounds, Value, cell_bounds
+from models.programs.cell_bounds import CountBounds
+from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain
+from models.tables.hierarchy import Domain, Hierarchy
 from strategies import SHAPE_DOMAIN, SHAPES, data_cubes, decomposable_collections, margins, shape_cube
 
 
@@ -153,11 +156,38 @@ def test_bounds_of_a_margin_hold_for_the_table_and_what_is_expected_of_it(
     assert np.all(expected <= bounds.upper + 1e-9)
     assert np.all(bounds.upper[expected == 0] == 0), "cells that are expected to be empty are empty"
     place = tuple(data.draw(st.integers(0, size - 1)) for size in expected.shape)
-    single = cell_bounds(collection, {a: Value(margin[a], code) for a, code in zip(margin, place)})
-    assert single.lower >= bounds.lower[place]
-    assert single.upper <= bounds.upper[place]
+    single = {a: domain.hierarchy(a).lift(0, margin[a]) == code for a, code in zip(margin, place)}
+    low, high = brute_force(collection, indicator(domain, single))
+    assert bounds.lower[place] <= low <= high <= bounds.upper[place]
     if bounds.sharp:
-        assert (single.lower, single.upper) == (bounds.lower[place], bounds.upper[place])
+        assert (bounds.lower[place], bounds.upper[place]) == (low, high)
+
+
+def test_bounds_of_the_czech_autoworkers(shared_vectors: Path) -> None:
+    """Dobra and Fienberg's bounds of the 2^6 table given BF, ABCE, ADE."""
+    given_ = json.loads((shared_vectors / "autoworkers.json").read_text())
+    names = given_["variables"]
+    domain = Domain.of({name: Hierarchy.flat(["0", "1"]) for name in names})
+    bits = {name: np.arange(64) >> place & 1 for place, name in enumerate(names)}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), bits, np.array(given_["counts"]))
+    masks = [domain.mask(dict.fromkeys(clique, 0)) for clique in given_["cliques"]]
+    collection = Collection.of(DataCube([table]), masks)
+    for place in range(64):
+        box = {name: np.arange(2) == bits[name][place] for name in names}
+        bounds = FrechetBounds.of(collection).of_box(box).bounds()
+        assert bounds == CountBounds(given_["lower"][place], given_["upper"][place], sharp=True)
+
+
+def test_a_four_cycle_is_bounded_sharply_by_programming() -> None:
+    rng = np.random.default_rng(3)
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abcd"})
+    codes = {name: rng.integers(0, 2, 30) for name in "abcd"}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, np.ones(30, dtype=np.int64))
+    masks = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "da")]
+    collection = Collection.of(DataCube([table]), masks)
+    assert not collection.is_decomposable
+    for position in np.ndindex(2, 2, 2, 2):
+        assert check_box(collection, {name: np.arange(2) == code for name, code in zip("abcd", position)}, 5.0).sharp
 
 
 def test_an_empty_set_holds_nothing_and_a_set_of_everything_all() -> None:

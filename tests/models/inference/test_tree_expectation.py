@@ -9,8 +9,9 @@ from brute_force import base_cells, iterative_proportional_fitting, joint_array
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CellExpectations
+from models.inference.frechet_bounds import FrechetBounds
 from models.inference.maximum_entropy import MaximumEntropy
-from models.programs.cell_bounds import Value, bounds_of_cells, cell_bounds
+from models.programs.cell_bounds import CountBounds, bounds_of_cells
 from strategies import NOT_DECOMPOSABLE, SHAPES, decomposable_collections, shape_cube
 
 
@@ -30,6 +31,12 @@ def agreeing(collection: Collection, levels: dict[str, int], codes: dict[str, np
         lifted = collection.domain.hierarchy(attribute).lift(0, level)[base[attribute]]
         inside = inside & (lifted == codes[attribute][cell])
     return np.broadcast_to(inside, next(iter(base.values())).shape)
+
+
+def sharp_bounds(collection: Collection, cell: dict[str, tuple[int, int]]) -> CountBounds:
+    """Of the rows with these values, a level and a code each."""
+    lifts = {a: (collection.domain.hierarchy(a).lift(0, level), code) for a, (level, code) in cell.items()}
+    return FrechetBounds.of(collection).of_box({a: lift == code for a, (lift, code) in lifts.items()}).bounds(10.0)
 
 
 def check(collection: Collection, levels: dict[str, int], rng: np.random.Generator) -> None:
@@ -54,7 +61,7 @@ def check(collection: Collection, levels: dict[str, int], rng: np.random.Generat
             lifted = collection.domain.hierarchy(attribute).lift(0, level)[base[attribute]]
             weight *= tables[attribute][cell, lifted]
         assert weighted[cell] == pytest.approx((joint * weight)[inside].sum(), rel=1e-6, abs=1e-6)
-        sharp = cell_bounds(collection, {a: Value(level, int(codes[a][cell])) for a, level in known.items()})
+        sharp = sharp_bounds(collection, {a: (level, int(codes[a][cell])) for a, level in known.items()})
         assert lower[cell] <= sharp.lower <= sharp.upper <= upper[cell]
         assert lower[cell] - 1e-6 <= plain[cell] <= upper[cell] + 1e-6
 
@@ -83,8 +90,8 @@ def test_bounds_are_sharp_where_the_cells_fix_all_separators() -> None:
     codes = base_cells(cube.domain)
     lower, upper = bounds_of_cells(collection, levels, codes, 48)
     for cell in range(48):
-        bounds = cell_bounds(collection, {a: Value(0, int(codes[a][cell])) for a in "abcd"})
-        assert (lower[cell], upper[cell]) == (bounds.lower, bounds.upper)
+        bounds = sharp_bounds(collection, {a: (0, int(codes[a][cell])) for a in "abcd"})
+        assert bounds == CountBounds(int(lower[cell]), int(upper[cell]), sharp=True)
 
 
 def test_a_value_finer_than_published_is_refused() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from models.errors import ContradictionError
 from models.graphs.junction_tree import Collection
-from models.programs.cell_bounds import CountBounds, Value, cell_bounds, extreme_count
+from models.inference.frechet_bounds import FrechetBounds
+from models.programs.cell_bounds import CountBounds, extreme_count
 from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -64,8 +65,8 @@ def test_a_program_with_a_known_solution_is_never_called_infeasible(
     liar.update({kind: kind in kinds for kind in liar})
     counts = [1, 0, 0, 1, 0, 1, 1, 0]  # its relaxation has halves where the whole tables have 0 or 1
     for place, position in enumerate(np.ndindex(2, 2, 2)):
-        cell = {name: Value(0, code) for name, code in zip("abc", position)}
-        bounds = cell_bounds(cycle(counts), cell)
+        cell = {name: np.arange(2) == code for name, code in zip("abc", position)}
+        bounds = FrechetBounds.of(cycle(counts)).of_box(cell).bounds(10.0)
         assert bounds.lower <= counts[place] <= bounds.upper
         assert bounds == CountBounds(0, 1, sharp=True) or bounds.lower == bounds.upper
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brute_force import covered
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
@@ -36,8 +37,8 @@ def test_the_distribution_spreads_each_cell_over_what_it_covers(
     shape = [hierarchy.size(0) for hierarchy in table.domain.hierarchies]
     joint = np.zeros(shape)
     for nodes, count in zip(cells.nodes, cells.counts):
-        covered = np.ix_(*(np.flatnonzero(t.covers[node]) for t, node in zip(cells.taxonomies, nodes)))
-        joint[covered] += count / cells.total / joint[covered].size
+        under = np.ix_(*(np.flatnonzero(covered(t)[node]) for t, node in zip(cells.taxonomies, nodes)))
+        joint[under] += count / cells.total / joint[under].size
     everywhere = dict(zip(table.domain.attributes, np.indices(shape).reshape(len(shape), -1)))
     assert cells.probability(everywhere) == pytest.approx(joint.ravel())
     assert joint.sum() == pytest.approx(1)
@@ -52,9 +53,9 @@ def test_divergence_and_information_follow_their_definitions(
     estimated = cells.probability(dict(zip(table.attributes, table.codes)))
     assert cells.kl_divergence(table) == pytest.approx(float((shares * np.log(shares / estimated)).sum()), abs=1e-9)
     retained = [
-        count / covered
+        count / under
         for nodes, count in zip(cells.nodes, cells.counts)
-        for covered in (t.covers[node].sum() for t, node in zip(cells.taxonomies, nodes))
+        for under in (covered(t)[node].sum() for t, node in zip(cells.taxonomies, nodes))
     ]
     assert cells.information_utility == pytest.approx(sum(retained) / table.total / len(table.attributes))
 
@@ -79,7 +80,7 @@ def test_random_base_rows_are_those_that_the_cells_cover(
     nodes = np.repeat(cells.nodes, cells.counts, axis=0)
     assert drawn.shape == nodes.shape
     for taxonomy, codes, column in zip(cells.taxonomies, drawn.T, nodes.T):
-        assert taxonomy.covers[column, codes].all()
+        assert covered(taxonomy)[column, codes].all()
 
 
 def test_random_base_rows_are_even() -> None:
