@@ -19,7 +19,7 @@ Closed = Callable[[Path], str]
 """What a folder is that takes no other files, in words that follow "lies in"; empty where it takes some."""
 
 
-def nothing_closed(folder: Path) -> str:  # noqa: ARG001
+def nothing_closed(_folder: Path) -> str:
     """Every folder takes files."""
     return ""
 

@@ -235,7 +235,7 @@ def _digits(number: float) -> str:
 # how they nest; it is taken for true only if the counts agree with it.
 
 
-def _anywhere(level: int, place: int) -> bool:  # noqa: ARG001
+def _anywhere(_level: int, _place: int) -> bool:
     return True
 
 

@@ -253,7 +253,7 @@ StewardPageMaker = Callable[["StewardReport"], bytes]
 """What makes the page of a steward's report: HTML."""
 
 
-def no_suggestions(comparison: Comparison) -> tuple[Suggestion, ...]:  # noqa: ARG001
+def no_suggestions(_comparison: Comparison) -> tuple[Suggestion, ...]:
     """Nothing else to want."""
     return ()
 

@@ -4,6 +4,7 @@ Nor does a query or the verification of a release, which need no frame, no searc
 """
 
 import ast
+import importlib
 import json
 import os
 import subprocess
@@ -82,13 +83,17 @@ def test_each_name_is_there_and_where_type_checkers_think() -> None:
     assert all(getattr(marginals, name) is not None for name in marginals.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = marginals.nothing  # type: ignore[attr-defined]
-    tree = ast.parse(Path(marginals.__file__).read_text())
-    (typed,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    homes = {
-        name.name: statement.module
-        for statement in typed.body
-        if isinstance(statement, ast.ImportFrom)
-        for name in statement.names
-    }
-    assert {name: home for name, home in homes.items() if home != "marginals"} == marginals._HOMES
-    assert sorted(homes) == sorted(marginals.__all__)
+    tree = ast.parse(Path(marginals.__file__).with_suffix(".pyi").read_text())
+    imports = [statement for statement in tree.body if isinstance(statement, ast.ImportFrom)]
+    listed = [(statement.module, name.name, name.asname) for statement in imports for name in statement.names]
+    assert {name: home for home, name, _ in listed} == marginals._HOMES
+    assert sorted(name for _, name, _ in listed) == marginals.__all__
+    for home, name, public in listed:
+        assert public == name, "only then a stub hands the name on"
+        assert getattr(importlib.import_module(home), name) is getattr(marginals, name)
+
+
+def test_from_marginals_all_can_be_imported() -> None:
+    held: dict[str, object] = {}
+    exec("from marginals import *", held)
+    assert sorted(held.keys() - {"__builtins__"}) == marginals.__all__

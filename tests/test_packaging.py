@@ -139,7 +139,7 @@ def test_the_wheel_holds_the_floors_with_their_templates_the_licence_and_nothing
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     held = set(zipfile.ZipFile(wheel).namelist())
     assert {"marginals/pages/templates/report.html", "marginals/pages/templates/report.css"} <= held
-    assert {f"{floor}/py.typed" for floor in FLOORS} <= held
+    assert {"marginals/__init__.pyi", *(f"{floor}/py.typed" for floor in FLOORS)} <= held
     assert {name.split("/")[0] for name in held if ".dist-info/" not in name} == set(FLOORS)
     about = f"anonymized_marginals-{marginals.__version__}.dist-info"
     assert {name for name in held if ".dist-info/" in name} == {

@@ -32,7 +32,7 @@ from marginals.messages import printable
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
-    from marginals import Verification
+    from marginals.bundle.content import Verification
     from marginals.publishing.publishing import Publication
     from marginals.release.release import Release
     from marginals.steward import StewardFile

@@ -77,7 +77,7 @@ class Example:
         )
 
 
-def show(window: Window, request: Request) -> Response:  # noqa: ARG001
+def show(window: Window, _request: Request) -> Response:
     """The page."""
     if not window.has_config or window.file.problem() is not None:
         return window.back("/table")

@@ -179,7 +179,7 @@ def told_by_ledger(window: Window, request: Request) -> Response:
     return window.back("/publish")
 
 
-def make_key(window: Window, request: Request) -> Response:  # noqa: ARG001
+def make_key(window: Window, _request: Request) -> Response:
     """Make a pair of keys that have no password, as `minisign -G -W` does."""
     folder = window.project.folder
     if (folder / _SECRET).exists() or (folder / _PUBLIC).exists():
@@ -199,7 +199,7 @@ def make_key(window: Window, request: Request) -> Response:  # noqa: ARG001
     return window.back("/publish")
 
 
-def report(window: Window, request: Request, name: str, page: str) -> Response:  # noqa: ARG001
+def report(window: Window, _request: Request, name: str, page: str) -> Response:
     """The report of a release, or its page for the steward."""
     if name not in releases(window) or page not in ("report", "steward"):
         raise InputError("there is no such release in the folder")

@@ -38,7 +38,7 @@ _COMPARED = (
 """Keys by which candidates are told apart."""
 
 
-def show(window: Window, request: Request) -> Response:  # noqa: ARG001
+def show(window: Window, _request: Request) -> Response:
     """The page."""
     if not window.has_config or window.file.problem() is not None:
         return window.back("/table")
@@ -271,13 +271,13 @@ def take(window: Window, request: Request, number: int) -> Response:
     return window.back("/search")
 
 
-def drop(window: Window, request: Request, number: int) -> Response:  # noqa: ARG001
+def drop(window: Window, _request: Request, number: int) -> Response:
     """Forget a candidate."""
     window.candidates.drop(_candidate(window, number).number)
     return window.back("/search")
 
 
-def report(window: Window, request: Request, number: int, page: str) -> Response:  # noqa: ARG001
+def report(window: Window, _request: Request, number: int, page: str) -> Response:
     """A candidate's report, or its page for the steward."""
     candidate = _candidate(window, number)
     file = candidate.report if page == "report" else candidate.folder / "release-steward.html"

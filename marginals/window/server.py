@@ -117,7 +117,7 @@ class Application:
     def _failed(self, sentence: str, status: int) -> Response:
         return self.window.page("failed.html", "", status, sentence=sentence)
 
-    def _home(self, window: Window, request: Request) -> Response:  # noqa: ARG002
+    def _home(self, window: Window, _request: Request) -> Response:
         return window.back("/explore" if window.project.config is None else "/table")
 
     def _stop_job(self, window: Window, request: Request, number: int) -> Response:
@@ -127,11 +127,11 @@ class Application:
             job.done.wait(3)
         return window.back(_own_page(request))
 
-    def _stop(self, window: Window, request: Request) -> Response:  # noqa: ARG002
+    def _stop(self, window: Window, _request: Request) -> Response:
         window.stopping.set()
         return Response(rendered("stopped.html", root=window.gate.root), mimetype="text/html")
 
-    def _events(self, window: Window, request: Request, number: int) -> Response:  # noqa: ARG002
+    def _events(self, window: Window, _request: Request, number: int) -> Response:
         job = window.jobs.get(number)
         if job is None:
             return self._failed("There is no such job.", 404)

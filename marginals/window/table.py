@@ -80,7 +80,7 @@ def guessed(text: str, name: str) -> str:
     return " ".join(said).removeprefix("Guessed: ")
 
 
-def begin(window: Window, request: Request) -> Response:  # noqa: ARG001
+def begin(window: Window, _request: Request) -> Response:
     """Write a first config, as `marginals init` does."""
     table = window.project.table
     if table is None or window.has_config:
