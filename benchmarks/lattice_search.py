@@ -22,8 +22,8 @@ import numpy as np
 from measurement import Measurement, fastest, interleaved, of_children, options, peak_megabytes, skipped
 from peer_program import started
 
+from checks.claims import Requirements
 from checks.diversity.registry import parse_diversity
-from checks.requirements import Requirements
 from marginals import Attribute, Hierarchy, Table, read_table
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
 from marginals.config.release_toml import read_hierarchy

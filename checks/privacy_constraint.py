@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
 
-from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question
+from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Requirements
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup
 from checks.diversity.criterion import among, satisfies
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
-from checks.requirements import Requirements
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.search.problem import ALL_VERTICES, ClassSize, PruningConstraint, Refusal, RefusalScope

@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 
 import marginals
+from marginals.accuracy import comparison
 from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_hospital
 from marginals.ledger import Ledger, recoded
 from marginals.publishing.policy import Policy
-from marginals.release.comparing import comparison
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube

@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 from figures import Figure
 
+from checks.claims import Requirements
 from checks.classes import average, equivalence_classes, homogeneity
 from checks.diversity.criteria import Entropy, Recursive
-from checks.requirements import Requirements
 from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
 from marginals.config.release_toml import read_hierarchy
 from marginals.tables.attribute import Attribute, Role

@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from figures import Figure
 
+from checks.claims import Requirements
 from checks.diversity.criteria import Functional, Recursive, excessive_protection
 from checks.diversity.criterion import spelled
-from checks.requirements import Requirements
 from marginals.anonymizers.lattice import best_full_domain, minimal_tables
 from marginals.anonymizers.local_recoding import LocalRecoding, hilbert_groups, relative_accuracy, sweep
 from marginals.config.release_toml import read_hierarchy

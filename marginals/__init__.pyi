@@ -7,6 +7,7 @@ from checks.errors import CriterionError as CriterionError
 from checks.errors import DisclosureRuleError as DisclosureRuleError
 from checks.errors import SensitivityError as SensitivityError
 from marginals import interchange as interchange
+from marginals.accuracy import compare as compare
 from marginals.anonymizers.local_recoding import hilbert as hilbert
 from marginals.anonymizers.local_recoding import sweep as sweep
 from marginals.anonymizers.recoded_file import verify_recoded as verify_recoded
@@ -35,7 +36,6 @@ from marginals.publishing.policy import Policy as Policy
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
 from marginals.publishing.single_tables import assess as assess
-from marginals.release.comparing import compare as compare
 from marginals.release.mixture import Mixture as Mixture
 from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release

@@ -1,10 +1,36 @@
 """How near a release comes to the table that it was made of, beside yardsticks. None of it follows from the release."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite, log, nan
+from itertools import combinations, zip_longest
+from math import comb, inf, isfinite, log, nan, prod
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marginals.bundle.content import Published
+from marginals.bundle.reading import over_table
+from marginals.estimates import pairs_in
+from marginals.tables.attribute import MISSING
+from marginals.tables.table import Table
+from marginals.tables.values import in_natural_order
+from models.accuracy import (
+    LEAST_GROUP,
+    IndependentModel,
+    TableModel,
+    random_counts,
+    random_tables,
+    strongest_contrast,
+    total_variation,
+    two_by_two,
+)
+from models.arrays import CountArray, FloatArray, IndexArray
+from models.errors import TooManyCellsError
+from models.graphs.basis import CERTAIN, Basis
+from models.inference.marginal_model import MarginalModel, cramers_v, odds_ratio, phi_squared
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -275,3 +301,237 @@ _COLUMNS = (
     "odds_ratio",
     "odds_ratio_released",
 )
+
+
+Stop = Callable[[], bool]
+"""Whether no more time should be spent."""
+
+
+_RELEASE = ""
+"""The name of the release among the models that are compared."""
+
+
+_SEED = 1
+"""Of the random counts, so that all releases of a table are asked the same."""
+
+
+_COUNTS = 1000
+"""Random counts that are asked."""
+
+
+_COUNTED = 50
+"""Pairs of attributes, and triples, that they are about."""
+
+
+_LOOKED_AT = 1 << 25
+"""Values or cells, summed over random counts, that are looked at at a time: each takes a byte."""
+
+
+_PAIRS = 1000
+"""Pairs of attributes that are compared; of more, so many are drawn."""
+
+
+_SHORT = 3
+"""Characters of a number that tells of nobody, such as an age, however few have it."""
+
+
+_CELLS = 1 << 20
+"""Cells of a pair's table, empty ones included, that is laid out; of larger ones the total variation alone is known."""
+
+
+def compare(release: Published, table: Table) -> Comparison:
+    """How near a release comes to the table that it was made of, beside one-way tables. Not for publication.
+
+    The work is bounded for wide tables, as `Comparison` says. Raises InputError for another table than the one that the
+    release was made of.
+
+    >>> from marginals.example import release, table
+    >>> compare(release, table).release.two_way.worst
+    ('age', 'sex')
+    """
+    model = MarginalModel(over_table(release.collection, table))
+    return comparison(table.cube, model, {INDEPENDENT: IndependentModel(table.cube)})
+
+
+def comparison(
+    cube: DataCube,
+    model: MarginalModel,
+    yardsticks: Mapping[str, TableModel],
+    wanted: Sequence[tuple[str, ...]] = (),
+    stop: Stop = lambda: False,
+) -> Comparison:
+    """A model of a cube's tables beside others. wanted: attributes of tables that are compared too.
+
+    Left out are tables that the cube would have to count where the rows lie, those that are too large to be laid out, and
+    those that are left when it is time to stop.
+    """
+    rng = np.random.default_rng(_SEED)
+    comparing = _Comparing(cube, model, yardsticks)
+    attributes = cube.domain.attributes
+    for name in attributes:
+        if not stop():
+            comparing.table((name,))
+    for names in wanted:
+        if not stop():
+            comparing.table(names)
+    pairs = [pair for pair in combinations(attributes, 2) if pair not in comparing.errors]
+    pairs = [pairs[place] for place in rng.permutation(len(pairs))[:_PAIRS]]
+    tables = random_tables(attributes, _COUNTED, rng)
+    for place, (pair, counted) in enumerate(zip_longest(pairs, tables)):
+        if stop():
+            break
+        if pair is not None:
+            comparing.table(pair)
+        if counted is not None:
+            number = _COUNTS // len(tables) + (place < _COUNTS % len(tables))
+            comparing.counts(counted, number, np.random.default_rng((_SEED, place)))
+    return comparing.result(wanted)
+
+
+@dataclass(eq=False)
+class _Comparing:
+    """What has been compared so far, by table and model."""
+
+    cube: DataCube
+    release: MarginalModel
+    yardsticks: Mapping[str, TableModel]
+    errors: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
+    relative: dict[str, list[FloatArray]] = field(default_factory=dict)
+    pairs: dict[tuple[str, ...], PairCompared] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.models: dict[str, TableModel] = {_RELEASE: self.release, **self.yardsticks}
+        self.places = {name: _places(hierarchy) for name, hierarchy in self.cube.domain.items()}
+        self.bases: dict[tuple[str, str], Basis] = dict(pairs_in(self.release, self.release.finest_levels))
+
+    def table(self, names: tuple[str, ...]) -> None:
+        """Compare the table of some attributes."""
+        names = tuple(sorted(names, key=self.cube.domain.index))
+        mask = self.cube.domain.mask(dict.fromkeys(names, 0))
+        if names in self.errors or not self.cube.holds(mask):
+            return
+        sizes = [self.cube.domain.hierarchy(name).size(0) for name in names]
+        try:
+            if len(names) == 2 and prod(sizes) <= _CELLS:
+                self.errors[names] = self._pair((names[0], names[1]))
+            else:
+                data = self.cube.table(mask)
+                self.errors[names] = {name: total_variation(data, model) for name, model in self.models.items()}
+        except TooManyCellsError:
+            return
+
+    def counts(self, names: tuple[str, ...], number: int, rng: np.random.Generator) -> None:
+        """Ask every model for so many random counts of some attributes; the errors of none are kept where one has none."""
+        mask = self.cube.domain.mask(dict.fromkeys(names, 0))
+        if not self.cube.total or not self.cube.holds(mask):
+            return
+        places = {name: place for name in names if (place := self.places[name]) is not None}
+        table = self.cube.table(mask)
+        widest = max(len(table), *(self.cube.domain.hierarchy(name).size(0) for name in names))
+        block = max(_LOOKED_AT // widest, 1)
+        for start in range(0, number, block):
+            asked = random_counts(table, min(block, number - start), places, rng)
+            try:
+                errors = {name: asked.relative_errors(model) for name, model in self.models.items()}
+            except TooManyCellsError:
+                return
+            for name, own in errors.items():
+                self.relative.setdefault(name, []).append(own)
+
+    def result(self, wanted: Sequence[tuple[str, ...]]) -> Comparison:
+        """What was found."""
+        accuracies = {name: self._accuracy(name, wanted) for name in self.models}
+        in_order = sorted(self.pairs, key=lambda pair: tuple(map(self.cube.domain.index, pair)))
+        release = accuracies.pop(_RELEASE)
+        return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in in_order))
+
+    def _accuracy(self, name: str, wanted: Sequence[tuple[str, ...]]) -> Accuracy:
+        def errors(tables: Iterator[tuple[str, ...]], number: int) -> TableErrors:
+            known = {table: self.errors[table][name] for table in tables if table in self.errors}
+            return TableErrors(known, number - len(known))
+
+        attributes = self.cube.domain.attributes
+        relative = np.concatenate(self.relative.get(name, [np.zeros(0)]))
+        counts = CountErrors()
+        if len(relative):
+            counts = CountErrors(float(np.quantile(relative, 0.5)), float(np.quantile(relative, 0.9)), len(relative))
+        asked = {tuple(sorted(names, key=self.cube.domain.index)) for names in wanted}
+        return Accuracy(
+            errors(combinations(attributes, 1), len(attributes)),
+            errors(combinations(attributes, 2), comb(len(attributes), 2)),
+            counts,
+            errors(iter(sorted(asked, key=lambda names: tuple(map(self.cube.domain.index, names)))), len(asked)),
+        )
+
+    def _pair(self, names: tuple[str, str]) -> dict[str, float]:
+        """The total variation of each model; what the release's says of the two is kept."""
+        domain, margin = self.cube.domain, dict.fromkeys(names, 0)
+        data = self.cube.table(domain.mask(margin))
+        counts = np.zeros([domain.hierarchy(name).size(0) for name in names], dtype=np.int64)
+        counts[data.codes] = data.counts
+        shares = counts / max(self.cube.total, 1)
+        expected = {name: model.expected(margin) / max(model.total, 1) for name, model in self.models.items()}
+        self.pairs[names] = self._compared(names, counts, expected[_RELEASE])
+        return {name: float(np.maximum(shares - own, 0.0).sum()) for name, own in expected.items()}
+
+    def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray) -> PairCompared:
+        basis, rows = self.bases.get(names, CERTAIN), self.cube.total
+        values = (int(np.count_nonzero(counts.sum(axis=1))), int(np.count_nonzero(counts.sum(axis=0))))
+        shown = [tuple(self._values(name, margin[name]) for name in names) for margin in basis.shown]
+        counted = min(((one, other) for one, other in shown), key=prod, default=(1, 1))
+        places = [self.places[name] for name in names]
+        is_ordered = (places[0] is not None, places[1] is not None)
+        orders = [np.arange(n) if p is None else np.argsort(p).astype(np.intp) for n, p in zip(counts.shape, places)]
+        found = PairCompared(
+            names,
+            UNPUBLISHED if any(len(group) == 1 for group in basis.assumed) else basis.kind.value,
+            float(np.maximum(counts / max(rows, 1) - released, 0.0).sum()),
+            cramers_v(phi_squared(counts.astype(np.float64)), rows, values),
+            cramers_v(phi_squared(released), rows, values, counted),
+        )
+        in_order = counts[np.ix_(*orders)]
+        contrast = strongest_contrast(in_order, is_ordered)
+        if contrast is None:
+            return found
+        cells = two_by_two(in_order, contrast, is_ordered)
+        return PairCompared(
+            names,
+            found.kind,
+            found.total_variation,
+            found.cramers_v,
+            found.cramers_v_released,
+            (
+                self._condition(names[0], orders[0], contrast.row, in_order.sum(axis=1)),
+                self._condition(names[1], orders[1], contrast.column, in_order.sum(axis=0)),
+            ),
+            odds_ratio(cells),
+            odds_ratio(two_by_two(released[np.ix_(*orders)], contrast, is_ordered)),
+            float(np.sqrt((1 / cells).sum())),
+        )
+
+    def _values(self, name: str, level: int) -> int:
+        """How many values of a level have rows."""
+        return len(self.cube.table(self.cube.domain.mask({name: level})))
+
+    def _condition(self, name: str, order: IndexArray, first: int, rows: CountArray) -> str:
+        """What the first group of a contrast is, as a condition; a number that few rows have, and that may be a key, is not
+        named.
+
+        order: the values. rows: of each in that order.
+        """
+        label = self.cube.domain.hierarchy(name).labels[0][int(order[first])]
+        if self.places[name] is None or not rows[first + 1 :].any():
+            return f"{name}={label}"
+        if rows[first] < LEAST_GROUP and len(label) > _SHORT:
+            return f"{name} in its highest {100 * rows[first:].sum() / rows.sum():.0f} percent"
+        return f"{name}>={label}"
+
+
+def _places(hierarchy: Hierarchy) -> IndexArray | None:
+    """The place of each base value in their order, a value for missing ones before all; None where they have none."""
+    labels = hierarchy.labels[0]
+    ordered = in_natural_order(label for label in labels if label != MISSING)
+    if ordered is None or len(labels) < 2:
+        return None
+    place = {label: number for number, label in enumerate(ordered, 1)}
+    return np.array([place.get(label, 0) for label in labels], dtype=np.intp)

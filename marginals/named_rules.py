@@ -7,12 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from checks.claims import Claim, parse_claim
+from checks.claims import Claim, Requirements, parse_claim
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict
-from checks.requirements import Requirements
 from marginals.errors import InputError
 from marginals.files import bounded_content
 from marginals.messages import LONGEST_WORDS, is_words

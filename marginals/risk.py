@@ -6,7 +6,7 @@ from functools import cached_property
 from importlib import import_module
 from itertools import chain
 from math import fsum, inf, isclose, log, prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +50,11 @@ from checks.risk.harm import (
     harmonic_shares,
     linkage_losses,
     product,
+    release_risk,
     uniform_links,
     weighted_mean,
 )
-from checks.risk.release_risk import release_risk
+from marginals.bundle.content import Published
 from marginals.bundle.reading import recoded
 from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, generalize
 from marginals.errors import InputError
@@ -646,14 +647,6 @@ class BundleRisk:
             "total_information": self.total_information,
             "log_base_cells": self.log_base_cells,
         }
-
-
-class Published(Protocol):
-    """What is public of a release: its marginals."""
-
-    @property
-    def collection(self) -> Collection:
-        """The published marginals."""
 
 
 def bundle_risk(release: Published, name: str, rows: Rows, attackers: Attackers, harm: HarmModel) -> BundleRisk:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.criteria_at_odds import EntropyAtOdds
 from checks.diversity.criterion import (
     NO_BOUND,
     OR_EQUAL,
@@ -40,6 +39,7 @@ from checks.diversity.cuts import (
     subsets,
     too_rare,
 )
+from checks.diversity.odds import EntropyAtOdds
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray, effective_values, effective_values_of_products, read_only, x_log_x
 from models.tables.hierarchy import Hierarchy

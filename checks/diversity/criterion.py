@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import fsum, gcd, lcm, log
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -679,3 +679,35 @@ def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArr
         decided = np.array([diversity.decide(vector) for vector in distinct.tolist()])
         verdicts[close] = decided[place.reshape(-1)]
     return verdicts
+
+
+# Criteria that say which values they are about, or compare a class with the whole table.
+#
+# What they demand of a class is known only with the values that are published: `among` gives the criterion for these,
+# which can be decided. Labels name values of any level; a label that names several levels means the finest. Where
+# values are published generalized, a general one may be disclosed when all under it may be, and is looked after when
+# one under it is.
+
+
+class RelativeDiversity(Diversity):
+    """A criterion that must be asked for what it is `among` some values, before any class can be judged.
+
+    A new one gives `among`, `stated_among` where it names values, `__str__`, and what is said of it in words.
+    """
+
+    is_relative = True
+
+    @abstractmethod
+    def among(self, values: SensitiveValues) -> Diversity:
+        """The criterion for classes that are counted by these values, which judges them.
+
+        Raises CriterionError for a label that names none of them.
+        """
+
+    def _refused(self, *_: object) -> NoReturn:
+        """Raises CriterionError: it depends on the values."""
+        raise CriterionError(f"{self} depends on the values and the whole table, so no counts by themselves satisfy it")
+
+    slack: ClassVar[Callable[..., NoReturn]] = _refused
+    reached: ClassVar[Callable[..., NoReturn]] = _refused
+    decide: ClassVar[Callable[..., NoReturn]] = _refused

@@ -1,18 +1,16 @@
 """The criteria that say which values they are about, or compare a class with the whole table."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from typing import Any, ClassVar, NoReturn, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criteria import DontCareEntropy, Entropy, NegativeDisclosure, NpdRecursive, Recursive
-from checks.diversity.criteria_at_odds import ClosenessAtOdds
 from checks.diversity.criterion import (
     MAY_DISCLOSE,
     MUST_PROTECT,
@@ -22,6 +20,7 @@ from checks.diversity.criterion import (
     Diversity,
     Phrase,
     RatioBounds,
+    RelativeDiversity,
     SensitiveValues,
     Vectors,
     among,
@@ -33,6 +32,7 @@ from checks.diversity.criterion import (
     stated_among,
 )
 from checks.diversity.cuts import TailCases, empty_tails, too_rare
+from checks.diversity.odds import ClosenessAtOdds
 from checks.errors import CriterionError
 from models.arrays import FloatArray
 from models.tables.hierarchy import Hierarchy
@@ -123,38 +123,6 @@ class ShareRange(Diversity):
             cases.append(TailCases(heads, bounds.others(heads), np.maximum(theta, 1e-300)))
         least = {code: share for code, share in enumerate(self.lower) if share > 0}
         return [*cases, *([too_rare(bounds, least)] if least else [])]
-
-
-# Criteria that say which values they are about, or compare a class with the whole table.
-#
-# What they demand of a class is known only with the values that are published: `among` gives the criterion for these,
-# which can be decided. Labels name values of any level; a label that names several levels means the finest. Where
-# values are published generalized, a general one may be disclosed when all under it may be, and is looked after when
-# one under it is.
-
-
-class RelativeDiversity(Diversity):
-    """A criterion that must be asked for what it is `among` some values, before any class can be judged.
-
-    A new one gives `among`, `stated_among` where it names values, `__str__`, and what is said of it in words.
-    """
-
-    is_relative = True
-
-    @abstractmethod
-    def among(self, values: SensitiveValues) -> Diversity:
-        """The criterion for classes that are counted by these values, which judges them.
-
-        Raises CriterionError for a label that names none of them.
-        """
-
-    def _refused(self, *_: object) -> NoReturn:
-        """Raises CriterionError: it depends on the values."""
-        raise CriterionError(f"{self} depends on the values and the whole table, so no counts by themselves satisfy it")
-
-    slack: ClassVar[Callable[..., NoReturn]] = _refused
-    reached: ClassVar[Callable[..., NoReturn]] = _refused
-    decide: ClassVar[Callable[..., NoReturn]] = _refused
 
 
 # t-closeness: the sensitive values of each class are distributed nearly as in the whole table (Li, Li,

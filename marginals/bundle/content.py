@@ -3,17 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from marginals.tables.attribute import Role
+from models.graphs.junction_tree import Collection
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.hierarchy import Domain
+
+if TYPE_CHECKING:
+    pass
+
 
 from checks.claims import Claim, Question, answer
 from checks.finding import FULL, Finding
 from marginals.named_rules import AppliedRule, JudgedRule
-from marginals.tables.attribute import Codebook, Role
+from marginals.tables.attribute import Codebook
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.hierarchy import Domain
 
 TITLE = "Anonymized marginals"
 """What a release is called that nobody has named."""
@@ -158,3 +164,11 @@ MAX_LEVELS = 100
 MAX_CLAIMS = 100
 MAX_RULES = 20
 MAX_ROWS = 10**15
+
+
+class Published(Protocol):
+    """What is public of a release: its marginals."""
+
+    @property
+    def collection(self) -> Collection:
+        """The published marginals."""

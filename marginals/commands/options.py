@@ -284,7 +284,7 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_findings(findings: "Iterable[Finding]") -> None:
     """Print findings, each verdict in its colour."""
     from checks.finding import Verdict
-    from marginals.terminal import finding_lines
+    from marginals.wording import finding_lines
 
     colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
     for finding in findings:

@@ -176,8 +176,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) ->
     """
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.terminal import steward_lines, wanted_lines
-    from marginals.wording import rule_lines
+    from marginals.wording import rule_lines, steward_lines, wanted_lines
 
     release, steward = publication.release, publication.steward
     verification, folder = release.verify(), release.path
@@ -383,7 +382,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
     from marginals.estimates import count
-    from marginals.terminal import codebook_lines, estimate_lines
+    from marginals.wording import codebook_lines, estimate_lines
 
     release = marginals.open_release(folder, deadline)
     estimate = count(release.model, conditions, seconds=inf)
@@ -550,7 +549,7 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
       marginals attack release-a release-b
       marginals attack release-2025 release-2026
     """
-    from marginals.terminal import attack_lines, change_lines
+    from marginals.wording import attack_lines, change_lines
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = marginals.attack(*folders, truth=table, seconds=deadline)

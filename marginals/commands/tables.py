@@ -30,7 +30,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import installing
 
 if TYPE_CHECKING:
-    from checks.requirements import Requirements
+    from checks.claims import Requirements
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.publishing import Publication
@@ -63,7 +63,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
       marginals assess release.toml --levels age=2,postcode=3
       marginals assess release.toml --eligible
     """
-    from marginals.terminal import assessment_lines, eligibility_lines, reidentification_lines
+    from marginals.wording import assessment_lines, eligibility_lines, reidentification_lines
 
     configured = marginals.read_config(config)
     table = configured.read_table()
@@ -158,7 +158,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
     from marginals.anonymizers.lattice import LatticeResult, published_table
     from marginals.publishing.obstacles import no_single_table
     from marginals.publishing.single_tables import chosen_table
-    from marginals.terminal import single_table_lines, written_table_lines
+    from marginals.wording import single_table_lines, written_table_lines
 
     with ProgressBars(not as_json) as progress:
         table, policy = configured.read_table(), configured.policy
@@ -204,7 +204,7 @@ def _demanded(requirements: "Requirements") -> list[str]:
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
-    from marginals.terminal import written_table_lines
+    from marginals.wording import written_table_lines
 
     table = configured.read_table()
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]

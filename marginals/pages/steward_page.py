@@ -14,8 +14,7 @@ from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
-from marginals.terminal import wanted_line
-from marginals.wording import dropped_warning, rule_in_words, unit_in_words
+from marginals.wording import dropped_warning, rule_in_words, unit_in_words, wanted_line
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
 

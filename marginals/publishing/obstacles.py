@@ -12,10 +12,9 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice, product
 from math import isfinite
 
-from checks.claims import MinCell
+from checks.claims import MinCell, Requirements
 from checks.classes import nonsensitive_part
 from checks.finding import Finding
-from checks.requirements import Requirements
 from marginals.errors import NothingPublishableError
 from marginals.names import level_name, margin_in_words
 from marginals.tables.table import Table

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims import MaxentDiversity, diversities_by_attribute
+from checks.claims import MaxentDiversity, Requirements, diversities_by_attribute
 from checks.classes import delta_presence, k_map
 from checks.diversity.odds import AtOdds
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding
-from checks.requirements import Requirements
 from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim
+from checks.claims import AttributeClaim, Claim, Requirements
 from checks.diversity.registry import require_readable
-from checks.requirements import Requirements
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
 from marginals.bundle.writing import Entering
 from marginals.deadline import Seconds, within

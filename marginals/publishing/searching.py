@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from checks.claims import Requirements
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from marginals.anonymizers.lattice import Progress as Settled
 from marginals.anonymizers.lattice import (
     lattice_nodes,
@@ -465,11 +465,3 @@ def _until(deadline: Deadline, progress: Progress) -> Progress:
         progress(task, done, total)
 
     return told
-
-
-# What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
-# cost.
-#
-# Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since
-# what the checks said is kept. Its price is the KL divergence of what that finds, less that of what it finds without
-# the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other tables.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from checks.claims import Requirements
 from checks.classes import (
     Assessment,
     Eligibility,
@@ -17,7 +18,6 @@ from checks.classes import assess as assess_table
 from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from marginals.anonymizers.lattice import (
     LatticeResult,
     SingleTable,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import log
 
-from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared
+from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
 from marginals.anonymizers.lattice import (
     stepwise_table,
 )
@@ -14,7 +14,6 @@ from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import Prepared, Search
-from marginals.release.comparing import comparison
 from marginals.steward import StewardReport, Suggestion
 from models.accuracy import IndependentModel, TableModel, total_variation
 from models.deadline import Deadline
@@ -116,6 +115,14 @@ def _stop_after(seconds: float, deadline: Deadline) -> Stop:
     """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
     until = time.process_time() + seconds
     return lambda: time.process_time() > until or deadline.is_over
+
+
+# What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
+# cost.
+#
+# Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since
+# what the checks said is kept. Its price is the KL divergence of what that finds, less that of what it finds without
+# the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other tables.
 
 
 _MOST = 3

@@ -8,10 +8,9 @@ import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from checks.claims import meaning_beside
+from checks.claims import Requirements, meaning_beside
 from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
-from checks.requirements import Requirements
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
 from marginals.publishing.policy import Policy

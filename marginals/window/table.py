@@ -8,10 +8,10 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
-from marginals.terminal import assessment_lines, reidentification_lines
 from marginals.window.project import OlderVersionError, put, section
 from marginals.window.rendering import columns_picture
 from marginals.window.window import Window
+from marginals.wording import assessment_lines, reidentification_lines
 from models.errors import MarginalsError
 
 

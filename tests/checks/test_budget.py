@@ -12,7 +12,7 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import KCombinatorial, KLink, MaxentDiversity, Question, answer
+from checks.claims import KCombinatorial, KLink, MaxentDiversity, Question, Requirements, answer
 from checks.combinatorial import k_combinatorial
 from checks.diversity.criteria import Entropy, Functional, Recursive
 from checks.diversity.criterion import Diversity
@@ -21,7 +21,6 @@ from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import decided
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
 from models.search import RefusalScope

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import MaxentDiversity, Question, diversities_by_attribute, parse_claim
+from checks.claims import MaxentDiversity, Question, Requirements, diversities_by_attribute, parse_claim
 from checks.diversity.criteria import Distinct, Entropy, Recursive
 from checks.diversity.criterion import Diversity, among
 from checks.diversity.relative import AtLevel
@@ -17,7 +17,6 @@ from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import by_join
 from checks.maxent.sensitive_tree import sensitive_tree
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from models.graphs.junction_tree import Collection
 from models.search import RefusalScope
 from models.tables.contingency_table import ContingencyTable

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 import checks.claims
 import checks.diversity.registry
 import marginals
-from checks.claims import AttributeClaim, Claim, Question, claims_from_text, parse_claim
+from checks.claims import AttributeClaim, Claim, Question, Requirements, claims_from_text, parse_claim
 from checks.diversity.criterion import numbers, spelled
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict, verdict_of
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from marginals.example import release, table
 from marginals.release.release import Release
 from models.graphs.junction_tree import Collection

@@ -11,10 +11,10 @@ from math import ceil, floor
 import numpy as np
 import pytest
 
+from checks.claims import Requirements
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from models.graphs.junction_tree import Collection
 from models.search import Problem, RefusalScope, exact
 from models.tables.contingency_table import ContingencyTable

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import KCombinatorial, KLink, MaxentDiversity, MinCell, Question
+from checks.claims import KCombinatorial, KLink, MaxentDiversity, MinCell, Question, Requirements
 from checks.diversity.criteria import Entropy, Functional, Recursive
 from checks.errors import CriterionError
 from checks.finding import Budget, Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection
 from models.search import MarginLimits, RefusalScope

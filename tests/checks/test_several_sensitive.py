@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks.claims import Requirements
 from checks.classes import k_link
 from checks.combinatorial import GroupTree, group_by_search, group_by_vector_sets, k_combinatorial, sensitive_groups
 from checks.finding import FULL, SEARCHING, Algorithm, Verdict
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from dice import Dice
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable

@@ -2,7 +2,7 @@
 
 from checks.attacks.minimality import Refinement
 from marginals.attacks import Attacks, Minimality
-from marginals.terminal import attack_lines
+from marginals.wording import attack_lines
 from models.tables.hierarchy import Domain, Hierarchy, Margin
 
 DOMAIN = Domain.of(

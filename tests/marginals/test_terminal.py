@@ -4,7 +4,7 @@ import pytest
 
 from marginals.estimates import Estimate
 from marginals.example import release
-from marginals.terminal import estimate_lines, search_line
+from marginals.wording import estimate_lines, search_line
 from models.graphs.basis import CERTAIN as PUBLISHED
 from models.graphs.basis import Basis, Kind
 from models.search import SearchResult

@@ -10,8 +10,8 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from checks.claims import Requirements
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from dice import Dice, Thrown
 from models.search import (
     Constraint,

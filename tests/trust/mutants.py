@@ -66,7 +66,6 @@ TESTS = {
         "odds",
         "of_people",
     ),
-    "criteria_at_odds": ("odds",),
     "criterion": (
         "criterion",
         "cases",

@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from checks.diversity.criteria import Distinct, Functional, Induction, NegativeDisclosure, NpdRecursive, Recursive
-from checks.diversity.criteria_at_odds import EntropyAtOdds
 from checks.diversity.criterion import ZERO_LOG, Diversity, RatioBounds, cuts, loosened_to, violations
 from checks.diversity.cuts import EntropyCases, GroupCases, TrimmedCases
+from checks.diversity.odds import EntropyAtOdds
 from checks.maxent.sensitive_tree import LogTree, SensitiveTree
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Hierarchy

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from checks.diversity.criteria import Distinct, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criteria_at_odds import EntropyAtOdds
 from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to, satisfies, slack_of_products
+from checks.diversity.odds import EntropyAtOdds
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from privacy_oracles import is_diverse, reached

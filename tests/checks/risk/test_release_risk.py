@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from brute_force import base_cells
 from checks.errors import SensitivityError
 from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts
-from checks.risk.harm import Constant, Harm, Linear, Multiplicative, Sensitivity, Weights, losses
-from checks.risk.release_risk import release_risk
+from checks.risk.harm import Constant, Harm, Linear, Multiplicative, Sensitivity, Weights, losses, release_risk
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy

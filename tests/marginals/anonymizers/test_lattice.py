@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.claims import Requirements
 from checks.diversity.criteria import (
     Distinct,
     DontCareEntropy,
@@ -19,7 +20,6 @@ from checks.diversity.criteria import (
     Simple,
 )
 from checks.diversity.criterion import Diversity
-from checks.requirements import Requirements
 from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, table_satisfies
 from marginals.errors import InputError
 from models.tables.contingency_table import ContingencyTable

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.claims import Requirements
 from checks.classes import equivalence_classes
 from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
-from checks.requirements import Requirements
 from marginals.anonymizers.lattice import best_full_domain, single_table
 from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights, sweep
 from marginals.errors import NothingPublishableError

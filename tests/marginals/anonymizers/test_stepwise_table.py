@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks.claims import Requirements
 from checks.diversity.criteria import Distinct
-from checks.requirements import Requirements
 from marginals.anonymizers.lattice import minimal_tables, stepwise_table
 from models.tables.data_cube import DataCube
 from strategies import data_cubes

@@ -12,7 +12,7 @@ import pytest
 import marginals
 from marginals.errors import InputError
 from marginals.publishing.searching import Prepared, Search, no_progress, searched
-from marginals.terminal import search_line
+from marginals.wording import search_line
 from models.deadline import NEVER
 
 PRIVACY = {"k_link": 4, "diversity": "entropy:2"}

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from checks.claims import Requirements
 from checks.diversity.criteria import Distinct
 from checks.diversity.registry import parse_diversity
-from checks.requirements import Requirements
 from marginals import Policy, publish
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.searching import best_base, chosen_base

@@ -130,12 +130,12 @@ def test_yardsticks_stand_beside_it_with_what_was_wanted(made: Publication) -> N
 
 
 def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.release.comparing._PAIRS", 1)
+    monkeypatch.setattr("marginals.accuracy._PAIRS", 1)
     some = marginals.compare(release, table)
     assert len(some.compared_pairs) == 1
     assert some.release.two_way.left_out == 2
-    monkeypatch.setattr("marginals.release.comparing._PAIRS", 1000)
-    monkeypatch.setattr("marginals.release.comparing._CELLS", 100)
+    monkeypatch.setattr("marginals.accuracy._PAIRS", 1000)
+    monkeypatch.setattr("marginals.accuracy._CELLS", 100)
     some = marginals.compare(release, table)
     assert [pair.attributes for pair in some.compared_pairs] == [("age", "sex"), ("sex", "diagnosis")]
     assert some.release.two_way.left_out == 0, "its total variation is known all the same"

@@ -15,7 +15,7 @@ from marginals.config.first_config import initial_config
 from marginals.tables.engines import file_source
 from marginals.tables.files import files_of
 from marginals.tables.people import PeopleReader, Unit
-from marginals.tables.reading import Reading
+from marginals.tables.source import Reading
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2

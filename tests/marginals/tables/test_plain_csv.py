@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from marginals.bundle.reading import Labels, NotPlainError, plain_rows
 from marginals.tables import plain_csv
-from marginals.tables.plain_csv import Labels, NotPlainError, plain_rows
 
 PLAIN = st.text(st.sampled_from("ab0139é€ x"), max_size=20)
 FIELDS = st.text(st.sampled_from('ab0139é€,"\r\n\0 x'), max_size=20)
