@@ -1,7 +1,7 @@
 """Claims: what a release says of its privacy, and anybody can check on the published marginals.
 
-A new claim is a class with the base `Claim` and a line in the table `_KINDS`. Requirements are what a policy demands: claims of a
-release, and checks of one table.
+A new claim is a class with the base `Claim` and a line in the table `_KINDS`. Requirements are what a
+policy demands: claims of a release, and checks of one table.
 """
 
 from abc import ABC, abstractmethod
