@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.classes import k_link
-from checks.combinatorial import GroupTree, by_search, by_vector_sets, k_combinatorial, sensitive_groups
+from checks.combinatorial import GroupTree, group_by_search, group_by_vector_sets, k_combinatorial, sensitive_groups
 from checks.finding import FULL, SEARCHING, Algorithm, Verdict
 from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
@@ -117,8 +117,8 @@ def test_search_and_vector_sets_agree(drawn: Drawn) -> None:
             if not k_link(part, names, k).holds:
                 continue
             expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
-            assert by_search(group, k).verdict is expected
-            assert by_vector_sets(group, k).verdict is expected
+            assert group_by_search(group, k).verdict is expected
+            assert group_by_vector_sets(group, k).verdict is expected
 
 
 @settings(max_examples=60)
