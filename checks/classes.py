@@ -935,4 +935,4 @@ def t_closeness(table: ContingencyTable, sensitive: str, t: Fraction, distance: 
     classes = equivalence_classes(table, sensitive)
     criterion = TCloseness(t, tuple(classes.counts.sum(axis=0).tolist()), distance)
     parameters = {"t": float(t), "distance": distance.name, "sensitive": sensitive}
-    return replace(check_classes(classes, criterion), criterion=criterion.name, parameters=parameters)
+    return replace(check_classes(classes, criterion), criterion="t-closeness", parameters=parameters)
