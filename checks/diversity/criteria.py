@@ -457,7 +457,6 @@ class DontCareEntropy(Diversity):
 
     l: Fraction
     dont_care: frozenset[int]
-    name: ClassVar[str] = "dont-care-entropy"
 
     def __post_init__(self) -> None:
         check_l("dont-care-entropy:l", self.l)
@@ -526,14 +525,6 @@ class Simple(Diversity):
     def __str__(self) -> str:
         return f"simple:{spelled(self.l)}"
 
-    @classmethod
-    def parsed(cls, text: str) -> Self | None:
-        """From `l`."""
-        match numbers(text):
-            case [l]:
-                return cls(l)
-        return None
-
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to l."""
         return self.reached(vectors) / float(self.l) - 1
@@ -601,14 +592,6 @@ class Entropy(Diversity):
 
     def __str__(self) -> str:
         return f"entropy:{spelled(self.l)}"
-
-    @classmethod
-    def parsed(cls, text: str) -> Self | None:
-        """From `l`."""
-        match numbers(text):
-            case [l]:
-                return cls(l)
-        return None
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to l."""
@@ -721,7 +704,6 @@ class NegativeDisclosure(Diversity):
 
     percent: Fraction
     protected: frozenset[int]
-    name: ClassVar[str] = "negative-disclosure"
 
     def __post_init__(self) -> None:
         if not 0 < self.percent < 100 or not self.protected:
@@ -775,7 +757,6 @@ class NpdRecursive(Diversity):
 
     positive: Recursive
     negative: NegativeDisclosure
-    name: ClassVar[str] = "npd-recursive"
 
     def __str__(self) -> str:
         return f"npd: {self.positive}, {self.negative}"
@@ -809,8 +790,3 @@ class NpdRecursive(Diversity):
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """Those of both halves."""
         return [*self.positive.violations(bounds), *self.negative.violations(bounds)]
-
-    @property
-    def facts(self) -> int:
-        """Those of the recursive half."""
-        return self.positive.facts

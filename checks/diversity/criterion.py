@@ -522,9 +522,11 @@ class Diversity(ABC):
     def parsed(cls, text: str) -> Self | None:
         """The criterion whose parameters a text spells, for instance `3,4`; None where it spells none.
 
-        As it stands, that of no parameters. Raises CriterionError for parameters that make no sense.
+        As it stands, `parameters` are numbers, and the fields in their order. Raises CriterionError for parameters that
+        make no sense.
         """
-        return None if text or cls.parameters else cls()
+        found, expected = numbers(text), cls.parameters.count(",") + 1 if cls.parameters else 0
+        return cls(*found) if len(found) == expected and (found or not text) else None
 
     @property
     def facts(self) -> int:

@@ -115,11 +115,6 @@ class UnderOdds(Diversity):
         """Those of what is judged."""
         return violations(self.judged, bounds)
 
-    @property
-    def facts(self) -> int:
-        """Those of the criterion."""
-        return self.plain.facts
-
 
 @dataclass(frozen=True)
 class Corners(Diversity):

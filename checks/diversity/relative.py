@@ -203,7 +203,6 @@ class TCloseness(Diversity):
     t: Fraction
     overall: tuple[int, ...]
     distance: Distance
-    name: ClassVar[str] = "t-closeness"
 
     def __post_init__(self) -> None:
         _check_t(self.t)
@@ -388,11 +387,6 @@ class Coarsened(Diversity):
         """The criterion itself scaled."""
         judged = scaled(self.diversity, factor)
         return None if judged is None else replace(self, diversity=judged)
-
-    @property
-    def facts(self) -> int:
-        """As many as by the values themselves."""
-        return self.diversity.facts
 
 
 @dataclass(frozen=True)
@@ -620,14 +614,6 @@ class BayesOptimal(RelativeDiversity):
     def __str__(self) -> str:
         return f"{self.name}:{spelled(self.rho_1)},{spelled(self.rho_2)}"
 
-    @classmethod
-    def parsed(cls, text: str) -> Self | None:
-        """From `rho1,rho2`."""
-        match numbers(text):
-            case [rho_1, rho_2]:
-                return cls(rho_1, rho_2)
-        return None
-
     def among(self, values: SensitiveValues) -> ShareRange:
         """With rho2 above the share of each value that is rarer than rho1 in the whole table, which must have rows."""
         shares = list(enumerate(values.shares))
@@ -716,14 +702,6 @@ class BetaLikeness(RelativeDiversity):
 
     def __str__(self) -> str:
         return f"{self.name}:{spelled(self.beta)}"
-
-    @classmethod
-    def parsed(cls, text: str) -> Self | None:
-        """From `beta`."""
-        match numbers(text):
-            case [beta]:
-                return cls(beta)
-        return None
 
     def among(self, values: SensitiveValues) -> ShareRange:
         """With (1 + beta) p above each share; the whole table must have rows."""

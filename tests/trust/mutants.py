@@ -52,7 +52,6 @@ TESTS = {
         "equivalence_classes",
         "eligibility",
         "homogeneity",
-        "t_closeness",
     ),
     "combinatorial": ("k_combinatorial", "maxent_algorithms", "several_sensitive", "min_cell"),
     "criteria": (
@@ -82,7 +81,7 @@ TESTS = {
     "knowledge": ("certain_facts", "certain_cells", "attacks"),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms", "odds"),
     "odds": ("odds", "of_people"),
-    "relative": ("t_closeness", "relative", "odds"),
+    "relative": ("relative", "odds"),
 }
 """The test files of tests/checks for a module whose tests are not only those of its own name."""
 

@@ -10,13 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from checks.requirements import Requirements
 from click.testing import CliRunner
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
 import marginals
+from checks.claims import AttributeClaim
 from checks.classes import equivalence_classes
-from checks.diversity.criterion import numbers, spelled
+from checks.diversity.criterion import ShareBound, numbers, spelled
 from checks.diversity.registry import parse_diversity, spellings
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Verdict
@@ -140,6 +142,24 @@ def test_without_cuts_of_its_own_it_is_decided_as_the_join_decides(drawn: tuple[
             algorithm, outcome = decided(tree, TopTwo(share))
         expected = by_join(tree, TopTwo(share)).verdict
         assert (algorithm, outcome.verdict) == (Algorithm.HULL, expected) or expected is Verdict.UNDECIDED
+
+
+class Bounded(TopTwo):
+    """It says besides that it is a bound on shares, by the name that any criterion has for it."""
+
+    def share_bound(self) -> ShareBound:
+        return ShareBound(Fraction(0), 2, self.share, strict=False)
+
+
+def test_what_else_it_can_answer_it_is_asked() -> None:
+    """Of people a bound on shares can be promised, of anything else not."""
+    with pytest.raises(CriterionError, match="cannot be promised of people"):
+        Requirements(("disease",), diversity=TopTwo(Fraction(1, 2)), rows_per_person=2)
+    (claim,) = Requirements(("disease",), diversity=Bounded(Fraction(1, 2)), rows_per_person=2).claims
+    assert isinstance(claim, AttributeClaim)
+    assert claim.class_diversity is not None
+    assert claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1, 1])
+    assert not claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1])
 
 
 def test_where_it_is_not_registered_the_bundle_is_refused_with_the_forms_that_are_known(bundle: Path) -> None:
