@@ -52,6 +52,7 @@ TESTS = {
         "equivalence_classes",
         "eligibility",
         "homogeneity",
+        "t_closeness",
     ),
     "combinatorial": ("k_combinatorial", "maxent_algorithms", "several_sensitive", "min_cell"),
     "criteria": (
@@ -81,7 +82,7 @@ TESTS = {
     "knowledge": ("certain_facts", "certain_cells", "attacks"),
     "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms", "odds"),
     "odds": ("odds", "of_people"),
-    "relative": ("relative", "odds"),
+    "relative": ("t_closeness", "relative", "odds"),
 }
 """The test files of tests/checks for a module whose tests are not only those of its own name."""
 
