@@ -7,7 +7,8 @@ A collection passes when no t has 0 < U(t) < k. For a decomposable one with one 
 
 Where cliques show C at several levels the inner part nests: what the cliques of a level allow for a value is at most
 the sum of what the finer ones allow for its children. If k-link holds, only cliques with C can break k-combinatorial
-anonymity, and only when there are two of them at least. Several sensitive attributes: see `several_sensitive`.
+anonymity, and only when there are two of them at least. With several sensitive attributes a group of them is
+searched as a whole (`group_by_search`).
 """
 
 from collections.abc import Collection as AnyCollection

@@ -125,7 +125,7 @@ class Functional(Diversity):
     """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
 
     induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
-    than 1 for the criterion that a given class just satisfies. odds: of evidence that it must bear (`under_odds`).
+    than 1 for the criterion that a given class just satisfies. odds: of evidence that it must bear (`odds`).
     """
 
     tau: Fraction

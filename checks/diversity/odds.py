@@ -311,7 +311,7 @@ class OfPeople(Diversity):
 
 @dataclass(frozen=True)
 class AtOdds(RelativeDiversity):
-    """A criterion that must be satisfied whatever evidence of odds up to `odds` says of a person (`under_odds`)."""
+    """A criterion that must be satisfied whatever evidence of odds up to `odds` says of a person (`UnderOdds`)."""
 
     plain: Diversity
     odds: Fraction
@@ -360,7 +360,7 @@ class AtOdds(RelativeDiversity):
 # Entropy diversity against evidence of odds G.
 #
 # The worst evidence multiplies the j most frequent values with G, for some j. That it is a corner follows from merging
-# (`under_odds`). Let A be a set of values whose multiplying is worst, H* the entropy then, a < b two shares with a
+# (as above). Let A be a set of values whose multiplying is worst, H* the entropy then, a < b two shares with a
 # raised and b not, R the rest of the weighed total, W0 = R + a + b, W1 = R + G a + b, W2 = R + a + G b, and h(x, y)
 # the unnormalized entropy less H* times the total, with x and y in the place of a and b: h(G a, b) = 0, and h(a, b) >=
 # 0. The latter says

@@ -5,7 +5,7 @@ bounds what all class combinations can reach. Usually that excludes every case, 
 combinations at which the minima are taken are looked at on the way, and one of them is usually a witness where there is
 one. For the cases that remain, combinations are built up clique by clique, most dangerous first; a partial one is dropped
 when no remaining case is possible for any of its completions. Where that takes long, cases of the entropy are taken
-apart first (`entropy_boxes`). Afterwards the same search, with the worst value found so far as the bound, finds the
+apart first (see below). Afterwards the same search, with the worst value found so far as the bound, finds the
 worst class itself, or says that it was not proven to be the worst.
 """
 
