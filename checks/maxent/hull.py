@@ -43,12 +43,7 @@ class VectorSet:
 
 
 def work_up(
-    tree: FittingClasses,
-    factors: Sequence[FloatArray],
-    combine: Combine,
-    prune: Prune,
-    doomed: Doomed,
-    limit: int,
+    tree: FittingClasses, factors: Sequence[FloatArray], combine: Combine, prune: Prune, doomed: Doomed, limit: int
 ) -> VectorSet:
     """The vectors that are left at the root.
 

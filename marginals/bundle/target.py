@@ -3,11 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from marginals.bundle.content import (
-    DESCRIPTOR,
-    MAX_DESCRIPTOR_BYTES,
-    REPORT,
-)
+from marginals.bundle.content import DESCRIPTOR, MAX_DESCRIPTOR_BYTES, REPORT
 from marginals.bundle.snapshot import Snapshot, own_leftovers
 from marginals.errors import BundleError, InputError
 from marginals.files import open_regular, resolved

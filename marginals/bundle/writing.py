@@ -12,15 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from marginals.bundle.content import (
-    DESCRIPTOR,
-    FORMAT,
-    KNOWN,
-    MAX_BYTES,
-    MAX_FILE_BYTES,
-    REPORT,
-    BundleContent,
-)
+from marginals.bundle.content import DESCRIPTOR, FORMAT, KNOWN, MAX_BYTES, MAX_FILE_BYTES, REPORT, BundleContent
 from marginals.bundle.reading import DESCRIPTION
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, seal_of, signature_of
 from marginals.bundle.snapshot import Descriptor, Snapshot, descriptor_bytes, digest, listed_report
@@ -41,11 +33,7 @@ class WrittenBundle:
 
 
 def write_bundle(
-    content: BundleContent,
-    folder: Path,
-    page: bytes,
-    key: SecretKey | None = None,
-    entering: Entering | None = None,
+    content: BundleContent, folder: Path, page: bytes, key: SecretKey | None = None, entering: Entering | None = None
 ) -> "WrittenBundle":
     """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
 

@@ -327,9 +327,7 @@ _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 _MOST_BYTES = 1 << 20
 """Of a config."""
 
-_LONG_KEY = re.compile(
-    r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""",
-)
+_LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")

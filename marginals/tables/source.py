@@ -13,13 +13,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, Attribute, Column, Role
-from marginals.tables.distinct_rows import (
-    DistinctRows,
-    Engine,
-    PandasFrame,
-    Source,
-    is_of_pandas,
-)
+from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Source, is_of_pandas
 from marginals.tables.engines import ENGINES, file_source, frame_source, left_to_pandas, machine_memory
 from marginals.tables.files import (
     CsvFiles,
