@@ -562,9 +562,7 @@ def _tables(
     )
     by_name = {c.name: c for c in classifications}
     return PublishedTables(
-        people,
-        tuple(_table(path, table, cells[path], by_name, spec) for path, table in specs.items()),
-        classifications,
+        people, tuple(_table(path, table, cells[path], by_name, spec) for path, table in specs.items()), classifications
     )
 
 

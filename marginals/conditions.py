@@ -437,13 +437,7 @@ def _plain(condition: str) -> tuple[str, dict[str, str]]:
     return _TOKEN.sub(word, condition.strip()), columns
 
 
-_SIGNS: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
+_SIGNS: Mapping[type[ast.cmpop], str] = {ast.Eq: "==", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
 class _Reader:

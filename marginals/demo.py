@@ -207,11 +207,7 @@ def simulate_census(rng: np.random.Generator, rows: int = 24_000) -> pd.DataFram
 
 def census_hierarchies() -> dict[str, list[tuple[str, ...]]]:
     """For each attribute that needs a hierarchy file, its rows `value, level1, ..., *`."""
-    return {
-        "education": list(_EDUCATION),
-        "marital_status": list(_MARITAL_STATUS),
-        "occupation": list(_OCCUPATION),
-    }
+    return {"education": list(_EDUCATION), "marital_status": list(_MARITAL_STATUS), "occupation": list(_OCCUPATION)}
 
 
 def _age(rng: np.random.Generator, rows: int) -> IndexArray:

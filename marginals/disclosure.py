@@ -314,11 +314,7 @@ def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def disclose_file(
-    source: TableSource,
-    target: Path,
-    domain: Domain,
-    rules: Sequence[DisclosureRule],
-    order: RowOrder = Shuffled(),
+    source: TableSource, target: Path, domain: Domain, rules: Sequence[DisclosureRule], order: RowOrder = Shuffled()
 ) -> int:
     """Write the disclosed labels of a table, CSV or Parquet, as CSV; returns the number of rows.
 
@@ -548,12 +544,7 @@ def disclosing_engine(source: TableSource) -> str:
     return source.engine
 
 
-def disclose_rows(
-    rows: Rows,
-    rules: Sequence[DisclosureRule],
-    target: OutputFile,
-    order: RowOrder = Shuffled(),
-) -> int:
+def disclose_rows(rows: Rows, rules: Sequence[DisclosureRule], target: OutputFile, order: RowOrder = Shuffled()) -> int:
     """Write the disclosed labels of some rows as CSV, in an order; returns the number of rows. Raises InputError."""
     table = disclose(rows, rules)
     target.write(table.frame(order).to_csv(index=False, lineterminator="\n").encode())

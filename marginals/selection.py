@@ -589,12 +589,7 @@ class Selection:
         return predicted(self.found, self.rows, rows, target)
 
     def bootstrap(
-        self,
-        times: int,
-        seed: int = 0,
-        jobs: int = 2,
-        time_limit: Seconds = 60.0,
-        progress: Progress = no_progress,
+        self, times: int, seed: int = 0, jobs: int = 2, time_limit: Seconds = 60.0, progress: Progress = no_progress
     ) -> pd.DataFrame:
         """The share of resampled tables in which each pair is adjacent, the search repeated in each (Efron 1979).
 

@@ -179,12 +179,7 @@ class BaseChoice:
 
     def as_json(self) -> dict[str, object]:
         """It as plain values."""
-        return {
-            "demanded": self.demanded,
-            "contained": self.contained,
-            "lead": self.lead,
-            "left_out": self.left_out,
-        }
+        return {"demanded": self.demanded, "contained": self.contained, "lead": self.lead, "left_out": self.left_out}
 
 
 @dataclass(frozen=True)

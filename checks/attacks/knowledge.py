@@ -460,11 +460,7 @@ class CertainCells:
 
 
 def certain_cells(
-    knowledge: Knowledge,
-    sensitive: str,
-    views: Mapping[str, Sequence[Levels]],
-    k: int,
-    deadline: Deadline,
+    knowledge: Knowledge, sensitive: str, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline
 ) -> CertainCells:
     """Count what is certain about a sensitive attribute.
 

@@ -381,10 +381,7 @@ def minimal_tables(
 
 
 def minimal_levels(
-    cube: DataCube,
-    attributes: tuple[str, ...],
-    passes: Callable[[Margin], bool],
-    progress: Progress = _no_progress,
+    cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = _no_progress
 ) -> list[Margin]:
     """All levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
     lattice = _laid_out(cube, attributes)

@@ -45,11 +45,7 @@ Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]
 
 
 def write_bundle(
-    content: BundleContent,
-    folder: Path,
-    page: bytes,
-    key: SecretKey | None = None,
-    entering: Entering | None = None,
+    content: BundleContent, folder: Path, page: bytes, key: SecretKey | None = None, entering: Entering | None = None
 ) -> "WrittenBundle":
     """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
 

@@ -96,9 +96,7 @@ class _RiskOptions:
 @click.argument("folders", metavar="[RELEASE]...", nargs=-1, type=PATH)
 @click.option("--levels", metavar=LEVELS_METAVAR, help="Disclose at these levels; other attributes stay as they are.")
 @click.option(
-    "--utility",
-    type=NumberRange(0),
-    help="Per row, minimize risk subject to utility >= UTILITY (steps below '*').",
+    "--utility", type=NumberRange(0), help="Per row, minimize risk subject to utility >= UTILITY (steps below '*')."
 )
 @click.option("--loss", type=NumberRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
 @click.option("--price", type=NumberRange(0), help="Per row, minimize loss - PRICE * utility.")

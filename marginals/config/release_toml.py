@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -156,8 +156,7 @@ def _harm(section: Mapping[str, Any], personal: object) -> HarmModel:
     family = section.get("sensitivity", "linear")
     if not isinstance(family, str) or family not in _FAMILIES:
         raise InputError(f"the key risk.sensitivity is {' or '.join(map(repr, _FAMILIES))}, not {family!r}")
-    if personal is not None and not isinstance(personal, str):
-        raise InputError("the key risk.personal_weights must name a table")
+    _require(personal is None or isinstance(personal, str), "risk.personal_weights", "name a table")
     interactions = tuple(_interaction(entry) for entry in _list(section, "interactions", dict))
     weights = _weights(section["weights"]) if "weights" in section else None
     missed = _weight_or_column(section.get("missed", 0.0), "risk.missed")
@@ -169,19 +168,17 @@ def _harm(section: Mapping[str, Any], personal: object) -> HarmModel:
 
 
 def _row_weight(section: Mapping[str, Any]) -> str | None:
-    column = section.get("row_weight")
-    if column is not None and not isinstance(column, str):
-        raise InputError("the key risk.row_weight must name a column of the table")
+    column: str | None = section.get("row_weight")
+    _require(column is None or isinstance(column, str), "risk.row_weight", "name a column of the table")
     return column
 
 
 def _clusters(section: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     clusters = section.get("clusters", [])
-    if not isinstance(clusters, list) or not all(isinstance(c, list) and c and _are_texts(c) for c in clusters):
-        raise InputError("the key risk.clusters must be a list of lists of attributes")
+    are_lists = isinstance(clusters, list) and all(cluster and _is_texts(cluster) for cluster in clusters)
+    _require(are_lists, "risk.clusters", "be a list of lists of attributes")
     named = [name for cluster in clusters for name in cluster]
-    if len(set(named)) < len(named):
-        raise InputError("the key risk.clusters must name each attribute once")
+    _require(len(set(named)) == len(named), "risk.clusters", "name each attribute once")
     return tuple(map(tuple, clusters))
 
 
@@ -191,42 +188,29 @@ def _threshold(section: Mapping[str, Any]) -> float:
     if not section.get("similar"):
         raise InputError("the key risk.threshold goes with risk.similar, which names the columns to compare by it")
     value = section["threshold"]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise InputError("the key risk.threshold must be a number above 0 and at most 1")
+    _require(_is_number(value) and 0 < value <= 1, "risk.threshold", "be a number above 0 and at most 1")
     return float(value)
 
 
 def _linkage(folder: Path, content: object) -> LinkageSection:
     entry = _table(content, "risk.linkage", ("table", "columns"))
-    if not isinstance(entry.get("table"), str):
-        raise InputError("the key risk.linkage.table must name a table")
+    _require(isinstance(entry.get("table"), str), "risk.linkage.table", "name a table")
     columns = entry.get("columns", [])
-    if not isinstance(columns, list) or not _are_texts(columns):
-        raise InputError("the key risk.linkage.columns must be a list of texts")
+    _require(_is_texts(columns), "risk.linkage.columns", "be a list of texts")
     return LinkageSection(folder / entry["table"], tuple(dict.fromkeys(columns)))
-
-
-def _table(content: object, name: str, keys: Iterable[str]) -> Mapping[str, Any]:
-    if not isinstance(content, dict):
-        raise InputError(f"{name} must be a section [{name}]")
-    for key in content:
-        if key not in keys:
-            raise InputError(f"unknown key {name}.{key}; known are {', '.join(f'{name}.{k}' for k in keys)}")
-    return content
 
 
 def _list(section: Mapping[str, Any], key: str, kind: type) -> list[Any]:
     values = section.get(key, [])
     accepted = (int, float) if kind is float else kind
-    if not isinstance(values, list) or any(isinstance(v, bool) or not isinstance(v, accepted) for v in values):
-        plural = {str: "texts", float: "numbers", dict: "tables"}[kind]
-        raise InputError(f"the key risk.{key} must be a list of {plural}")
-    return values
+    plural = {str: "texts", float: "numbers", dict: "tables"}[kind]
+    are_such = isinstance(values, list) and all(isinstance(v, accepted) and not isinstance(v, bool) for v in values)
+    _require(are_such, f"risk.{key}", f"be a list of {plural}")
+    return list(values)
 
 
-def _weight(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or isnan(value):
-        raise InputError(f"the key {where} must be a number of 0 or more, or inf")
+def _weight(value: Any, where: str) -> float:
+    _require(_is_number(value) and not (value < 0 or isnan(value)), where, "be a number of 0 or more, or inf")
     return float(value)
 
 
@@ -239,52 +223,41 @@ def _weight_or_column(value: object, where: str) -> float | str:
         raise InputError(f"{error}, or the name of a column of risk.personal_weights") from None
 
 
-def _weights(content: object) -> dict[str, float | dict[str, float]]:
-    if not isinstance(content, dict):
-        raise InputError("the key risk.weights must be a table of attributes and weights")
+def _weights(content: Any) -> dict[str, float | dict[str, float]]:
+    _require(isinstance(content, dict), "risk.weights", "be a table of attributes and weights")
     return {name: _weight_or_weights(value, f"risk.weights.{name}") for name, value in content.items()}
 
 
 def _weight_or_weights(content: object, where: str) -> float | dict[str, float]:
     if not isinstance(content, dict):
         return _weight(content, where)
-    if not content:
-        raise InputError(f"the key {where} must be a weight, or a table of values and weights")
+    _require(bool(content), where, "be a weight, or a table of values and weights")
     return {value: _weight(weight, f"{where}.{value}") for value, weight in content.items()}
 
 
-def _step_utility(content: object) -> dict[str, float]:
-    if not isinstance(content, dict):
-        raise InputError("the key risk.step_utility must be a table of attributes and numbers")
+def _step_utility(content: Any) -> dict[str, float]:
+    _require(isinstance(content, dict), "risk.step_utility", "be a table of attributes and numbers")
     steps = {name: _weight(value, f"risk.step_utility.{name}") for name, value in content.items()}
     for name, worth in steps.items():
-        if worth == inf:
-            raise InputError(f"the key risk.step_utility.{name} must be a finite number of 0 or more")
+        _require(worth < inf, f"risk.step_utility.{name}", "be a finite number of 0 or more")
     return steps
 
 
 def _interaction(content: Mapping[str, Any]) -> tuple[tuple[str, ...], float | str]:
     entry = _table(content, "risk.interactions", ("attributes", "weight"))
-    attributes = entry.get("attributes")
-    if not isinstance(attributes, list) or len(set(map(str, attributes))) < 2 or not _are_texts(attributes):
-        raise InputError("the key risk.interactions.attributes must be a list of two or more attributes")
+    attributes = entry.get("attributes", [])
+    are_several = _is_texts(attributes) and len(set(attributes)) >= 2
+    _require(are_several, "risk.interactions.attributes", "be a list of two or more attributes")
     return tuple(dict.fromkeys(attributes)), _weight_or_column(entry.get("weight"), "risk.interactions.weight")
-
-
-def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
 
 
 def _rule(content: Mapping[str, Any]) -> DisclosureRule:
     entry = _table(content, "risk.rules", ("attribute", "level", "condition"))
-    attribute, level, condition = (entry.get(key) for key in ("attribute", "level", "condition"))
-    if not isinstance(attribute, str):
-        raise InputError("the key risk.rules.attribute must name an attribute")
-    if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
-        raise InputError("the key risk.rules.level must be a whole number")
-    if condition is not None and not isinstance(condition, str):
-        raise InputError("the key risk.rules.condition must be text")
-    return DisclosureRule(attribute, level, condition)
+    level, condition = entry.get("level"), entry.get("condition")
+    _require(isinstance(entry.get("attribute"), str), "risk.rules.attribute", "name an attribute")
+    _require(level is None or _is_whole_number(level), "risk.rules.level", "be a whole number")
+    _require(condition is None or isinstance(condition, str), "risk.rules.condition", "be text")
+    return DisclosureRule(entry["attribute"], level, condition)
 
 
 # The section [population] of a config: everybody whom the rows could be about, and what is demanded of a single table.
@@ -316,24 +289,22 @@ class PopulationSection:
         """The section as TOML has it; None without keys. Raises InputError naming the key."""
         if not section:
             return None
-        path, k, bounds, fraction = (section.get(key) for key in POPULATION)
+        k, bounds, fraction = (section.get(key) for key in ("k_map", "delta_presence", "sampling_fraction"))
         if fraction is not None:
             if len(section) > 1:
                 raise InputError(
                     "the key population.sampling_fraction stands alone; leave out the others of [population]"
                 )
-            if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction <= 1:
-                raise InputError(
-                    f"the key population.sampling_fraction must be a number above 0 and at most 1, got {fraction!r}"
-                )
+            is_share = _is_number(fraction) and 0 < fraction <= 1
+            must = f"be a number above 0 and at most 1, got {fraction!r}"
+            _require(is_share, "population.sampling_fraction", must)
             return cls(None, sampling_fraction=float(fraction))
-        if not isinstance(path, str):
-            raise InputError("the key population.path must name a table")
-        if k is not None and (type(k) is not int or k < 1):
-            raise InputError(f"the key population.k_map must be a whole number of at least 1, got {k!r}")
-        if bounds is not None and not _are_bounds(bounds):
-            raise InputError("the key population.delta_presence must be two shares from 0 to 1, the lower first")
-        return cls(folder / path, k, None if bounds is None else (bounds[0], bounds[1]))
+        _require(isinstance(section.get("path"), str), "population.path", "name a table")
+        is_count = k is None or (_is_whole_number(k) and k >= 1)
+        _require(is_count, "population.k_map", f"be a whole number of at least 1, got {k!r}")
+        are_bounds = bounds is None or (_is_numbers(bounds) and len(bounds) == 2 and 0 <= bounds[0] <= bounds[1] <= 1)
+        _require(are_bounds, "population.delta_presence", "be two shares from 0 to 1, the lower first")
+        return cls(folder / section["path"], k, None if bounds is None else (bounds[0], bounds[1]))
 
     def read(self, like: TableSource) -> Population | float:
         """The population, read as a table is that it has the quasi-identifiers of, or the sampling fraction.
@@ -351,68 +322,28 @@ class PopulationSection:
             raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
 
 
-def _are_bounds(given: object) -> bool:
-    if not isinstance(given, list) or len(given) != 2:
-        return False
-    if not all(isinstance(n, int | float) and not isinstance(n, bool) and isfinite(n) for n in given):
-        return False
-    return bool(0 <= given[0] <= given[1] <= 1)
-
-
 _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 
 _MOST_BYTES = 1 << 20
 """Of a config."""
 
-_LONG_KEY = re.compile(
-    r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""",
-)
+_LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
 _DATA = (
-    "path",
-    "separator",
-    "encoding",
-    "decimal",
-    "missing",
-    "domain",
-    "engine",
-    "memory",
-    "person",
-    "one_row",
-    "rows_per_person",
-    "ladders",
-    "where",
-)
+    "path", "separator", "encoding", "decimal", "missing", "domain", "engine", "memory", "person", "one_row",
+    "rows_per_person", "ladders", "where",
+)  # fmt: skip
 _ATTRIBUTE = (
-    "role",
-    "hierarchy",
-    "intervals",
-    "start",
-    "prefixes",
-    "dates",
-    "labels",
-    "missing",
-    "description",
-    "values",
-    "ladder",
-    "population",
-)
+    "role", "hierarchy", "intervals", "start", "prefixes", "dates", "labels", "missing", "description", "values",
+    "ladder", "population",
+)  # fmt: skip
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "rules", "turnover")
 _SEARCH = (
-    "strategy",
-    "seed",
-    "start",
-    "max_sensitive_margins",
-    "max_cells",
-    "max_attributes",
-    "max_waiting",
-    "must_publish",
-    "must_not_publish",
-    "wanted",
-    "time_limit",
-)
+    "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
+    "must_publish", "must_not_publish", "wanted", "time_limit",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -536,8 +467,8 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
     table = base.get("table", "auto")
-    if not isinstance(table, str | dict):
-        raise InputError('the key base.table must be "auto", "best", "none", a CSV file or a table of levels')
+    must = 'be "auto", "best", "none", a CSV file or a table of levels'
+    _require(isinstance(table, str | dict), "base.table", must)
     if isinstance(table, str) and is_file(table):
         table = str(path.parent / table)
     sections = content.get("attributes", {})
@@ -597,26 +528,18 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
 
 def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     """What the section [data] says of a TableSource."""
-    if not isinstance(data.get("path"), str):
-        raise InputError("the key data.path must name the table")
-    if data.get("separator", ",") not in SEPARATORS:
-        raise InputError(f"the key data.separator must be {' or '.join(map(json.dumps, SEPARATORS))}")
-    if not is_encoding(data.get("encoding", "auto")):
-        raise InputError('the key data.encoding must be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
-    if data.get("decimal", ".") not in DECIMAL_SIGNS:
-        raise InputError(f"the key data.decimal must be {' or '.join(map(json.dumps, DECIMAL_SIGNS))}")
+    _require(isinstance(data.get("path"), str), "data.path", "name the table")
+    _require_one_of(SEPARATORS, data, "data", "separator")
+    must = 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"'
+    _require(is_encoding(data.get("encoding", "auto")), "data.encoding", must)
+    _require_one_of(DECIMAL_SIGNS, data, "data", "decimal")
     missing = data.get("missing", [""])
-    if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
-        raise InputError("the key data.missing must be a list of texts")
-    if data.get("domain", "declared") not in DOMAINS:
-        raise InputError(f"the key data.domain must be {' or '.join(map(json.dumps, DOMAINS))}")
-    if data.get("engine", "auto") not in ENGINES:
-        raise InputError(f"the key data.engine must be {' or '.join(map(repr, ENGINES))}")
-    if not isinstance(data.get("ladders", ""), str):
-        raise InputError("the key data.ladders must name the folder of a release")
+    _require(_is_texts(missing), "data.missing", "be a list of texts")
+    _require_one_of(DOMAINS, data, "data", "domain")
+    _require(data.get("engine", "auto") in ENGINES, "data.engine", f"be {' or '.join(map(repr, ENGINES))}")
+    _require(isinstance(data.get("ladders", ""), str), "data.ladders", "name the folder of a release")
+    _require(isinstance(data.get("where", ""), str), "data.where", f"be a condition, {EXAMPLE}")
     whose = ("person", "one_row", "rows_per_person")
-    if not isinstance(data.get("where", ""), str):
-        raise InputError(f"the key data.where must be a condition, {EXAMPLE}")
     settings = {
         key: data[key] for key in ("domain", "engine", "separator", "encoding", "decimal", *whose) if key in data
     }
@@ -629,9 +552,9 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _title(release: Mapping[str, Any]) -> str:
     title = release.get("title", TITLE)
-    if not isinstance(title, str) or not title.strip() or not is_words(title):
-        raise InputError(f"the key release.title must be one line of text of at most {LONGEST_WORDS} characters")
-    return title.strip()
+    is_line = isinstance(title, str) and bool(title.strip()) and is_words(title)
+    _require(is_line, "release.title", f"be one line of text of at most {LONGEST_WORDS} characters")
+    return str(title).strip()
 
 
 def _bytes(text: object) -> int:
@@ -643,11 +566,14 @@ def _bytes(text: object) -> int:
 
 
 def _section(content: Mapping[str, Any], name: str, keys: Iterable[str]) -> Mapping[str, Any]:
-    section = content.get(name, {})
-    if not isinstance(section, dict):
+    return _table(content.get(name, {}), name, keys)
+
+
+def _table(content: object, name: str, keys: Iterable[str]) -> Mapping[str, Any]:
+    if not isinstance(content, dict):
         raise InputError(f"{name} must be a section [{name}]")
-    _check_keys(section, keys, f"{name}.")
-    return section
+    _check_keys(content, keys, f"{name}.")
+    return content
 
 
 def _check_keys(section: Mapping[str, Any], keys: Iterable[str], prefix: str) -> None:
@@ -657,42 +583,33 @@ def _check_keys(section: Mapping[str, Any], keys: Iterable[str], prefix: str) ->
             raise InputError(f"unknown key {prefix}{key}; known are {', '.join(prefix + k for k in keys)}")
 
 
-def _attribute(folder: Path, name: str, section: object) -> Attribute:
+def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
-    if not isinstance(section, dict):
-        raise InputError(f"{where} must be a section [{where}]")
-    _check_keys(section, _ATTRIBUTE, f"{where}.")
+    section = _table(content, where, _ATTRIBUTE)
     if "role" not in section:
         raise InputError(f"the key {where}.role is missing")
-    if not _is_whole_numbers(section.get("prefixes", [])):
-        raise InputError(f"the key {where}.prefixes must be a list of whole numbers")
-    dates = section.get("dates", [])
-    if not isinstance(dates, list) or not all(isinstance(unit, str) for unit in dates):
-        raise InputError(f"the key {where}.dates must be a list of {', '.join(UNITS)}")
-    if not _is_numbers(section.get("intervals", [])):
-        raise InputError(f"the key {where}.intervals must be a list of numbers")
+    prefixes, dates, intervals = (section.get(key, []) for key in ("prefixes", "dates", "intervals"))
+    are_whole = isinstance(prefixes, list) and all(map(_is_whole_number, prefixes))
+    _require(are_whole, f"{where}.prefixes", "be a list of whole numbers")
+    _require(_is_texts(dates), f"{where}.dates", f"be a list of {', '.join(UNITS)}")
+    _require(_is_numbers(intervals), f"{where}.intervals", "be a list of numbers")
     key = "intervals"
     try:
-        check_widths([Decimal(str(width)) for width in section.get(key, [])])
+        check_widths([Decimal(str(width)) for width in intervals])
         key = "prefixes"
-        check_lengths(section.get(key, []))
+        check_lengths(prefixes)
         key = "dates"
         check_units(dates)
     except HierarchyError as error:
         raise InputError(f"{where}.{key}: {error}") from None
-    if not _is_numbers([section.get("start", 0)]):
-        raise InputError(f"the key {where}.start must be a number")
-    if section.get("labels", "private") not in LABELS:
-        raise InputError(f"the key {where}.labels must be {' or '.join(map(json.dumps, LABELS))}")
-    if section.get("missing", "drop") not in MISSING_AS:
-        raise InputError(f"the key {where}.missing must be {' or '.join(map(json.dumps, MISSING_AS))}")
-    if section.get("ladder", "given") not in LADDERS:
-        raise InputError(f"the key {where}.ladder must be {' or '.join(map(json.dumps, LADDERS))}")
+    _require(_is_numbers([section.get("start", 0)]), f"{where}.start", "be a number")
+    _require_one_of(LABELS, section, where, "labels")
+    _require_one_of(MISSING_AS, section, where, "missing")
+    _require_one_of(LADDERS, section, where, "ladder")
     _check_words(section, where)
-    for key in ("hierarchy", "population"):
-        if not isinstance(section.get(key, ""), str):
-            raise InputError(f"the key {where}.{key} must name a file")
     files = {"hierarchy": read_hierarchy, "population": read_population}
+    for key in files:
+        _require(isinstance(section.get(key, ""), str), f"{where}.{key}", "name a file")
     try:
         read = {key: reader(folder / section[key]) for key, reader in files.items() if key in section}
         return Attribute(**{**section, **read})
@@ -703,24 +620,40 @@ def _attribute(folder: Path, name: str, section: object) -> Attribute:
 def _check_words(section: Mapping[str, Any], where: str) -> None:
     """Raise InputError for a description, or values, that no reader could be shown."""
     values = section.get("values", {})
-    if not isinstance(values, dict):
-        raise InputError(f'the key {where}.values must be a table of values and what they mean, {{ "1" = "yes" }}')
+    must = 'be a table of values and what they mean, { "1" = "yes" }'
+    _require(isinstance(values, dict), f"{where}.values", must)
     words = {"description": section.get("description", "")} | {
         f"values.{value}": text for value, text in values.items()
     }
     for key, text in words.items():
-        if not is_words(text):
-            raise InputError(f"the key {where}.{key} must be one line of text of at most {LONGEST_WORDS} characters")
+        _require(is_words(text), f"{where}.{key}", f"be one line of text of at most {LONGEST_WORDS} characters")
+
+
+def _require(is_so: bool, key: str, must: str) -> None:
+    """Raise InputError unless something is so. must: what the value of the key must be, or do."""
+    if not is_so:
+        raise InputError(f"the key {key} must {must}")
+
+
+def _require_one_of(choices: Sequence[str], section: Mapping[str, Any], name: str, key: str) -> None:
+    """Raise InputError where a section has another value of a key than one of the choices."""
+    _require(section.get(key, choices[0]) in choices, f"{name}.{key}", f"be {' or '.join(map(json.dumps, choices))}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_numbers(values: object) -> bool:
-    return isinstance(values, list) and all(
-        isinstance(v, int | float) and not isinstance(v, bool) and isfinite(v) for v in values
-    )
+    return isinstance(values, list) and all(_is_number(value) and isfinite(value) for value in values)
 
 
-def _is_whole_numbers(values: object) -> bool:
-    return isinstance(values, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+def _is_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> RiskAssessment:

@@ -136,11 +136,7 @@ def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint
 
 
 def wanted_tables(
-    cube: DataCube,
-    wanted: Sequence[Wanted],
-    cliques: Sequence[Mask],
-    released: Collection,
-    allows: Constraint,
+    cube: DataCube, wanted: Sequence[Wanted], cliques: Sequence[Mask], released: Collection, allows: Constraint
 ) -> tuple[WantedTable, ...]:
     """What became of each analysis. cliques: the published margins as masks.
 

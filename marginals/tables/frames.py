@@ -346,9 +346,7 @@ class LazyFrame:
         return distinct, totals
 
     def _counted_parts(
-        self,
-        rows: "nw.LazyFrame[Any]",
-        counted: "Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]] | None" = None,
+        self, rows: "nw.LazyFrame[Any]", counted: "Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]] | None" = None
     ) -> "list[pa.Table]":
         """What `counted`, `_counted` by default, says of the rows, in parts without a distinct row in common.
 

@@ -470,11 +470,7 @@ def _side_by_side(of_sides: Sequence[Iterator[Partition]], sides: Sequence[Index
 
 
 def _of_side(
-    names: GroupNames,
-    counts: CountArray,
-    profiles: CountArray | None,
-    sizes: Sequence[int],
-    side: IndexArray,
+    names: GroupNames, counts: CountArray, profiles: CountArray | None, sizes: Sequence[int], side: IndexArray
 ) -> Iterator[Partition]:
     """The partitions of some of the values, which are sorted, numbered from 0."""
     if names.scale is None:

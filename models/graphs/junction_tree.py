@@ -135,9 +135,7 @@ class JunctionTree:
         kept = [i for i, clique in enumerate(self.cliques) if vertices & ~clique == 0]
         place = {clique: position for position, clique in enumerate(kept)}
         return JunctionTree(
-            self.domain,
-            tuple(self.cliques[i] for i in kept),
-            tuple(place.get(self.parents[i], -1) for i in kept),
+            self.domain, tuple(self.cliques[i] for i in kept), tuple(place.get(self.parents[i], -1) for i in kept)
         )
 
     def graph(self) -> "nx.Graph[Margin]":

@@ -273,7 +273,7 @@ class ProvenBounds:
 
     sharp: whether both ends are surely attained, each in some population that fits everything published. False means that
     the bounds hold and may not be attained: time was over, or the count is one of a joint table of which it is not known
-    that whatever fits the linked tables has a population, since no junction tree of joint tables covers it (`linked_tables`).
+    that whatever fits the linked tables has a population, as no junction tree of joint tables covers it (`linked_tables`).
     decided: whether nothing more can follow of what was asked, which is all where programs asked for everything. A count
     that is not decided may be determined by the tables all the same.
     """

@@ -16,14 +16,7 @@ from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArr
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, without_leaves
-from models.programs.consistent_tables import (
-    ALL_NODES,
-    PossibleCells,
-    RealNumbers,
-    WholeNumbers,
-    least,
-    least_within,
-)
+from models.programs.consistent_tables import ALL_NODES, PossibleCells, RealNumbers, WholeNumbers, least, least_within
 from models.tables.contingency_table import CodedCells
 
 SECONDS = 10.0
