@@ -8,11 +8,7 @@ from math import inf
 from checks.claims import Requirements
 from checks.privacy_constraint import PrivacyConstraint
 from marginals.anonymizers.lattice import Progress as Settled
-from marginals.anonymizers.lattice import (
-    lattice_nodes,
-    minimal_levels,
-    table_satisfies,
-)
+from marginals.anonymizers.lattice import lattice_nodes, minimal_levels, table_satisfies
 from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope

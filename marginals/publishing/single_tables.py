@@ -18,13 +18,7 @@ from checks.classes import assess as assess_table
 from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.privacy_constraint import PrivacyConstraint
-from marginals.anonymizers.lattice import (
-    LatticeResult,
-    SingleTable,
-    minimal_tables,
-    single_table,
-    table_satisfies,
-)
+from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, Population

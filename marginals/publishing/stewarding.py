@@ -6,9 +6,7 @@ from dataclasses import replace
 from math import log
 
 from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
-from marginals.anonymizers.lattice import (
-    stepwise_table,
-)
+from marginals.anonymizers.lattice import stepwise_table
 from marginals.bundle.content import BundleContent
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
@@ -21,13 +19,7 @@ from models.graphs.basis import Kind
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import (
-    STRATEGIES,
-    Problem,
-    RefusedMove,
-    SearchResult,
-    Stop,
-)
+from models.search import STRATEGIES, Problem, RefusedMove, SearchResult, Stop
 from models.tables.hierarchy import Mask
 
 _FOR_COMPARING = 5.0

@@ -14,15 +14,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
-from marginals.tables.distinct_rows import (
-    DistinctRows,
-    Engine,
-    PandasFrame,
-    Recoding,
-    Source,
-    Values,
-    is_of_pandas,
-)
+from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
 from marginals.tables.engines import ENGINES, file_source, frame_source, left_to_pandas, machine_memory
 from marginals.tables.files import (
     CsvFiles,

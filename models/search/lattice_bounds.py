@@ -33,14 +33,7 @@ from models.search.lower_bound import (
     score,
     shortest_paths,
 )
-from models.search.problem import (
-    KL,
-    ClassSize,
-    PenalizedDivergence,
-    Problem,
-    SearchResult,
-    Stop,
-)
+from models.search.problem import KL, ClassSize, PenalizedDivergence, Problem, SearchResult, Stop
 from models.tables.contingency_table import ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
 
