@@ -1,17 +1,11 @@
 """What follows for certain from tables that others published."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-from checks.attacks.knowledge import FactKind
-
-if TYPE_CHECKING:
-    pass
-
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from checks.attacks.knowledge import Asked, Fact, certain_facts
+from checks.attacks.knowledge import Asked, Fact, FactKind, certain_facts
 from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, read_spec, read_tables
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError

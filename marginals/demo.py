@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.tables.hierarchy import Hierarchy
 
-# A made-up census with a health question, for trying everything out where no table about real people is at hand.
-#
-# Each attribute is drawn given earlier ones: age and postcode first, then sex, education, marital status, occupation
-# and last the sensitive diagnosis. All tables below hold *weights*: only their ratios within a row of people matter,
-# so that two influences combine by multiplication. No person, place or rate in here is real.
+# The census has a health question. Each attribute is drawn given earlier ones: age and postcode first, then sex,
+# education, marital status, occupation and last the sensitive diagnosis. All tables below hold *weights*: only their
+# ratios within a row of people matter, so that two influences combine by multiplication. No person, place or rate in
+# here is real.
 
 
 MISSING = "?"
@@ -183,7 +182,7 @@ def simulate_census(rng: np.random.Generator, rows: int = 24_000) -> pd.DataFram
     """
     age = _age(rng, rows)
     postcode, urbanity = _postcode(rng, rows)
-    is_woman = _is_woman(rng, age)
+    is_woman = rng.random(len(age)) < np.interp(age, _ANCHOR_AGES, _WOMEN_BY_AGE)
     education = _education(rng, age, urbanity)
     marital_status = _marital_status(rng, age, is_woman)
     occupation = _occupation(rng, age, is_woman, education, urbanity)
@@ -227,10 +226,6 @@ def _postcode(rng: np.random.Generator, rows: int) -> tuple[NDArray[np.str_], Fl
             urbanity.append(region.urbanity)
     drawn = rng.choice(len(codes), rows, p=np.array(weights) / sum(weights))
     return np.array(codes)[drawn], np.array(urbanity)[drawn]
-
-
-def _is_woman(rng: np.random.Generator, age: IndexArray) -> BoolArray:
-    return rng.random(len(age)) < np.interp(age, _ANCHOR_AGES, _WOMEN_BY_AGE)
 
 
 def _education(rng: np.random.Generator, age: IndexArray, urbanity: FloatArray) -> IndexArray:

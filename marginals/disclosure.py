@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias, TypeGuard
@@ -47,7 +46,7 @@ from marginals.errors import InputError
 from marginals.files import fresh_file
 from marginals.output import OutputFile
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.engines import connected, duckdb_reads, refusal_of, require_duckdb, texts_query
+from marginals.tables.engines import beyond_duckdb, connected, has_duckdb, refusal_of, require_duckdb, texts_query
 from marginals.tables.files import CsvFiles, ParquetFiles
 from marginals.tables.frames import sql_name, sql_text
 from marginals.tables.source import TableSource
@@ -536,11 +535,7 @@ def disclosing_engine(source: TableSource) -> str:
             'DuckDB executes rules on all rows, not on those that count of a person; set data.engine to "pandas" or "auto"'
         )
     if source.engine == "auto":
-        return (
-            "duckdb"
-            if source.person is None and find_spec("duckdb") and find_spec("pyarrow") and duckdb_reads(files)
-            else "pandas"
-        )
+        return "duckdb" if source.person is None and has_duckdb() and not beyond_duckdb(files) else "pandas"
     return source.engine
 
 

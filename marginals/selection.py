@@ -352,13 +352,6 @@ def _names(call: str) -> list[tuple[str | None, str]]:
     return [(name.group(1), name.group(2) or "") for name in _R_TEXT.finditer(call)]
 
 
-def write_graph(graph: "nx.Graph[str]", path: str | Path) -> None:
-    """The graph of a model as GraphML."""
-    text = io.BytesIO()
-    nx.write_graphml(graph, text)
-    replace_file(Path(path), text.getvalue())
-
-
 @dataclass(frozen=True)
 class ModelComparison:
     """A model beside another of the same table.
@@ -648,10 +641,25 @@ class Selection:
     def to_release(self, policy: Policy, sensitive: Sequence[str] = ()) -> Release:
         """The marginals of the cliques as a release, where a policy allows them as they are.
 
-        sensitive: the sensitive attributes, the others being quasi-identifiers; a Table knows its roles itself. Raises
-        NothingPublishableError where the policy refuses the model; `marginals.publish` then looks for what it allows.
+        sensitive: the sensitive attributes, the others being quasi-identifiers; a Table knows its roles itself. The policy's
+        own base table and margins are set aside. Raises NothingPublishableError where the policy refuses the model;
+        `marginals.publish` then looks for what it allows.
         """
-        return released(self.found, self.rows, policy, sensitive)
+        # A search that must publish the cliques and no pair that is not adjacent has nothing left to choose.
+        table = _table(self.rows, sensitive)
+        graph = self.graph
+        apart = [
+            {a: table.domain.hierarchy(a).height - 1, b: table.domain.hierarchy(b).height - 1}
+            for a, b in combinations(graph.nodes, 2)
+            if not graph.has_edge(a, b)
+        ]
+        cliques = [dict.fromkeys(clique, 0) for clique in self.cliques]
+        return publish(
+            table,
+            replace(
+                policy, base="none", start="nothing", strategy="greedy", must_publish=cliques, must_not_publish=apart
+            ),
+        ).release
 
     def to_r(self) -> str:
         """The cliques for R: `loglin(table, <this>)`, `gRim::dmod(<this>, table)`, `gRbase::ug(<this>)`."""
@@ -663,7 +671,9 @@ class Selection:
 
     def write_graphml(self, path: str | Path) -> None:
         """Write the graph as GraphML, for networkx, Gephi, yEd, igraph and others."""
-        write_graph(self.graph, path)
+        text = io.BytesIO()
+        nx.write_graphml(self.graph, text)
+        replace_file(Path(path), text.getvalue())
 
     @cached_property
     def fitted(self) -> pd.DataFrame:
@@ -800,26 +810,6 @@ def _on_masks(allowed: Allowed, domain: Domain) -> Constraint:
         raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")
 
     return constraint
-
-
-def released(found: SelectedModel, rows: Counted, policy: Policy, sensitive: Sequence[str]) -> Release:
-    """The cliques at base values, and nothing else, under the claims and limits of a policy.
-
-    The policy's own base table and margins are set aside. A search that must publish the cliques and no pair that is not
-    adjacent has nothing left to choose.
-    """
-    table = _table(rows, sensitive)
-    graph = found.graph
-    apart = [
-        {a: table.domain.hierarchy(a).height - 1, b: table.domain.hierarchy(b).height - 1}
-        for a, b in combinations(graph.nodes, 2)
-        if not graph.has_edge(a, b)
-    ]
-    cliques = [dict.fromkeys(clique, 0) for clique in found.cliques]
-    return publish(
-        table,
-        replace(policy, base="none", start="nothing", strategy="greedy", must_publish=cliques, must_not_publish=apart),
-    ).release
 
 
 def _table(rows: Counted, sensitive: Sequence[str]) -> Table:

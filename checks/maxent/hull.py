@@ -265,13 +265,10 @@ def marks(tree: SensitiveTree, epsilon: Fraction) -> tuple[FloatArray, ...]:
         bound = float(1 - epsilon) * factor.max(axis=1, keepdims=True)
         near = factor >= bound
         for position, value in np.argwhere(np.abs(factor - bound) <= BOUNDARY * bound).tolist():
-            near[position, value] = _is_near(_exact_factor(tree, clique, position), value, epsilon)
+            exact = _exact_factor(tree, clique, position)
+            near[position, value] = exact[value] >= (1 - epsilon) * max(exact)
         marked.append(np.where(near, 1.0, _UNMARKED))
     return tuple(marked)
-
-
-def _is_near(factor: list[Fraction], value: int, epsilon: Fraction) -> bool:
-    return factor[value] >= (1 - epsilon) * max(factor)
 
 
 def _exact_factor(tree: SensitiveTree, clique: int, position: int) -> list[Fraction]:

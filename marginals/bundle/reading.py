@@ -529,15 +529,11 @@ def check_schema(resource: Mapping[str, Any], columns: Mapping[str, Iterable[str
             raise BundleError(path, f"a value of {column!r} is not what the type in its schema spells; say string")
 
 
-def unjudged(package: Mapping[str, Any]) -> list[str]:
+def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     """The keys of a descriptor, and the files that it declares, that may say anything and are judged by nobody.
 
     What every release says of itself in the same words is not among them.
     """
-    return list(_unjudged(package))
-
-
-def _unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     release = package["release"]
     yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
     stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover", "where"}

@@ -179,7 +179,7 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
 
 def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
     """What the descriptor says or declares beside what is judged; it may be anything, rows too."""
-    if keys := unjudged(descriptor.package):
+    if keys := list(unjudged(descriptor.package)):
         yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {listed(keys)}")
 
 

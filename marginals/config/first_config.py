@@ -132,7 +132,8 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
     refuse_record(files, files.columns, (*ALWAYS, *WORDS))
     for name in wanted:
         if name not in files.columns:
-            raise InputError(f"{source.name} has no column {name!r}, which is wanted; {_similar(name, files.columns)}")
+            similar = did_you_mean(name, list(files.columns)) or f"it has {len(files.columns)} others"
+            raise InputError(f"{source.name} has no column {name!r}, which is wanted; {similar}")
     frame, labels = frame_of(files), column_labels(source)
     read = [_column(frame, name) for name in map(str, frame.columns)]
     keys = _people(frame, read)
@@ -165,10 +166,6 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
         wanted,
     )
     return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal)
-
-
-def _similar(name: str, columns: Sequence[str]) -> str:
-    return did_you_mean(name, list(columns)) or f"it has {len(columns)} others"
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:

@@ -149,7 +149,8 @@ def frontier_picture(edge: Frontier, points: Sequence[tuple[str, float, float]])
     if not kept:
         return None
     x = Axis(*_ends([u for u, _ in kept] + [u for _, u, _ in finite]), _LEFT, _RIGHT)
-    y = Axis(0.0, _top([r for _, r in kept] + [r for _, _, r in finite]), _BOTTOM, _TOP)
+    highest = max([r for _, r in kept] + [r for _, _, r in finite])
+    y = Axis(0.0, highest * 1.05 or 1.0, _BOTTOM, _TOP)
     dots = _dots(finite, x, y)
     description = "least risk by mean utility: " + "; ".join(
         f"{u:.3g} with {r:.3g}" for u, r in kept[:: len(kept) // 8 + 1]
@@ -211,10 +212,6 @@ def _around(values: Iterable[float]) -> tuple[float, float]:
     """From a little below the least of some numbers to a little above the largest, but not below 0."""
     low, high = _ends(values)
     return max(0.0, low - (high - low) / 8), high + (high - low) / 8
-
-
-def _top(values: Iterable[float]) -> float:
-    return max(values) * 1.05 or 1.0
 
 
 _PRINTED = 11
@@ -411,6 +408,7 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
     disclosure = assessment.table.disclosure if optimum is None else optimum.disclosure
     losses = table.expected_losses
     few = None if report.frontier is None else report.frontier.thinned(11)
+    points = [(name, *pair) for name, pair in report.points.items()]
     return page(
         "risk.html",
         number=_number,
@@ -445,7 +443,7 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         optimum=optimum,
         impossible=0 if optimum is None else int((~optimum.allowed).sum()),
         levels=_level_counts(disclosure),
-        frontier=None if report.frontier is None else frontier_picture(report.frontier, _points(report)),
+        frontier=None if report.frontier is None else frontier_picture(report.frontier, points),
         frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())),
         no_frontier=assessment.no_frontier,
         releases=report.releases,
@@ -468,10 +466,6 @@ def in_words(objective: Objective) -> str:
 
 def _number(value: float | None) -> str:
     return "infinite" if value is None or np.isinf(value) else f"{value:.4g}"
-
-
-def _points(report: RiskReport) -> list[tuple[str, float, float]]:
-    return [(name, utility, risk) for name, (utility, risk) in report.points.items()]
 
 
 def _dictionary(assessment: RiskAssessment, table: TableRisk, number: int, probability: float) -> DictionaryRow:

@@ -76,6 +76,12 @@ class DistinctRows:
         rows, totals = tally(keys, space, counts)
         return cls(values, {column: array[rows] for column, array in codes.items()}, totals)
 
+    @classmethod
+    def each_once(cls, coded: Mapping[str, tuple[CodeArray, Values]], length: int) -> "DistinctRows":
+        """All rows in order, alike ones not put together. coded: of each column the codes, and the texts."""
+        values = {column: texts for column, (_, texts) in coded.items()}
+        return cls(values, {column: codes for column, (codes, _) in coded.items()}, np.ones(length, dtype=np.int64))
+
     def __len__(self) -> int:
         """Number of distinct rows."""
         return len(self.counts)
@@ -210,10 +216,7 @@ class PandasFrame:
 
     def rows(self, columns: Sequence[str]) -> DistinctRows:
         """All rows of some columns in order, alike ones not yet put together."""
-        coded = {column: self._coded(column) for column in columns}
-        values = {column: texts for column, (_, texts) in coded.items()}
-        codes = {column: codes for column, (codes, _) in coded.items()}
-        return DistinctRows(values, codes, np.ones(len(self.frame), dtype=np.int64))
+        return DistinctRows.each_once({column: self._coded(column) for column in columns}, len(self.frame))
 
     def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
         """All rows of some columns, in one part."""
@@ -257,22 +260,14 @@ COUNT = "anonymized marginals: count"
 
 def distinct_rows_of(counted: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
     """The distinct rows of a table that has a column `COUNT`. name: what messages call the table."""
-    coded = {column: _coded(counted.column(column), f"column {column!r} of {name}") for column in columns}
-    return DistinctRows.of(
-        {column: texts for column, (_, texts) in coded.items()},
-        {column: codes for column, (codes, _) in coded.items()},
-        numbers_of(counted.column(COUNT)).astype(np.int64),
-    )
+    rows = rows_of(counted, columns, name)
+    return DistinctRows.of(rows.values, rows.codes, numbers_of(counted.column(COUNT)).astype(np.int64))
 
 
 def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
     """All rows of some columns of a table in order, alike ones not put together. name: what messages call the table."""
     coded = {column: _coded(table.column(column), f"column {column!r} of {name}") for column in columns}
-    return DistinctRows(
-        {column: texts for column, (_, texts) in coded.items()},
-        {column: codes for column, (codes, _) in coded.items()},
-        np.ones(table.num_rows, dtype=np.int64),
-    )
+    return DistinctRows.each_once(coded, table.num_rows)
 
 
 def counted(table: "pa.Table", columns: Sequence[str], name: str) -> "pa.Table":

@@ -39,11 +39,6 @@ _NO_TEXT = "\x01"
 """What is taken for null in a CSV file instead of the empty text."""
 
 
-def duckdb_reads(files: Files) -> bool:
-    """Whether DuckDB has the means to read files."""
-    return not beyond_duckdb(files)
-
-
 def beyond_duckdb(files: Files) -> str:
     """Why DuckDB cannot read files, in words; empty where it can.
 
@@ -392,10 +387,11 @@ def left_to_pandas(files: Files, engine: str, memory: int) -> str:
 def _for_duckdb(files: CsvFiles | ParquetFiles, memory: int) -> bool:
     """Whether files are large, of themselves or for the memory, and DuckDB is installed: small ones pandas reads sooner."""
     size = unpacked_bytes(files)
-    return size > min(LARGE, memory // _TIMES_IN_MEMORY) and _has_duckdb()
+    return size > min(LARGE, memory // _TIMES_IN_MEMORY) and has_duckdb()
 
 
-def _has_duckdb() -> bool:
+def has_duckdb() -> bool:
+    """Whether DuckDB is installed, with what it hands rows over by."""
     return find_spec("duckdb") is not None and find_spec("pyarrow") is not None
 
 

@@ -1,16 +1,5 @@
 """The files of one table, CSV, Parquet or of another program: looked at before anything is read."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from marginals.errors import InputError
-
-if TYPE_CHECKING:
-    pass
-
 import bz2
 import codecs
 import csv
@@ -21,18 +10,19 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from io import BufferedReader, RawIOBase, TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 
-from marginals.errors import TooLittleMemoryError
+from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import open_regular
 from marginals.messages import installing
 from marginals.tables.distinct_rows import (

@@ -70,15 +70,11 @@ def show(window: Window, _request: Request) -> Response:
         rows=rows,
         frontier=frontier_picture(rows, dots) if rows else None,
         ks=", ".join(str(k) for k in sorted({2, max(least // 2, 2), least, 2 * least, 5 * least})),
-        diversities=_diversity_text(config.policy.diversity),
+        diversities=config.policy.diversity if isinstance(config.policy.diversity, str) else "",
         strategies=list(STRATEGIES),
         default_strategy=Policy.strategy,
         names=list(config.source.used),
     )
-
-
-def _diversity_text(diversity: object) -> str:
-    return diversity if isinstance(diversity, str) else ""
 
 
 def compared(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:

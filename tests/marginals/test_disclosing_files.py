@@ -32,7 +32,7 @@ def test_auto_takes_duckdb_where_it_can_read_the_files(tmp_path: Path) -> None:
 
 
 def test_auto_takes_pandas_where_duckdb_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.disclosure.find_spec", lambda _: None)
+    monkeypatch.setattr("marginals.disclosure.has_duckdb", lambda: False)
     assert disclosing_engine(source(tmp_path, "auto")) == "pandas"
 
 

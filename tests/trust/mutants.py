@@ -99,6 +99,7 @@ MARGINALS_TESTS = {
         "bundle/test_several_bundles",
         "bundle/test_agreement",
         "bundle/test_together",
+        "bundle/test_plain_csv",
         "bundle/test_reading_and_writing",
         "bundle/test_verification",
         "bundle/test_snapshot",
@@ -135,7 +136,6 @@ MARGINALS_TESTS = {
     "tables": (
         "tables/test_counted_by_pandas",
         "tables/test_table",
-        "tables/test_plain_csv",
         "tables/test_source",
         "tables/test_header",
         "tables/test_out_of_core",

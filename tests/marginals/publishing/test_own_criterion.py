@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from checks.requirements import Requirements
 from click.testing import CliRunner
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
 import marginals
-from checks.claims import AttributeClaim
+from checks.claims import AttributeClaim, Requirements
 from checks.classes import equivalence_classes
 from checks.diversity.criterion import ShareBound, numbers, spelled
 from checks.diversity.registry import parse_diversity, spellings

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from marginals.bundle import reading
 from marginals.bundle.reading import Labels, NotPlainError, plain_rows
-from marginals.tables import plain_csv
 
 PLAIN = st.text(st.sampled_from("ab0139é€ x"), max_size=20)
 FIELDS = st.text(st.sampled_from('ab0139é€,"\r\n\0 x'), max_size=20)
@@ -35,7 +35,7 @@ def test_fields_are_those_of_the_csv_module(
     content = "".join(",".join(row) + "\n" for row in [("first", "second", "count"), *rows]).encode()
     content = content if ends else content[:-1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_csv, "_BLOCK", block)
+        patch.setattr(reading, "_BLOCK", block)
         try:
             blocks = list(plain_rows(content, 3))
             known = Labels(labels)
@@ -78,6 +78,6 @@ def test_labels_that_cannot_be_laid_out_are_left_to_others(labels: list[str]) ->
 
 
 def test_labels_with_the_same_key_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain_csv, "_key", lambda words: words[0] * 0)
+    monkeypatch.setattr(reading, "_key", lambda words: words[0] * 0)
     with pytest.raises(NotPlainError):
         Labels(["a", "b"])
