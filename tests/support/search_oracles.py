@@ -18,6 +18,7 @@ from models.search import Problem
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
+from strategies import maximal_cliques
 
 Cliques = frozenset[Mask]
 
@@ -105,7 +106,7 @@ def by_moves(heights: tuple[int, ...]) -> frozenset[Cliques]:
         graph = frontier.pop()
         for move in allowed_moves(graph):
             reached = move.apply(graph)
-            if (cliques := frozenset(reached.chordal_cliques())) not in found:
+            if (cliques := frozenset(maximal_cliques(reached))) not in found:
                 found.add(cliques)
                 frontier.append(reached)
     return frozenset(found)

@@ -39,7 +39,7 @@ from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, never
 from search_strategies import Refused, private_problems, problems
-from strategies import contingency_tables, decomposable_masks, domains
+from strategies import contingency_tables, decomposable_masks, domains, maximal_cliques
 
 
 def greedy(cube, start, constraint, stop):
@@ -128,9 +128,9 @@ def test_the_divergence_falls_from_step_to_step_by_what_each_says(drawn):
     graphs = replayed(cube, start, result)
     for step, (before, after) in zip(result.steps, pairwise(graphs)):
         assert step.after < step.before
-        assert step.before == pytest.approx(divergence(cube, before.chordal_cliques()), abs=1e-9)
-        assert step.after == pytest.approx(divergence(cube, after.chordal_cliques()), abs=1e-9)
-    assert set(graphs[-1].chordal_cliques()) == set(result.cliques)
+        assert step.before == pytest.approx(divergence(cube, maximal_cliques(before)), abs=1e-9)
+        assert step.after == pytest.approx(divergence(cube, maximal_cliques(after)), abs=1e-9)
+    assert set(maximal_cliques(graphs[-1])) == set(result.cliques)
     assert result.kl_divergence == pytest.approx(result.steps[-1].after if result.steps else divergence(cube, start))
 
 
@@ -141,7 +141,7 @@ def test_every_step_is_the_one_that_lowers_the_divergence_most(drawn):
     cube, start = drawn
     result = greedy(cube, start, Unconstrained(), never)
     for step, graph in zip(result.steps, replayed(cube, start, result)):
-        best = min(divergence(cube, move.apply(graph).chordal_cliques()) for move in adding_moves(graph))
+        best = min(divergence(cube, maximal_cliques(move.apply(graph))) for move in adding_moves(graph))
         assert step.after == pytest.approx(best, abs=1e-9)
 
 
@@ -151,7 +151,7 @@ def test_unconstrained_it_ends_where_no_addition_lowers_the_divergence(drawn):
     result = greedy(cube, start, Unconstrained(), never)
     graph = InteractionGraph.of(cube.domain, result.cliques)
     for move in adding_moves(graph):
-        assert divergence(cube, move.apply(graph).chordal_cliques()) >= result.kl_divergence - 1e-9
+        assert divergence(cube, maximal_cliques(move.apply(graph))) >= result.kl_divergence - 1e-9
 
 
 @pytest.mark.parametrize("strategy", [forward, backward])
@@ -162,7 +162,7 @@ def test_under_a_constraint_it_ends_where_every_better_collection_is_refused(str
     result = strategy(Problem(cube, limits, kept=tuple(start)), never)
     graph = InteractionGraph.of(cube.domain, result.cliques)
     for move in adding_moves(graph):
-        cliques = move.apply(graph).chordal_cliques()
+        cliques = maximal_cliques(move.apply(graph))
         if divergence(cube, cliques) < result.kl_divergence - 1e-9:
             assert limits.judge(cliques) is not None
 
@@ -172,7 +172,7 @@ def test_every_collection_on_the_way_is_allowed(drawn):
     cube, start, limits = drawn
     result = greedy(cube, start, limits, never)
     for graph in replayed(cube, start, result)[1:]:
-        assert limits.judge(graph.chordal_cliques()) is None
+        assert limits.judge(maximal_cliques(graph)) is None
 
 
 @given(limited_starts())
@@ -180,7 +180,7 @@ def test_the_constraint_is_asked_about_whole_collections_and_the_margin_that_is_
     cube, start, limits = drawn
     result = greedy(cube, start, limits, never)
     graphs = replayed(cube, start, result)
-    known = [frozenset(maximal_masks(graph.chordal_cliques())) for graph in graphs]
+    known = [frozenset(maximal_masks(maximal_cliques(graph))) for graph in graphs]
     *on_the_way, at_the_end = limits.asked
     assert result.evaluated == len(on_the_way)
     assert at_the_end == (frozenset(result.cliques), 0)
@@ -198,7 +198,7 @@ def test_what_was_passed_over_for_a_step_is_told_with_its_reason(drawn):
     for step, graph in zip(result.steps, replayed(cube, start, result)):
         names = {describe(move, graph): move for move in adding_moves(graph)}
         for told in step.refused:
-            assert limits.judge(names[told.move].apply(graph).chordal_cliques()).reason == told.reason
+            assert limits.judge(maximal_cliques(names[told.move].apply(graph))).reason == told.reason
 
 
 @given(limited_starts())
