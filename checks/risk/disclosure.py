@@ -28,12 +28,12 @@ from checks.risk.harm import (
     Objective,
     Sensitivity,
     as_distribution,
-    expected,
     expected_harm,
     is_better,
     losses,
     product,
     record_weights,
+    risk,
     weighted_mean,
 )
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only, whole_numbers
@@ -1004,7 +1004,7 @@ def upper_bound(
     Arguments and errors as for `require_bound`.
     """
     require_bound(disclosed, originals, identifiers, estimated, harm)
-    return expected(losses(disclosed, estimated, harm))
+    return risk(disclosed, estimated, harm)
 
 
 def require_bound(

@@ -277,8 +277,13 @@ def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray
     return harm.loss(disclosed, np.arange(len(disclosed)), consistent_counts(disclosed, dictionary))
 
 
+def risk(disclosed: Records, dictionary: Dictionary, harm: Harm) -> float:
+    """R(delta, theta): the mean loss (Definition 3). Raises DisclosureRuleError for no records."""
+    return expected(losses(disclosed, dictionary, harm))
+
+
 def expected(loss: FloatArray) -> float:
-    """The mean loss, R(delta, theta) (Definition 3). Raises DisclosureRuleError for no records."""
+    """The mean loss. Raises DisclosureRuleError for no records."""
     if not len(loss):
         raise DisclosureRuleError("risk is a mean over records, and there are none")
     return float(loss.mean())

@@ -14,9 +14,9 @@ from checks.risk.harm import (
     Links,
     Weights,
     enlarged,
-    expected,
     linkage_losses,
     losses,
+    risk,
     uniform_links,
 )
 from models.tables.hierarchy import Domain, Hierarchy
@@ -65,7 +65,7 @@ def test_links_that_are_not_right_miss_the_person() -> None:
     disclosed, public = Records(space, np.array([[2, 0], [2, 1]])), Records(space, np.array([[0, 2], [1, 2]]))
     names = Dictionary(public)
     harm = Harm(Linear(Weights.linear(map(constant_shares, space.taxonomies), [1.0, 3.0])), Constant(0.5))
-    assert expected(losses(disclosed, names, harm)) == pytest.approx(3 / 2 + 0.5 / 2)
+    assert risk(disclosed, names, harm) == pytest.approx(3 / 2 + 0.5 / 2)
     certain = Links(np.array([0, 1]), np.array([0, 1]), np.ones(2))
     assert linkage_losses(disclosed, public, certain, names, harm) == pytest.approx([4.0, 4.0])
     half = Links(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]), np.array([True, False, True]))

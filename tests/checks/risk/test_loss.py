@@ -15,6 +15,7 @@ from checks.risk.harm import (
     as_distribution,
     expected,
     losses,
+    risk,
 )
 from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import constant_shares, dictionaries, entries_consistent_with, records, sensitivities, spaces
@@ -51,8 +52,8 @@ def test_risks_over_dictionaries() -> None:
     disclosed = Records(SPACE, np.array([[0, 0], [1, 2]]))
     everybody = Dictionary(Records.from_codes(SPACE, {"test": np.array([0, 0, 0, 1])}))
     harm = Harm(phi(1, 3))
-    assert expected(losses(disclosed, NAMES, harm)) == pytest.approx((4 / 2 + 1 / 1) / 2)
-    assert expected(losses(disclosed, everybody, harm)) == pytest.approx((4 / 3 + 1 / 4) / 2)
+    assert risk(disclosed, NAMES, harm) == pytest.approx((4 / 2 + 1 / 1) / 2)
+    assert risk(disclosed, everybody, harm) == pytest.approx((4 / 3 + 1 / 4) / 2)
 
 
 def test_what_is_no_distribution_is_refused() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from checks.errors import IncomparableError
 from checks.risk.attackers import Dictionary, Records, RecordSpace
 from checks.risk.disclosure import contains, precedes, upper_bound
-from checks.risk.harm import Constant, Harm, expected, losses
+from checks.risk.harm import Constant, Harm, losses, risk
 from models.tables.hierarchy import Domain, Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 
@@ -39,8 +39,8 @@ def test_the_estimated_risk_is_never_below_the_true_one(data: st.DataObject) -> 
     assert precedes(estimated, true)
     assert contains(estimated, originals, identifiers)
     bound = upper_bound(disclosed, originals, identifiers, estimated, harm)
-    assert bound == expected(losses(disclosed, estimated, harm))
-    assert expected(losses(disclosed, true, harm)) <= bound
+    assert bound == risk(disclosed, estimated, harm)
+    assert risk(disclosed, true, harm) <= bound
     assert np.all(losses(disclosed, true, harm) <= losses(disclosed, estimated, harm))
 
 
