@@ -14,8 +14,8 @@ searched as a whole (`group_by_search`).
 from collections.abc import Collection as AnyCollection
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,12 +24,9 @@ from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.hull import TooManyVectorsError, distinct_positions, groups, minimal_positions, work_up
 from checks.maxent.sensitive_tree import (
     FittingClasses,
-    Members,
     SensitiveTree,
     class_source,
-    depth_first,
     fitting_positions,
-    members_of,
 )
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
@@ -88,24 +85,16 @@ def sensitive_groups(
 
 
 @dataclass(frozen=True, eq=False)
-class GroupTree:
+class GroupTree(FittingClasses[ContingencyTable]):
     """The cliques of a group of several sensitive attributes, joined along their separators.
 
-    classes, separators: tables of the nonsensitive attributes of each clique, and of the separator to its parent. inward,
-    outward: which separator class each class of the clique, and of its parent, has. packing: of rows into the sensitive
-    cells; its margins are what the cliques show of the sensitive attributes. blocks: which of these is that of each
-    clique. deadline: when whatever is worked out from the tree ends, by TimeOverError.
+    packing: of rows into the sensitive cells; its margins are what the cliques show of the sensitive attributes. blocks:
+    which of these is that of each clique.
     """
 
-    tree: JunctionTree
     cube: DataCube
-    classes: tuple[ContingencyTable, ...]
-    separators: tuple[ContingencyTable, ...]
-    inward: tuple[IndexArray, ...]
-    outward: tuple[IndexArray, ...]
     packing: Packing
     blocks: tuple[int, ...]
-    deadline: Deadline = NEVER
 
     @classmethod
     def of(cls, cube: DataCube, group: SensitiveGroup) -> "GroupTree":
@@ -119,24 +108,13 @@ class GroupTree:
 
         classes = tuple(map(table_of, tree.cliques))
         separators = tuple(map(table_of, tree.separators))
-        cells = ([each.coded_cells for each in own] for own in (classes, separators))
-        inward, outward = fitting_positions(tree.parents, *cells)
         shown = [clique & ~nonsensitive_part(domain, clique, attributes) for clique in tree.cliques]
         masks = sorted(set(shown))
         packing = Packing.of(cube, masks, JOINT_CELLS)
         if sum(map(len, classes)) * packing.width > _LIMITS:
             raise TooManyCellsError("the classes with their sensitive values are too many to be laid out")
-        blocks = tuple(map(masks.index, shown))
-        return cls(tree, cube, classes, separators, inward, outward, packing, blocks)
-
-    def until(self, deadline: Deadline) -> "GroupTree":
-        """The same tree, from which nothing is worked out after a deadline."""
-        return self if deadline is self.deadline else replace(self, deadline=deadline)
-
-    @cached_property
-    def members(self) -> Members:
-        """For each clique its classes ordered by separator class, and where each separator class begins in that."""
-        return members_of(self.separators, self.inward)
+        fitting = fitting_positions(tree.parents, classes, separators)
+        return cls(tree, classes, separators, *fitting, cube, packing, tuple(map(masks.index, shown)))
 
     def limits(self, cap: float) -> tuple[FloatArray, ...]:
         """For each clique the limits of each class: its counts, at most `cap`, in its own margin's part; `cap` elsewhere.
@@ -156,14 +134,7 @@ class GroupTree:
 
     def describe(self, combination: Sequence[int]) -> WorstClass:
         """A class combination for a reader: its cell, each attribute at the finest level, and the margins."""
-        finest: dict[str, tuple[int, str]] = {}
-        for classes, position in zip(self.classes, combination):
-            for attribute, label in classes.labels(position).items():
-                level = classes.margin[attribute]
-                if attribute not in finest or level < finest[attribute][0]:
-                    finest[attribute] = (level, label)
-        cell = {a: finest[a][1] for a in self.tree.domain.attributes if a in finest}
-        return WorstClass(cell, margins=self.tree.margins)
+        return WorstClass(self.cell(combination), margins=self.tree.margins)
 
 
 def _published_levels(tree: SensitiveTree) -> list[int]:
@@ -491,7 +462,7 @@ def group_by_search(group: GroupTree, k: int, budget: Budget = FULL) -> Finding:
 
     block = max(_NUMBERS // max(packing.width, packing.joint_cells), 16)
     try:
-        for chosen, limits in depth_first(group, factors, np.minimum, screen, block):
+        for chosen, limits in group.depth_first(factors, np.minimum, screen, block):
             if (worst := judge.failing(chosen, limits)) is not None:
                 return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
     except TooManyVectorsError:
@@ -672,7 +643,7 @@ def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: D
     return np.sort(np.concatenate(kept)) if kept else distinct
 
 
-def outside_minima(tree: FittingClasses, factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+def outside_minima(tree: FittingClasses[Any], factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
     """For each clique and separator class the componentwise minimum over all that the rest of the tree can be."""
     cliques = len(tree.classes)
     arriving = inside_minima(tree, factors)
@@ -690,7 +661,7 @@ def outside_minima(tree: FittingClasses, factors: tuple[FloatArray, ...]) -> tup
     return tuple(outside)
 
 
-def inside_minima(tree: FittingClasses, factors: tuple[FloatArray, ...]) -> list[FloatArray]:
+def inside_minima(tree: FittingClasses[Any], factors: tuple[FloatArray, ...]) -> list[FloatArray]:
     """For each clique and separator class the componentwise minimum over all that its subtree can be."""
     inside: list[FloatArray] = list(factors)
     arriving: list[FloatArray] = [np.zeros((0, 0))] * len(factors)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class VectorSet:
 
 
 def work_up(
-    tree: FittingClasses,
+    tree: FittingClasses[Any],
     factors: Sequence[FloatArray],
     combine: Combine,
     prune: Prune,

@@ -5,11 +5,11 @@ Prop. 7.3). They form a subtree; each separator in it holds C too. A *class comb
 so that neighbours agree on what they share: it is a cell t of the nonsensitive attributes, as far as C is concerned.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from checks.finding import Verdict, WorstClass
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.graphs.junction_tree import Collection, JunctionTree
-from models.tables.contingency_table import CodedCells, ContingencyTable
+from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Mask
 
 # Class combinations: one class of each clique of a junction tree, such that neighbours agree on what they share.
@@ -42,106 +42,105 @@ Members = tuple[tuple[IndexArray, IndexArray], ...]
 """For each clique its classes ordered by separator class, and where each separator class begins in that."""
 
 
-class FittingClasses(Protocol):
-    """Cliques with their classes, and which classes of neighbours fit.
+Classes = TypeVar("Classes", ContingencyTable, EquivalenceClasses)
+"""The classes of a margin: its nonsensitive cells, with the rows of each, or with those of each sensitive value."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittingClasses(Generic[Classes]):
+    """Cliques in perfect sequence with their classes, and which classes of neighbours fit.
 
     classes, separators: for each clique its classes and those of the separator to its parent; the root's separator has
     one. inward[i]: for each class of clique i its separator class. outward[i]: the same for each class of the parent.
+    deadline: when whatever is worked out from them ends, by TimeOverError.
     """
 
-    @property
-    def tree(self) -> JunctionTree:
-        """The cliques in perfect sequence."""
+    tree: JunctionTree
+    classes: tuple[Classes, ...]
+    separators: tuple[Classes, ...]
+    inward: tuple[IndexArray, ...]
+    outward: tuple[IndexArray, ...]
+    deadline: Deadline = field(default=NEVER, kw_only=True)
 
-    @property
-    def classes(self) -> Sequence[Sized]:
-        """Of each clique."""
+    def until(self, deadline: Deadline) -> Self:
+        """The same, from which nothing is worked out after a deadline."""
+        return self if deadline is self.deadline else replace(self, deadline=deadline)
 
-    @property
-    def separators(self) -> Sequence[Sized]:
-        """Of each clique, to its parent."""
-
-    @property
-    def inward(self) -> Sequence[IndexArray]:
-        """Which separator class each class has."""
-
-    @property
-    def outward(self) -> Sequence[IndexArray]:
-        """Which separator class each class of the parent has."""
-
-    @property
+    @cached_property
     def members(self) -> Members:
-        """As `members_of` gives them; worth keeping."""
+        """For each clique its classes ordered by separator class, and where each separator class begins in that."""
+        grouped = []
+        for separator, classes in zip(self.separators, self.inward):
+            order = np.argsort(classes, kind="stable")
+            starts = np.searchsorted(classes[order], np.arange(len(separator) + 1))
+            grouped.append((order, starts))
+        return tuple(grouped)
 
-    @property
-    def deadline(self) -> Deadline:
-        """When whatever is worked out ends, by TimeOverError."""
+    def cell(self, combination: Sequence[int]) -> dict[str, str]:
+        """The published labels of a class combination, each attribute at the finest level some clique shows."""
+        finest: dict[str, tuple[int, str]] = {}
+        for classes, position in zip(self.classes, combination):
+            for attribute, label in classes.labels(position).items():
+                level = classes.margin[attribute]
+                if attribute not in finest or level < finest[attribute][0]:
+                    finest[attribute] = (level, label)
+        return {a: finest[a][1] for a in self.tree.domain.attributes if a in finest}
+
+    def depth_first(
+        self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = BLOCK
+    ) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """Class combinations built up clique by clique, depth first, in blocks.
+
+        contributions: for each clique, or the first few of them, a row for each class; rows of a combination are combined.
+        screen: from partial combinations, shape (n, cliques so far), and their combined rows, to the positions worth
+        pursuing, first ones first. block: about how many combinations to take at a time. Yields the combinations of these
+        cliques that come through, shape (n, cliques), with their combined rows.
+        """
+
+        def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
+            """Blocks of the combinations that go on with one clique more."""
+            own = contributions[chosen.shape[1]]
+            for rows, joined in _extensions(self, chosen, block):
+                yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])
+
+        roots = np.arange(len(self.classes[0]))[:, None]
+        first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
+        pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
+        while pending:
+            self.deadline.check()
+            found = next(pending[-1], None)
+            if found is None:
+                pending.pop()
+                continue
+            chosen, combined = found
+            pursued = screen(chosen, combined)
+            if not len(pursued):
+                continue
+            chosen, combined = chosen[pursued], combined[pursued]
+            if chosen.shape[1] == len(contributions):
+                yield chosen, combined
+            else:
+                pending.append(extended(chosen, combined))
 
 
 def fitting_positions(
-    parents: Sequence[int], classes: Sequence[CodedCells], separators: Sequence[CodedCells]
+    parents: Sequence[int], classes: Sequence[Classes], separators: Sequence[Classes]
 ) -> tuple[tuple[IndexArray, ...], tuple[IndexArray, ...]]:
     """Which separator class each class of a clique has, and each class of its parent: inward and outward of a tree.
 
     parents: of each clique, below 0 for a root, of whose parent there are none.
     """
-    inward = tuple(own.positions_in(separator) for own, separator in zip(classes, separators))
+    cells, shared = ([each.coded_cells for each in own] for own in (classes, separators))
+    inward = tuple(own.positions_in(separator) for own, separator in zip(cells, shared))
     outward = tuple(
-        classes[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
-        for parent, separator in zip(parents, separators)
+        cells[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
+        for parent, separator in zip(parents, shared)
     )
     return inward, outward
 
 
-def members_of(separators: Sequence[Sized], inward: Sequence[IndexArray]) -> Members:
-    """The classes of each clique, ordered by their separator class."""
-    grouped = []
-    for separator, classes in zip(separators, inward):
-        order = np.argsort(classes, kind="stable")
-        starts = np.searchsorted(classes[order], np.arange(len(separator) + 1))
-        grouped.append((order, starts))
-    return tuple(grouped)
-
-
-def depth_first(
-    tree: FittingClasses, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = BLOCK
-) -> Iterator[tuple[IndexArray, FloatArray]]:
-    """Class combinations built up clique by clique, depth first, in blocks.
-
-    contributions: for each clique, or the first few of them, a row for each class; rows of a combination are combined.
-    screen: from partial combinations, shape (n, cliques so far), and their combined rows, to the positions worth pursuing,
-    first ones first. block: about how many combinations to take at a time. Yields the combinations of these cliques that
-    come through, shape (n, cliques), with their combined rows.
-    """
-
-    def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """Blocks of the combinations that go on with one clique more."""
-        own = contributions[chosen.shape[1]]
-        for rows, joined in _extensions(tree, chosen, block):
-            yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])
-
-    roots = np.arange(len(tree.classes[0]))[:, None]
-    first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
-    pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
-    while pending:
-        tree.deadline.check()
-        found = next(pending[-1], None)
-        if found is None:
-            pending.pop()
-            continue
-        chosen, combined = found
-        pursued = screen(chosen, combined)
-        if not len(pursued):
-            continue
-        chosen, combined = chosen[pursued], combined[pursued]
-        if chosen.shape[1] == len(contributions):
-            yield chosen, combined
-        else:
-            pending.append(extended(chosen, combined))
-
-
 def by_last_clique(
-    tree: FittingClasses, combinations: Iterable[tuple[IndexArray, FloatArray]]
+    tree: FittingClasses[Any], combinations: Iterable[tuple[IndexArray, FloatArray]]
 ) -> Iterator[tuple[IndexArray, FloatArray, IndexArray]]:
     """Combinations of all cliques but the last with the classes of that one: in each piece any of these fits any of those.
 
@@ -162,7 +161,7 @@ def by_last_clique(
                 yield chosen[piece], combined[piece], fitting
 
 
-def _extensions(tree: FittingClasses, chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:
+def _extensions(tree: FittingClasses[Any], chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:
     """The classes of the next clique that fit partial combinations: pieces of (position in chosen, class)."""
     clique = chosen.shape[1]
     order, starts = tree.members[clique]
@@ -181,22 +180,14 @@ def _extensions(tree: FittingClasses, chosen: IndexArray, block: int) -> Iterato
 
 
 @dataclass(frozen=True, eq=False)
-class SensitiveTree:
+class SensitiveTree(FittingClasses[EquivalenceClasses]):
     """Cliques that hold a sensitive attribute, joined along their separators.
 
-    classes, separators: for each clique its classes and those of the separator to its parent; the root's separator is
-    the sensitive attribute alone. inward[i]: for each class of clique i its separator class. outward[i]: the same for
-    each class of the parent. The other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6). deadline: when
-    whatever is worked out from the tree ends, by TimeOverError.
+    The root's separator is the sensitive attribute alone. The other sensitive attributes count as nonsensitive here (MKGV07
+    Def. 4.6).
     """
 
     sensitive: str
-    tree: JunctionTree
-    classes: tuple[EquivalenceClasses, ...]
-    separators: tuple[EquivalenceClasses, ...]
-    inward: tuple[IndexArray, ...]
-    outward: tuple[IndexArray, ...]
-    deadline: Deadline = NEVER
 
     @classmethod
     def of(
@@ -210,13 +201,8 @@ class SensitiveTree:
         subtree = tree.containing(first_step)
         classes = tuple(map(classes_of, subtree.cliques))
         separators = tuple(classes_of(separator or first_step) for separator in subtree.separators)
-        cells = ([each.coded_cells for each in own] for own in (classes, separators))
-        inward, outward = fitting_positions(subtree.parents, *cells)
-        return cls(sensitive, subtree, classes, separators, inward, outward)
-
-    def until(self, deadline: Deadline) -> "SensitiveTree":
-        """The same tree, from which nothing is worked out after a deadline."""
-        return self if deadline is self.deadline else replace(self, deadline=deadline)
+        fitting = fitting_positions(subtree.parents, classes, separators)
+        return cls(subtree, classes, separators, *fitting, sensitive)
 
     @property
     def domain(self) -> Domain:
@@ -268,11 +254,6 @@ class SensitiveTree:
         return vector
 
     @cached_property
-    def members(self) -> Members:
-        """For each clique its classes ordered by separator class, and where each separator class begins in that."""
-        return members_of(self.separators, self.inward)
-
-    @cached_property
     def combination_count(self) -> int:
         """How many class combinations there are, those without a common sensitive value included. Exact."""
         ways = [np.ones(len(classes), dtype=object) for classes in self.classes]
@@ -282,25 +263,9 @@ class SensitiveTree:
             ways[self.tree.parents[clique]] *= arriving[self.outward[clique]]
         return int(ways[0].sum()) if ways else 0
 
-    def depth_first(
-        self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = BLOCK
-    ) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """The class combinations that come through a screen, as `class_combinations.depth_first` gives them."""
-        return depth_first(self, contributions, combine, screen, block)
-
     def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
         """All class combinations in blocks, with their combined factors; those whose vector is all 0 are left out."""
         return self.depth_first(factors, combine, lambda _, vectors: np.flatnonzero(vectors.any(axis=1)))
-
-    def cell(self, combination: Sequence[int]) -> dict[str, str]:
-        """The published labels of a class combination, each attribute at the finest level some clique shows."""
-        finest: dict[str, tuple[int, str]] = {}
-        for classes, position in zip(self.classes, combination):
-            for attribute, label in classes.labels(position).items():
-                level = classes.margin[attribute]
-                if attribute not in finest or level < finest[attribute][0]:
-                    finest[attribute] = (level, label)
-        return {a: finest[a][1] for a in self.domain.attributes if a in finest}
 
     def describe(self, combination: Sequence[int]) -> WorstClass:
         """A class combination for a reader: its cell, and which marginals say what about it."""
