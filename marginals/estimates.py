@@ -43,7 +43,6 @@ class HasBasis(Protocol):
     @property
     def basis(self) -> Basis:
         """What it rests on."""
-        ...
 
 
 Answer = TypeVar("Answer", bound="pd.DataFrame | pd.Series[Any] | HasBasis")

@@ -106,25 +106,20 @@ class TableModel(Protocol):
     @property
     def domain(self) -> Domain:
         """The attributes with their hierarchies."""
-        ...
 
     @property
     def total(self) -> int:
         """Number of rows."""
-        ...
 
     @property
     def finest_levels(self) -> Mapping[str, int]:
         """For each attribute the level below which rows are spread evenly over base values."""
-        ...
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given."""
-        ...
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
         """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """What readers of published tables know for certain, and how far a class is from everybody."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field
@@ -7,7 +8,6 @@ from enum import Enum
 from functools import cache, cached_property
 from itertools import combinations, product
 from math import ceil, floor, prod
-from typing import Protocol
 
 import numpy as np
 
@@ -234,33 +234,35 @@ Rows = Callable[[Mapping[str, int]], CountArray]
 """A table with the published marginals: its rows by the cells of a margin, shape (cells,)."""
 
 
-class Knowledge(Protocol):
-    """What is known of the cells of margins whose attributes are published no coarser."""
+@dataclass(frozen=True, eq=False)
+class Knowledge(ABC):
+    """What is known of the cells of margins whose attributes are published no coarser.
+
+    is_whole: whether it is all that is known: tables and sharp bounds of a part need not be those of the whole.
+    """
+
+    source: FrechetBounds
+    is_whole: bool = field(default=True, kw_only=True)
 
     @property
     def domain(self) -> Domain:
         """The attributes with their hierarchies."""
-        ...
+        return self.source.domain
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is all that is known: tables and sharp bounds of a part need not be those of the whole."""
-        ...
-
+    @abstractmethod
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Bounds on the counts of all cells of a margin, shape (cells,), and whether all of these are sharp."""
-        ...
 
+    @abstractmethod
     def tables(self) -> Iterator[Rows]:
         """Some tables with the published marginals."""
-        ...
 
+    @abstractmethod
     def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
         """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way.
 
         seconds: for programs; 0 for what takes no program.
         """
-        ...
 
 
 def knowledge(bounds: FrechetBounds) -> Knowledge:
@@ -274,20 +276,8 @@ def about(known: Knowledge, margin: Mapping[str, int]) -> Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeKnowledge:
+class TreeKnowledge(Knowledge):
     """What the marginals of a decomposable collection tell."""
-
-    source: FrechetBounds
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
-        return self.source.domain
-
-    @property
-    def is_whole(self) -> bool:
-        """It is."""
-        return True
 
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Frechet's."""
@@ -317,25 +307,23 @@ class TreeKnowledge:
         return asked.bounds(), glued
 
 
-@dataclass(eq=False)
-class ProgramKnowledge:
+@dataclass(frozen=True, eq=False)
+class ProgramKnowledge(Knowledge):
     """What the marginals of any collection tell, by linear and integer programs over the cells that can be occupied.
 
     cells: these, None where they are too many for a program. The tables that programs come upon are kept, for others to see.
     """
 
-    source: FrechetBounds
     cells: PossibleCells | None
-    is_whole: bool = True
     _found: list[Rows] = field(default_factory=list)
 
     @classmethod
     def of(cls, source: FrechetBounds, *, is_whole: bool = True) -> "ProgramKnowledge":
         """With all cells that can be occupied, if they are not too many."""
         try:
-            return cls(source, possible_cells(source.collection, PROGRAM_CELLS), is_whole)
+            return cls(source, possible_cells(source.collection, PROGRAM_CELLS), is_whole=is_whole)
         except TooManyCellsError:
-            return cls(source, None, is_whole)
+            return cls(source, None, is_whole=is_whole)
 
     def of_attributes(self, margin: Mapping[str, int]) -> "ProgramKnowledge":
         """What the marginals say of the margin's attributes alone."""
@@ -343,11 +331,6 @@ class ProgramKnowledge:
         finest = {attribute: collection.finest_level(attribute) for attribute in margin}
         part = collection.within(self.domain.mask(finest))
         return ProgramKnowledge.of(FrechetBounds.of(part, self.source.deadline), is_whole=False)
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
-        return self.source.domain
 
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Frechet's, of parts of the collection that have a junction tree, and those propagated from cell to cell."""

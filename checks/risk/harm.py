@@ -1,5 +1,6 @@
 """The harm that disclosed records and releases do: how sensitive they are, and what is lost by them (LSFB09)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,21 +42,20 @@ class Sensitivity(Protocol):
 
     @property
     def axes(self) -> frozenset[int]:
-        """The positions of the attributes whose values it depends on."""
-        ...
+        """The positions of the attributes whose values it depends on; of none, unless it says otherwise."""
+        return frozenset()
 
     @property
     def is_personal(self) -> bool:
-        """Whether it depends on whom a record is about."""
-        ...
+        """Whether it depends on whom a record is about; not, unless it says otherwise."""
+        return False
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The sensitivity of each record."""
-        ...
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Sensitivity):
     """The same harm whatever is disclosed: what k-anonymity assumes (LSFB09 section 5), and Psi = 0."""
 
     value: float = 0.0
@@ -64,23 +64,13 @@ class Constant:
         if not self.value >= 0:
             raise SensitivityError(f"a sensitivity must not be negative, got {self.value}")
 
-    @property
-    def axes(self) -> frozenset[int]:
-        """None."""
-        return frozenset()
-
-    @property
-    def is_personal(self) -> bool:
-        """It is not."""
-        return False
-
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:  # noqa: ARG002  (part of the protocol)
         """The value, for each record."""
         return np.full(len(records), float(self.value))
 
 
 @dataclass(frozen=True, eq=False)
-class PerPerson:
+class PerPerson(Sensitivity):
     """A harm of each person's own, whatever is disclosed: Psi of people to whom it matters differently to be missed.
 
     values: by person, shape (people,), copied in. Raises SensitivityError for a missing or negative one.
@@ -92,11 +82,6 @@ class PerPerson:
         if not np.all(np.asarray(self.values) >= 0):
             raise SensitivityError("the harm to a person is missing or negative")
         object.__setattr__(self, "values", read_only_copy(self.values, np.float64))
-
-    @property
-    def axes(self) -> frozenset[int]:
-        """None."""
-        return frozenset()
 
     @property
     def is_personal(self) -> bool:
@@ -171,7 +156,7 @@ class Weights:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed:
+class _Weighed(Sensitivity):
     """What depends on the weights of what is disclosed, and on nothing else."""
 
     weights: Weights
@@ -413,29 +398,32 @@ def linkage_losses(
 # that is the same as asking the means.
 
 
-class Objective(Protocol):
-    """An order of disclosures in which less loss, more utility and more disclosed steps are never worse."""
+@dataclass(frozen=True)
+class Objective(ABC):
+    """An order of disclosures in which less loss, more utility and more disclosed steps are never worse.
 
+    What disclosures are chosen by must be a finite number; else DisclosureRuleError is raised.
+    """
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not isfinite(value):
+                raise DisclosureRuleError(f"a {name} to choose by must be a finite number, not {value}")
+
+    @abstractmethod
     def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
         """Shape (4, n): whether it is not allowed, then three costs; the lexicographically least is the best.
 
         steps: how many steps below `*` all values together are. They differ from utility where steps are worth more in
         some attributes, or nothing in others.
         """
-        ...
 
 
 @dataclass(frozen=True)
-class LeastRisk:
-    """The least loss with a utility of at least so much (eq. 8); among equals the most utility, then the most steps.
-
-    Raises DisclosureRuleError where it is not finite.
-    """
+class LeastRisk(Objective):
+    """The least loss with a utility of at least so much (eq. 8); among equals the most utility, then the most steps."""
 
     utility: float
-
-    def __post_init__(self) -> None:
-        _require_finite("utility", self.utility)
 
     def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
         """Loss, then utility, then steps."""
@@ -443,16 +431,10 @@ class LeastRisk:
 
 
 @dataclass(frozen=True)
-class MostUtility:
-    """The most utility with a loss of at most so much (eq. 7); among equals the least loss, then the most steps.
-
-    Raises DisclosureRuleError where it is not finite.
-    """
+class MostUtility(Objective):
+    """The most utility with a loss of at most so much (eq. 7); among equals the least loss, then the most steps."""
 
     loss: float
-
-    def __post_init__(self) -> None:
-        _require_finite("loss", self.loss)
 
     def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
         """Utility, then loss, then steps."""
@@ -460,25 +442,17 @@ class MostUtility:
 
 
 @dataclass(frozen=True)
-class TradeOff:
+class TradeOff(Objective):
     """The least loss - lambda * utility (eq. 9); among equals the most utility, then the most steps.
 
-    price: lambda, the loss that one step of utility is worth. Raises DisclosureRuleError where it is not finite.
+    price: lambda, the loss that one step of utility is worth.
     """
 
     price: float
 
-    def __post_init__(self) -> None:
-        _require_finite("price", self.price)
-
     def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
         """The difference, then utility, then steps."""
         return np.stack([np.zeros(len(loss)), loss - self.price * utility, -utility, -steps])
-
-
-def _require_finite(name: str, value: float) -> None:
-    if not isfinite(value):
-        raise DisclosureRuleError(f"a {name} to choose by must be a finite number, not {value}")
 
 
 def is_better(score: FloatArray, than: FloatArray) -> BoolArray:

@@ -189,14 +189,12 @@ class Coupling(Protocol):
 
     def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
         """Sum over a separator: shape (separator cells, n) and (separator cells, m) to (n, m)."""
-        ...
 
     def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows of a clique by key and by all that is asked in messages: shape (size, asked of all messages).
 
         counts, keys: one for each cell of the clique, keys below `size`.
         """
-        ...
 
 
 class Independent:
