@@ -676,7 +676,7 @@ class _Rule:
 #
 # With J the table of those who came and L that of those who left, the later table is T_1 + J - L; whoever is recorded
 # otherwise now is in both. What follows of T_2 - T_1 from the equations of both collections, and from the values that
-# have no rows in one of them, are the differences on the meets (`checks.changes`).
+# have no rows in one of them, are the differences on the meets.
 #
 # That counts are not negative can tell more, up to who exactly came, although no difference is small. Only who has
 # both tables can exclude that.

@@ -276,7 +276,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     """Whether a collection is k-combinatorially anonymous.
 
     A decomposable one group by group of the sensitive attributes that are published together: by the closed form for one
-    attribute, as `checks.combinatorial` says for several. Without a junction tree by programming. One
+    attribute, as `of_group` says for several. Without a junction tree by programming. One
     cell below k is shown where there is one, else the cell with the smallest count U. Undecided when none of these comes
     to an end within the budget. Raises TimeOverError when its deadline comes before a group is decided.
     """

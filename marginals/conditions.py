@@ -20,7 +20,7 @@ understood wherever the other is.
 
 A label is written as it is, without quotes. It goes on to the last place where it is still a label that the column is known
 to have; else to the end, to a parenthesis that it has not opened, or to an "and" or "or" behind which a condition
-begins. What a value means is said by the columns' labels (`marginals.conditions`). A name is the longest that the
+begins. What a value means is said by the columns' labels (`Labels`). A name is the longest that the
 table has and that a sign follows.
 
 Conditions may also come as a mapping, `{"age": "20-39", "race": ["White", "Black"]}`, whose values are choices, and
@@ -140,8 +140,7 @@ def columns_of(formula: Formula) -> tuple[str, ...]:
 
 # Choices in the text of a condition, such as `age in 20-39`, and names of columns that are no words.
 #
-# They are found first, and words are put in their places; what is left has the grammar of Python
-# (`marginals.conditions` has the whole of it).
+# They are found first, and words are put in their places; what is left has the grammar of Python.
 
 
 IsValue: TypeAlias = Callable[[str, str], bool]

@@ -421,7 +421,7 @@ condition = "age >= 80"      # compares columns with constants; without it, for 
 # A made-up hospital whose table changes from month to month: some are admitted, some discharged, some records
 # corrected.
 #
-# Its patients are people of the simulated census (`marginals.demo`). No patient, place or rate in here is real.
+# Its patients are people of the simulated census. No patient, place or rate in here is real.
 
 
 ADMITTED, DISCHARGED, CORRECTED = 0.009, 0.009, 0.002

@@ -13,7 +13,7 @@ with the published marginals, in which it would not have been are excluded. This
   class, its members learn it of their own class: that a part of it has few rows, or few sensitive values.
 - Where counts that are known refuse the step in every possible world, nothing is excluded, and that it was refused tells
   nothing more. So it is where levels were fitted to the table, as the attacker knows, and the step leads back to values
-  that were merged since they are rare (`checks.attacks.minimality`).
+  that were merged since they are rare (`LevelTold`).
 - `publishable` is the probability of the excluded worlds to somebody who takes maximum entropy: by the total variation
   between what they believe before and after, no belief changes by more. It is given where the worlds are known as a
   whole: where no table shows the attribute any finer and only counts are suspect, or where all finer counts are known

@@ -568,7 +568,7 @@ def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatAr
 
 # Sparse margins of a maximum-entropy distribution: only the cells that can be occupied, joined along the tree.
 #
-# For margins with too many cells to be laid out; `models.inference.calibrated_tree` lays out the others.
+# For margins with too many cells to be laid out, as those above are.
 
 
 def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedCells:
