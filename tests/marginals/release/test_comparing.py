@@ -143,7 +143,7 @@ def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.
     def refuse(*_: object) -> float:
         raise TooManyCellsError("too many")
 
-    monkeypatch.setattr("marginals.release.comparing.total_variation", refuse)
+    monkeypatch.setattr("marginals.accuracy.total_variation", refuse)
     monkeypatch.setattr("models.accuracy._CELLS", 0)
     some = marginals.compare(release, table)
     assert some.release.one_way.left_out == 3
