@@ -81,7 +81,7 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
 
 
 _NODES_A_SECOND = 200_000
-"""Of a lattice, at most, where it must be gone through in so many seconds: a rule that no clock decides."""
+"""Of a lattice, at most, where it must be gone through in so many seconds."""
 
 _FEW_NODES = 10_000
 """Of a lattice that is tried all the same."""

@@ -124,7 +124,9 @@ MARGINALS_TESTS = {
         "commands/test_main",
     ),
     "release": ("release/test_all_possible_tables", "release/test_release", "bundle/test_reading_and_writing"),
-    "release.steward": ("release/test_steward", "publishing/test_publishing"),
+    "steward": ("release/test_steward", "publishing/test_publishing"),
+    "accuracy": ("release/test_comparing", "release/test_steward", "publishing/test_publishing"),
+    "estimates": ("release/test_all_possible_tables", "release/test_release", "release/test_kinds"),
     "risk": (
         "test_bundle_risk",
         "test_attackers",
