@@ -63,6 +63,7 @@ class PeerProgram:
         except BrokenPipeError:  # it has ended by now: nothing more may be written, not when the pipe is closed either
             with suppress(BrokenPipeError):
                 self.process.stdin.close()
+            self.process.stdin = None
         if not (answer := self.process.stdout.readline()):
             raise RuntimeError(f"{self.process.args!r} ended before it answered")
         self.told.append(json.loads(answer))
