@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from io import StringIO
 from itertools import product
-from math import ceil, floor
+from math import ceil, floor, prod
 from operator import or_
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from marginals.errors import InputError
 from marginals.files import bounded_content
 from marginals.messages import installing, suggested
 from models.errors import DomainMismatchError
-from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members
+from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
 
 _MOST_BYTES = 1 << 26
@@ -268,7 +268,9 @@ def share_of(text: str, total: Interval) -> Interval | None:
 
 
 SPEC_KEYS = ("small", "protection", "sensitive", "markers", "attributes", "tables")
-TABLE_KEYS = ("attributes", "count", "across", "ignore", "scope", "rounding", "percent_of", "absent", "people")
+TABLE_KEYS = (
+    *("attributes", "count", "across", "ignore", "scope", "rounding", "percent_of", "absent", "complete", "people"),
+)
 ATTRIBUTE_KEYS = ("totals", "groups", "others")
 
 
@@ -290,7 +292,8 @@ class TableSpec:
     attributes: columns with values. count: the column of counts, of a long table. across: what the header's values are
     values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
     rounding: of counts. percent_of: the total, or the column with it, whose percentages the cells are. absent: the range of
-    counts of cells that the table does not list. people: whom it counts; tables of other people are not combined.
+    counts of cells that the table does not list. complete: whether it counts everybody, with whatever values, and leaves out
+    only cells without people. people: whom it counts; tables of other people are not combined.
     """
 
     attributes: tuple[str, ...]
@@ -302,6 +305,7 @@ class TableSpec:
     rounding: Rounding = Rounding.NEAREST
     percent_of: int | str | None = None
     absent: Interval = UNKNOWN
+    complete: bool = False
     people: str = "everybody"
 
     @property
@@ -402,6 +406,10 @@ def _table_spec(where: str, section: object) -> TableSpec:
         given["percent_of"] = of
     if "absent" in section:
         given["absent"] = _range(f"{where}.absent", section["absent"])
+    if "complete" in section:
+        given["complete"] = _flag(section["complete"], f"{where}.complete")
+        if given["complete"] and (given.get("absent", (0, 0)) != (0, 0) or scope):
+            raise InputError(f"{where}.complete says that all other cells have nobody; leave absent and scope out")
     return TableSpec(**given)
 
 
@@ -423,9 +431,7 @@ def _attribute(where: str, section: object) -> AttributeSpec:
     groups = section.get("groups", {})
     if not isinstance(groups, dict):
         raise InputError(f'{where}.groups must give the values of each group, as {{ "under 65" = ["0-17", "18-64"] }}')
-    others = section.get("others", False)
-    if not isinstance(others, bool):
-        raise InputError(f"{where}.others must be true or false")
+    others = _flag(section.get("others", False), f"{where}.others")
     return AttributeSpec(
         _texts(section.get("totals", []), f"{where}.totals"),
         {label: _texts(members, f"{where}.groups.{label}") for label, members in groups.items()},
@@ -450,6 +456,12 @@ def _number(content: Mapping[str, Any], key: str, default: int, least: int) -> i
     value = content.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{key} must be a whole number of at least {least}")
+    return value
+
+
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{where} must be true or false")
     return value
 
 
@@ -479,11 +491,15 @@ _LISTED = 200_000
 
 @dataclass(frozen=True)
 class PublishedTables:
-    """Tables that are about the same people, and what the values of their attributes are."""
+    """Tables that are about the same people, and what the values of their attributes are.
+
+    unlisted: of each table the combinations of its values that it does not list and of which nothing is known.
+    """
 
     people: str
     tables: tuple[IntervalTable, ...]
     classifications: tuple[Classification, ...]
+    unlisted: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -561,8 +577,9 @@ def _tables(
         for name, labels in shown.items()
     )
     by_name = {c.name: c for c in classifications}
+    made = [_table(path, table, cells[path], by_name, spec) for path, table in specs.items()]
     return PublishedTables(
-        people, tuple(_table(path, table, cells[path], by_name, spec) for path, table in specs.items()), classifications
+        people, tuple(table for table, _ in made), classifications, tuple(unlisted for _, unlisted in made)
     )
 
 
@@ -596,7 +613,8 @@ def _table(
     cells: Sequence[LabelledCell],
     classifications: Mapping[str, Classification],
     spec: AuditSpec,
-) -> IntervalTable:
+) -> tuple[IntervalTable, int]:
+    """A table, and how many combinations of its values it says nothing of."""
     attributes = table.every_attribute
     sets: list[dict[str, Members]] = []
     for place, name in enumerate(attributes):
@@ -605,7 +623,7 @@ def _table(
         own = {label: classification.members(label) for label in labels if not is_total(label, attribute)}
         listed = reduce(or_, own.values(), 0)
         # A total counts the values that the table lists, unless there are people with others.
-        total = classification.everything if classification.others or not listed else listed
+        total = classification.everything if classification.others or not listed or table.complete else listed
         sets.append({**own, **{label: total for label in labels if label not in own}})
     ranges: dict[tuple[Members, ...], Interval] = {}
     for cell in cells:
@@ -613,16 +631,34 @@ def _table(
         if key in ranges and ranges[key] != cell.interval:
             raise InputError(f"{path.name} has two counts for {names(cell.labels)}")
         ranges[key] = cell.interval
-    if table.absent != UNKNOWN:
+    unlisted = _unlisted(table, sets, ranges)
+    if table.absent != UNKNOWN or table.complete:
         every = [dict.fromkeys(known.values()) for known in sets]
-        if reduce(lambda size, values: size * len(values), every, 1) > _LISTED:
-            raise InputError(f"{path.name} has too many cells that it does not list for the key absent")
+        if table.complete:
+            every = [_all_values(shown, classifications[name]) for name, shown in zip(attributes, every)]
+        if prod(map(len, every)) > _LISTED:
+            stated = "complete" if table.complete else "absent"
+            raise InputError(f"{path.name} has too many cells that it does not list for the key {stated}")
         for key in product(*every):
-            ranges.setdefault(key, table.absent)
+            ranges.setdefault(key, (0, 0) if table.complete else table.absent)
     try:
-        return IntervalTable.of(path.name, attributes, ranges)
+        return IntervalTable.of(path.name, attributes, ranges), unlisted
     except DomainMismatchError as error:
         raise InputError(str(error)) from None
+
+
+def _all_values(shown: Iterable[Members], classification: Classification) -> dict[Members, None]:
+    """Disjoint values that are all there are: those that a table shows, as finely as it does, and all others together."""
+    finest = parts(shown)
+    return dict.fromkeys(each for each in (*finest, classification.everything & ~reduce(or_, finest, 0)) if each)
+
+
+def _unlisted(table: TableSpec, sets: Sequence[Mapping[str, Members]], listed: Iterable[tuple[Members, ...]]) -> int:
+    """Combinations of the values of a long table, as finely as it shows them, of which it says nothing."""
+    if not table.count or table.complete or table.absent != UNKNOWN:
+        return 0
+    finest = [set(parts(known.values())) for known in sets]
+    return prod(map(len, finest)) - sum(all(map(set.__contains__, finest, key)) for key in listed)
 
 
 _FROM_ROUNDED = 8
@@ -674,7 +710,10 @@ class GuessedSpec:
                 yield f"percent_of = {json.dumps(table.percent_of)}"
             if table.base > 1:
                 yield f"rounding = {{ base = {table.base}, how = {json.dumps(table.rounding.value)} }}"
-            yield '# absent = "zero"   # cells that it does not list; without this line nothing is known of them'
+            if table.complete:
+                yield "complete = true   # it leaves out only cells without people"
+            else:
+                yield '# absent = "zero"   # cells that it does not list; without this line nothing is known of them'
 
 
 def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
@@ -688,8 +727,12 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
     tables: dict[Path, TableSpec] = {}
     reasons: dict[Path, list[str]] = {}
     known: dict[str, set[str]] = {}
+    releases = {file.path: found for file in files if (found := _release_of(file)) is not None}
     for file in sorted(files, key=lambda each: not count_column(each)):  # long ones first: they name what they show
-        tables[file.path], reasons[file.path] = _guessed_table(file, known)
+        if file.path in releases:
+            tables[file.path], reasons[file.path] = _complete_table(file, releases)
+        else:
+            tables[file.path], reasons[file.path] = _guessed_table(file, known)
         for name in tables[file.path].attributes:
             known.setdefault(name, set()).update(file.column(file.header.index(name)))
     tables = {path: tables[path] for path in paths}
@@ -701,10 +744,116 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
                 markers[text] = (0, given[1]) if text in markers else given
                 why_markers[text] = why if text not in why_markers else "from 0, since not every table shows zeros"
     for file in files:
-        tables[file.path], of_rounding = _rounded(file, tables[file.path], markers)
-        reasons[file.path] += of_rounding
+        if file.path not in releases:
+            tables[file.path], of_rounding = _rounded(file, tables[file.path], markers)
+            reasons[file.path] += of_rounding
     attributes, why_attributes = _attributes(files, tables, markers)
+    complete = {path: release for path, release in releases.items() if tables[path].complete}
+    for name, groups in _groups_of_releases(complete).items():
+        totals = [label for label in attributes[name].totals if label != _EVERYTHING]
+        attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
+        why_attributes[name] = ["the values and groups of the release"]
     return GuessedSpec(AuditSpec(tables, attributes, markers), folder, reasons, why_markers, why_attributes)
+
+
+_EVERYTHING = "*"
+"""The label of all values together in a release of this program."""
+
+
+@dataclass(frozen=True)
+class _Marginal:
+    """What a release says of one of its marginals.
+
+    levels: of its attributes. rows: of each attribute's hierarchy; none where only the name of the file says what it is.
+    """
+
+    levels: Mapping[str, int]
+    rows: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+
+
+def _release_of(file: PublishedFile) -> _Marginal | None:
+    """What is known of a marginal in the format of this program; None for another table.
+
+    It lies in the folder that its descriptor names, or bears the name that marginals have there.
+    """
+    *attributes, last = file.header
+    if last != "count":
+        return None
+    try:
+        found = _described(file.path)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error):
+        found = None  # whatever is wrong with a descriptor of somebody else
+    if found is None:
+        pattern = "-".join(rf"{re.escape(name)}\.(\d+)" for name in sorted(attributes))
+        match = re.fullmatch(pattern, file.path.stem) if attributes else None
+        found = _Marginal(dict(zip(sorted(attributes), map(int, match.groups())))) if match else None
+    return found if found is not None and found.levels.keys() == set(attributes) else None
+
+
+def _described(path: Path) -> _Marginal | None:
+    """What the descriptor of the release that a file lies in says of it; None where there is none."""
+    folder = path.parent.parent
+    if path.parent.name != "marginals" or not (folder / "datapackage.json").is_file():
+        return None
+    described = json.loads(bounded_content(folder / "datapackage.json", _MOST_BYTES))
+    resources = {each["path"]: each for each in described["resources"]}
+    if "release" not in described or f"marginals/{path.name}" not in resources:
+        return None
+    levels = {
+        str(name): int(level) for name, level in resources[f"marginals/{path.name}"]["marginal"]["levels"].items()
+    }
+    rows = {}
+    for place, each in resources.items():
+        if "hierarchy" in each and each["hierarchy"]["attribute"] in levels:
+            content = bounded_content(folder / "hierarchies" / Path(place).name, _MOST_BYTES).decode("utf-8")
+            rows[each["hierarchy"]["attribute"]] = [*csv.reader(StringIO(content, newline=""))][1:]
+    if not all(rows[name] and all(len(row) > level for row in rows[name]) for name, level in levels.items()):
+        return None
+    return _Marginal(levels, rows)
+
+
+def _complete_table(file: PublishedFile, releases: Mapping[Path, _Marginal]) -> tuple[TableSpec, list[str]]:
+    """How a marginal of a release is read: what it does not list has nobody, if it is known which values there are."""
+    release = releases[file.path]
+    table = TableSpec(file.header[:-1], count=file.header[-1], complete=True)
+    shown = {name: {each.levels[name] for each in releases.values() if name in each.levels} for name in release.levels}
+    several = [name for name, levels in shown.items() if len(levels) > 1]
+    sizes = [len({row[level] for row in release.rows.get(name, ())}) for name, level in release.levels.items()]
+    if not release.rows and several:
+        return replace(table, complete=False), [
+            f"a marginal of a release; without the release's hierarchies it is not known how its levels of {names(several)} "
+            "go together, so nothing is concluded from what it does not list: name the files in the release's folder"
+        ]
+    if prod(size + 1 for size in sizes) > _LISTED:
+        return replace(table, complete=False), [
+            "a marginal of a release with too many cells to list, so nothing is concluded from what it does not list"
+        ]
+    return table, ["a marginal of a release of this program: what it does not list has nobody"]
+
+
+def _groups_of_releases(releases: Mapping[Path, _Marginal]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Of each attribute the groups of its finest values, at all levels that are shown.
+
+    Raises InputError where a label stands for different values.
+    """
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for path, release in releases.items():
+        for name, level in release.levels.items():
+            members: dict[str, dict[str, None]] = {}
+            for row in release.rows.get(name, ()):
+                members.setdefault(row[level].strip(), {})[row[0].strip()] = None
+            bases = {row[0].strip() for row in release.rows.get(name, ())}
+            groups = found.setdefault(name, {})
+            for label, values in members.items():
+                given = tuple(values)
+                if (label in bases and given != (label,)) or groups.get(label, given) != given:
+                    raise InputError(
+                        f"{path.name}: the label {label!r} of {name!r} stands for different values at two levels; audit "
+                        "the tables of one level, or write a spec"
+                    )
+                if given != (label,):
+                    groups[label] = given
+    return found
 
 
 def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:

@@ -36,12 +36,14 @@ class Reasons:
 class AuditedTables:
     """What tables about the same people tell together. bounds: None where they contradict each other.
 
+    unlisted: of each table the combinations of its values that it does not list and of which nothing is known.
     reasons: of as many facts as time was left for, by their place in `facts`. estimates: shape (cells,), NaN for none.
     together: tables that contradict each other where no two of them do.
     """
 
     people: str
     linked: LinkedTables
+    unlisted: tuple[int, ...]
     bounds: ProvenBounds | None
     facts: tuple[Fact, ...]
     disagreements: tuple[Disagreement, ...]
@@ -84,9 +86,23 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether no more is certain than that people exist, all is decided, and no tables contradict each other."""
+        """Whether no more is certain than that people exist, all is decided, and no tables contradict each other.
+
+        Joint tables that are too large count as not decided. What else was not examined, `not_examined` says.
+        """
         told = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
-        return not told and not any(part.undecided or part.bounds is None for part in self.parts)
+        unknown = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
+        return not told and not unknown
+
+    @property
+    def not_examined(self) -> tuple[str, ...]:
+        """Sentences about what nothing was concluded of."""
+        return tuple(_not_examined(self))
+
+    def printed(self, part: AuditedTables) -> int:
+        """Counts from 1 to the largest small one that the tables print themselves."""
+        lower, upper = part.linked.lower, part.linked.upper
+        return int(((lower == upper) & (lower >= 1) & (lower <= self.spec.small) & part.linked.is_published).sum())
 
     def as_json(self) -> dict[str, Any]:
         """All facts with their reasons, contradictions, and how much is decided."""
@@ -121,6 +137,7 @@ class Audit:
                     "tables": list(part.linked.names[: part.linked.table_count]),
                     "cells": len(part.linked),
                     "undecided": part.undecided,
+                    "printed_small": self.printed(part),
                     "contradictory": part.bounds is None,
                     "contradictions": contradictions,
                     "contradictory_together": None
@@ -133,7 +150,7 @@ class Audit:
                     "facts": facts,
                 }
             )
-        return {"ok": self.ok, "audited": parts}
+        return {"ok": self.ok, "not_examined": list(self.not_examined), "audited": parts}
 
 
 def audit(
@@ -207,7 +224,7 @@ def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline, run: R
     except ContradictionError:
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)
-        return AuditedTables(found.people, linked, None, (), pairs, {}, None, together)
+        return AuditedTables(found.people, linked, found.unlisted, None, (), pairs, {}, None, together)
     own = {c.name for c in linked.classifications}
     asked = Asked(spec.small, spec.protection, tuple(name for name in spec.sensitive if name in own))
     facts = certain_facts(linked, bounds, asked)
@@ -226,7 +243,7 @@ def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline, run: R
             else None
         )
         reasons[place] = Reasons(lower, upper)
-    return AuditedTables(found.people, linked, bounds, tuple(facts), (), reasons, estimates)
+    return AuditedTables(found.people, linked, found.unlisted, bounds, tuple(facts), (), reasons, estimates)
 
 
 def _ends(ends: tuple[int, int]) -> list[int | None]:
@@ -327,10 +344,41 @@ def audit_lines(audit: Audit) -> Iterator[str]:
             continue
         yield from _facts(part)
         yield from undecided_lines(part)
-        for names in linked.left_out:
-            yield f"Not looked at, for too many cells: the joint table of {', '.join(names)}"
     if audit.ok:
-        yield "No suppressed or small count and no sensitive value is certain."
+        yield from _nothing_certain(audit)
+    if printed := sum(map(audit.printed, audit.parts)):
+        counts = "1 count" if printed == 1 else f"{printed:,} counts"
+        yield f"The tables themselves print {counts} from 1 to {audit.spec.small:,}."
+    yield from audit.not_examined
+
+
+def _nothing_certain(audit: Audit) -> Iterator[str]:
+    """What was examined without a fact."""
+    spec = audit.spec
+    yield (
+        "Of the counts examined, no suppressed or rounded one can be computed, and none that no table prints is certainly "
+        f"from 1 to {spec.small:,}."
+    )
+    if spec.protection:
+        yield f"No suppressed or rounded count is left a range of less than {spec.protection:,}."
+    if spec.sensitive:
+        yield f"No group examined certainly has one value only of {' or of '.join(spec.sensitive)}."
+
+
+def _not_examined(audit: Audit) -> Iterator[str]:
+    if not audit.spec.sensitive:
+        yield "Not examined: whether everybody of a group has one sensitive value. Name the attributes with --sensitive."
+    for part in audit.parts:
+        for names in part.linked.left_out:
+            yield f"Not examined, for too many cells: the joint table of {', '.join(names)}."
+        for name, unlisted in zip(part.linked.names, part.unlisted):
+            if unlisted:
+                yield (
+                    f"{name} does not list {unlisted:,} combinations of its values; they are read as unknown. If nobody has "
+                    "them, more may follow: write complete = true into its section of the spec."
+                )
+    if any(part.linked.table_count > 1 for part in audit.parts):
+        yield "Not examined: combinations of more than three attributes, besides those that all tables have."
 
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from itertools import combinations, product
 from math import ceil, floor, prod
+from operator import or_
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from models.inference.marginal_model import MarginalModel
 from models.intervals.linked_tables import LinkedTables
 from models.intervals.proofs import ProvenBounds
 from models.programs.cell_bounds import CountBounds, extreme_count
-from models.programs.consistent_tables import PossibleCells, possible_cells
+from models.programs.consistent_tables import UNBOUNDED, PossibleCells, possible_cells
 from models.tables.hierarchy import Domain, Margin
 
 # Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
@@ -105,25 +106,46 @@ def _fact(linked: LinkedTables, bounds: ProvenBounds, kind: FactKind, cell: int)
 
 
 def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: Sequence[str]) -> BoolArray:
-    """Cells of a sensitive value whose group surely has no other one, and somebody: shape (cells,)."""
+    """Cells of a labelled sensitive value whose group surely has somebody, and nobody without it: shape (cells,).
+
+    A group is whoever has the values of the other attributes, in the cells of any table or total. Where several values hold
+    each other, such as a disease and its chapter, the narrowest of them are chosen.
+    """
     chosen: BoolArray = np.zeros(len(linked), dtype=np.bool_)
     names = [c.name for c in linked.classifications]
     for attribute in sensitive:
         if attribute not in names:
             raise DomainMismatchError(f"no table has the sensitive attribute {attribute!r}")
-        for cells in _by_group(linked, names.index(attribute)):
-            possible = bounds.upper[cells] > 0
-            alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (bounds.lower[cells] >= 1)
-            chosen[cells[alone]] = True
+        chosen[_alone(linked, bounds, names.index(attribute))] = True
     return chosen
 
 
-def _by_group(linked: LinkedTables, axis: int) -> Iterator[IndexArray]:
-    """Of each table with an attribute its finest cells: shape (groups, values of the attribute)."""
-    for finest, shape in zip(linked.finest, linked.shapes):
-        if shape[axis] > 1:
-            grid = np.moveaxis(finest.reshape(shape), axis, -1)
-            yield grid.reshape(-1, shape[axis])
+def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
+    """The cells with a value of one attribute that all people of their group have."""
+    classification, sets, codes = linked.classifications[axis], linked.sets[axis], linked.keys[:, axis]
+    labelled = {classification.members(label) for label in (*classification.base, *classification.groups)}
+    is_value = np.array([members in labelled and members != classification.everything for members in sets])
+    _, groups = np.unique(np.delete(linked.keys, axis, axis=1), axis=0, return_inverse=True)
+    groups = groups.reshape(-1)
+    order = np.argsort(groups, kind="stable")
+    begins = np.searchsorted(groups[order], np.arange(groups.max(initial=-1) + 2))
+    found: list[int] = []
+    for group in np.unique(groups[is_value[codes] & (bounds.lower >= 1)]).tolist():
+        cells = order[begins[group] : begins[group + 1]]
+        absent = reduce(or_, (sets[codes[cell]] for cell in cells[bounds.upper[cells] == 0].tolist()), 0)
+        whole = cells[codes[cells] == sets.index(classification.everything)]
+        most = int(bounds.upper[whole].min(initial=UNBOUNDED))
+        chosen: list[int] = []
+        for cell in sorted(
+            cells[is_value[codes[cells]] & (bounds.lower[cells] >= 1)].tolist(),
+            key=lambda cell: sets[codes[cell]].bit_count(),
+        ):
+            value = sets[codes[cell]]
+            nobody_else = not classification.everything & ~(value | absent) or bounds.lower[cell] >= most
+            if nobody_else and all(sets[codes[other]] & ~value for other in chosen):
+                chosen.append(cell)
+        found += chosen
+    return found
 
 
 # Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.

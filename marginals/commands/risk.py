@@ -296,7 +296,8 @@ def audit(
     attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"); totals and subtotals help.
     The command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from
     which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
-    people exist, when tables contradict each other, and when something is not decided.
+    people exist, when tables contradict each other, and when something is not decided or a joint table is too large. What
+    was not examined is said at the end. The marginals of a release are read as complete: what they do not list has nobody.
 
     \b
     Examples:

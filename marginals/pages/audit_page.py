@@ -47,13 +47,13 @@ class PartSection:
     cells: int
     open_lines: tuple[str, ...]
     contradictions: tuple[str, ...]
-    left_out: tuple[str, ...]
+    printed: int
     sections: tuple[FactSection, ...]
 
 
 def audit_html(audit: Audit) -> bytes:
     """The page in UTF-8."""
-    parts = [_part(part) for part in audit.parts]
+    parts = [_part(part, audit.printed(part)) for part in audit.parts]
     return page(
         "audit.html",
         ok=audit.ok,
@@ -62,6 +62,7 @@ def audit_html(audit: Audit) -> bytes:
         small=audit.spec.small,
         protection=audit.spec.protection,
         sensitive=audit.spec.sensitive,
+        not_examined=audit.not_examined,
         facts=sum(len(part.facts) for part in audit.parts),
         undecided=sum(part.undecided for part in audit.parts),
         published=sum(int(part.linked.is_published.sum()) for part in audit.parts),
@@ -69,7 +70,7 @@ def audit_html(audit: Audit) -> bytes:
     )
 
 
-def _part(part: AuditedTables) -> PartSection:
+def _part(part: AuditedTables, printed: int) -> PartSection:
     sections = []
     for kind, words in KINDS.items():
         numbers = [number for number, fact in enumerate(part.facts) if fact.kind is kind]
@@ -82,7 +83,7 @@ def _part(part: AuditedTables) -> PartSection:
         len(part.linked),
         tuple(undecided_lines(part)),
         tuple(contradiction_lines(part)) if part.bounds is None else (),
-        tuple(", ".join(names) for names in part.linked.left_out),
+        printed,
         tuple(sections),
     )
 

@@ -626,10 +626,9 @@ class LinkedTables:
     """Unknown counts, the ranges that are published of them, and the equations between them.
 
     keys: the set of base values of each cell for each attribute, as a place in `sets`; shape (cells, attributes). names: of
-    the tables, the `table_count` published ones first. finest: for each table its finest cells, in C order, and
-    shapes the numbers of values of each attribute that they are laid out by; sums: its totals. covered: whether each cell
-    has, in some population, whatever count it has in whole numbers that fit all ranges and equations; shape (cells,).
-    left_out: joint tables that have too many cells.
+    the tables, the `table_count` published ones first. finest: for each table its finest cells, in C order; sums: its
+    totals. covered: whether each cell has, in some population, whatever count it has in whole numbers that fit all ranges
+    and equations; shape (cells,). left_out: joint tables that have too many cells.
     """
 
     classifications: tuple[Classification, ...]
@@ -639,7 +638,6 @@ class LinkedTables:
     table_count: int
     published: PublishedCells
     finest: tuple[IndexArray, ...]
-    shapes: tuple[tuple[int, ...], ...]
     sums: tuple[tuple[Sums, ...], ...]
     equations: Equations
     covered: BoolArray
@@ -783,7 +781,6 @@ def _unknowns(
         len(tables),
         published,
         tuple(np.searchsorted(unique, registry.family_codes(each.finest)) for each in linked),
-        tuple(tuple(map(len, each.finest.values)) for each in linked),
         tuple(tuple(_sums(registry, each, unique)) for each in linked),
         _equations(registry, linked, unique),
         covered,

@@ -1,14 +1,17 @@
 """Facts are those of all populations that fit, which are listed one by one."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.attacks.knowledge import Asked, FactKind, certain_facts
-from interval_oracles import random_published
+from interval_oracles import Published, random_published
+from models.arrays import CountArray
 from models.errors import DomainMismatchError
-from models.intervals.linked_tables import linked_tables
+from models.intervals.linked_tables import LinkedTables, linked_tables
 from models.intervals.proofs import Reach, proven_bounds
 
 
@@ -33,11 +36,22 @@ def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | Non
     assert told[FactKind.SMALL] == set(np.flatnonzero(small_ones).tolist())
     exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small_ones
     assert told[FactKind.EXISTS] == set(np.flatnonzero(exists).tolist())
-    for cell in told[FactKind.SENSITIVE]:
-        group = [s[c] for s, c in zip(linked.sets, linked.keys[cell].tolist())]
-        group[0] = published.classifications[0].everything
-        assert np.array_equal(published.count(fitting, group), counts[cell])
-        assert low[cell] >= 1
+    assert told[FactKind.SENSITIVE] == set(_alone(published, linked, fitting, counts))
+
+
+def _alone(published: Published, linked: LinkedTables, fitting: CountArray, counts: CountArray) -> Iterator[int]:
+    """The narrowest values of the first attribute that everybody of a group has in every population."""
+    values = published.classifications[0]
+    alone = []
+    for cell, key in enumerate(linked.keys.tolist()):
+        value, *group = (known[code] for known, code in zip(linked.sets, key))
+        everybody = published.count(fitting, [values.everything, *group])
+        is_value = value != values.everything and value in map(values.members, (*values.base, *values.groups))
+        if is_value and counts[cell].min() >= 1 and np.array_equal(counts[cell], everybody):
+            alone.append((value, group, cell))
+    for value, group, cell in alone:
+        if not any(other == group and narrower != value and not narrower & ~value for narrower, other, _ in alone):
+            yield cell
 
 
 def test_what_makes_no_sense_is_refused() -> None:
