@@ -247,22 +247,25 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
         )
 
 
-_SAID = {Verdict.HOLDS: "kept", Verdict.FAILS: "not kept", Verdict.UNDECIDED: "not decided"}
+def _said(judged: JudgedRule) -> str:
+    """The verdict on what was checked; a rule holds only where nothing of it is unchecked."""
+    if judged.verdict is Verdict.HOLDS and judged.rule.unchecked:
+        return "all that was checked holds"
+    return judged.verdict.value
 
 
 @dataclass(frozen=True)
 class DemandInWords:
-    """What a rule says, whether it is kept, and the claims that it was checked as."""
+    """What a rule says, whether it holds, and the claims that it was checked as."""
 
     says: str
     verdict: str
-    said: str
     claims: tuple[ClaimInWords, ...]
 
 
 @dataclass(frozen=True)
 class RuleInWords:
-    """A rule for a reader. verdict: "holds", "fails" or "undecided"; said: the same in words."""
+    """A rule for a reader. verdict: "holds", "fails" or "undecided", of what was checked; said: the same in words."""
 
     name: str
     title: str
@@ -277,23 +280,23 @@ def rule_in_words(judged: JudgedRule, sensitive: Sequence[str]) -> RuleInWords:
     """A rule and its demands with their verdicts. sensitive: the attributes of the release that are."""
     rule = judged.rule
     demands = tuple(_demand(demand, sensitive) for demand in judged.demands)
-    said = _SAID[judged.verdict]
+    said = _said(judged)
     return RuleInWords(rule.name, rule.title, rule.source, judged.verdict.value, said, demands, rule.unchecked)
 
 
 def _demand(demand: JudgedDemand, sensitive: Sequence[str]) -> DemandInWords:
     claims = tuple(in_words(claim, finding, sensitive) for claim, finding in demand.found)
-    return DemandInWords(demand.says, demand.verdict.value, _SAID[demand.verdict], claims)
+    return DemandInWords(demand.says, demand.verdict.value, claims)
 
 
 def rule_lines(rules: Sequence[JudgedRule]) -> Iterator[str]:
     """For a terminal: each rule, each of its demands with the verdict, and what nobody checked."""
     for judged in rules:
         release = f" on {judged.release}" if judged.release else ""
-        yield f"Rule {judged.rule.name}{release}, {_SAID[judged.verdict]}: {judged.rule.title} ({judged.rule.source})"
+        yield f"Rule {judged.rule.name}{release}, {_said(judged)}: {judged.rule.title} ({judged.rule.source})"
         for demand in judged.demands:
             checked = "; ".join(str(finding) for _, finding in demand.found)
-            yield f"  {_SAID[demand.verdict]}: {demand.says} [{checked}]"
+            yield f"  {demand.verdict.value}: {demand.says} [{checked}]"
         yield from (f"  not checked: {text}" for text in judged.rule.unchecked)
 
 
@@ -304,20 +307,41 @@ _NAMED = 5
 """Columns that a line names."""
 
 
-def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> Iterator[str]:
-    """How many rows were read and dropped, by column, and a warning where they are many.
+def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None) -> Iterator[str]:
+    """How many rows were used and dropped, by column, and warnings where they are many, or few enough to be a small count.
+
+    least: the smallest count that may be published or derived; None where there is none.
 
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
-    ['Read 7000 rows, dropped 300 with missing values: 200 lack cause, 110 age.']
+    ['Used 7,000 of 7,300 rows; dropped 300 with missing values: 200 lack cause, 110 age.']
     """
-    lacking = [f"{rows} {column}" for column, rows in dropped_in.items()]
+    if not dropped:
+        yield f"Used all {kept:,} rows; none has a missing value."
+        return
+    lacking = [f"{rows:,} {column}" for column, rows in dropped_in.items()]
     if lacking:
         lacking[0] = lacking[0].replace(" ", " lack ", 1)
     others = len(lacking) - _NAMED
     named = [*lacking[:_NAMED], *([f"fewer in {others} other column{'s' if others > 1 else ''}"] if others > 0 else [])]
-    yield f"Read {kept} rows, dropped {dropped} with missing values{': ' if named else ''}{', '.join(named)}."
-    if warning := dropped_warning(kept, dropped, dropped_in):
-        yield f"Warning: {warning}"
+    yield (
+        f"Used {kept:,} of {kept + dropped:,} rows; dropped {dropped:,} with missing values"
+        f"{': ' if named else ''}{', '.join(named)}."
+    )
+    for warning in (dropped_warning(kept, dropped, dropped_in), few_dropped_warning(dropped, dropped_in, least)):
+        if warning:
+            yield f"Warning: {warning}"
+
+
+def few_dropped_warning(dropped: int, dropped_in: Mapping[str, int], least: int | None) -> str:
+    """What readers who know how many rows there were can compute, where fewer rows were dropped than a count may have."""
+    if least is None or not 0 < dropped < least or not dropped_in:
+        return ""
+    column = next(iter(dropped_in))
+    return (
+        f"fewer than {least:,} rows are dropped. A reader who knows how many rows the table has can compute how many lack a "
+        f"value; the release does not say it, and no check covers it. Count missing values: "
+        f'attributes.{column}.missing = "as a value".'
+    )
 
 
 def dropped_warning(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> str:

@@ -108,7 +108,8 @@ def publish(
             Ledger.read(ledger).require_apart(out, reads)
         table = configured.read_table()
         if not as_json:
-            for line in dropped_lines(table.whole.rows, table.missing, table.missing_in):
+            least = configured.policy.least("min_cell")
+            for line in dropped_lines(table.whole.rows, table.missing, table.missing_in, least):
                 click.echo(line, err=True)
             for line in part_lines(table, ledger):
                 click.echo(printable(line), err=True)

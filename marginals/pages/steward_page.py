@@ -9,12 +9,13 @@ from itertools import islice
 from math import isinf, isnan, log
 from statistics import fmean
 
+from checks.claims import MinCell
 from marginals.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
-from marginals.wording import dropped_warning, rule_in_words, unit_in_words, wanted_line
+from marginals.wording import dropped_warning, few_dropped_warning, rule_in_words, unit_in_words, wanted_line
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
 
@@ -98,6 +99,7 @@ def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
     search = report.search
     refusals = Counter(refused.reason for step in search.steps for refused in step.refused)
+    least = max((claim.k for claim in report.published.claims if isinstance(claim, MinCell)), default=None)
     return page(
         "steward.html",
         mark=MARK,
@@ -110,6 +112,7 @@ def steward_html(report: StewardReport) -> bytes:
         dropped=report.dropped,
         dropped_in=report.dropped_in,
         warning=dropped_warning(report.published.collection.cube.total, report.dropped, report.dropped_in),
+        few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least),
         margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
         unpublished=report.unpublished,
         bars=_bars(report),

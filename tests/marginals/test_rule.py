@@ -60,6 +60,40 @@ def test_a_rule_that_comes_with_the_program_says_where_it_is_stated(name: str, l
     assert name in rule_names()
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cms-11", ("Excluded cases: rows left out before counting", "Percentages, rates and texts")),
+        (
+            "tre-10",
+            ("Zeros that disclose (zeros_are_disclosive: True)", "Class disclosure", "Rows left out before counting"),
+        ),
+        (
+            "abs-10",
+            ("Group disclosure", "Rows left out before counting", "Whether a row is one unweighted contributor"),
+        ),
+        ("all-of-us-21", ("Participants left out before counting", "Percentages and other figures")),
+    ],
+)
+def test_what_a_rule_says_and_no_check_covers_stands_in_bundle_report_and_terminal(
+    tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    marginals.publish(table, Policy(rules=name, base="none")).write(tmp_path / "release")
+    bundle = (tmp_path / "release" / "datapackage.json").read_text(encoding="utf-8")
+    report = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
+    status, printed = run("verify", tmp_path / "release")
+    assert status == 0
+    assert f"Rule {name}, all that was checked holds: " in printed
+    for each in (
+        *words,
+        "Combinations of values that readers know to be impossible",
+        "Other releases about the same people",
+    ):
+        assert f"  not checked: {each}" in printed
+        assert each in bundle
+        assert each in report
+
+
 def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> None:
     policy = Policy(k_link=3, min_cell=12, rules=["cms-11", "tre-10"], base="none")
     assert policy.requirements(("diagnosis",)).min_cell == 12
@@ -88,8 +122,8 @@ def test_a_config_names_rules_and_everybody_reads_what_was_found(tmp_path: Path,
     out = tmp_path / "release"
     status, printed = run("publish", config, "--out", out)
     assert status == 0, printed
-    assert "Rule cms-11, kept: Cell size suppression policy" in printed
-    assert "  kept: Four people at least in every cell [min-cell (k 4): holds]" in printed
+    assert "Rule cms-11, all that was checked holds: Cell size suppression policy" in printed
+    assert "  holds: Four people at least in every cell [min-cell (k 4): holds]" in printed
     assert "  not checked: Who asks" in printed
     for page in (out / "report.html", tmp_path / "release-steward.html"):
         text = page.read_text(encoding="utf-8")
@@ -115,9 +149,9 @@ def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None
     release.write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release", rules="cms-11").rules[0].verdict is Verdict.FAILS
     status, printed = run("verify", tmp_path / "release", "--rule", own)
-    assert ("Rule house-4, kept" in printed, status) == (True, 0), printed
+    assert ("Rule house-4, all that was checked holds" in printed, status) == (True, 0), printed
     status, printed = run("verify", tmp_path / "release", "--rule", "cms-11", "--check", "k-link=2")
-    assert ("not kept: No cell has a value of 1 to 10" in printed, status) == (True, 1), printed
+    assert ("fails: No cell has a value of 1 to 10" in printed, status) == (True, 1), printed
     assert "k-link k = 2" in printed
 
 

@@ -128,7 +128,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
         "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nbase.table = 'none'\n"
     )
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert "Read 48 rows, dropped 37 with missing values: 37 lack age, 5 sex." in result.stderr
+    assert "Used 48 of 85 rows; dropped 37 with missing values: 37 lack age, 5 sex." in result.stderr
     assert "Warning: 43.5 percent of the rows are dropped" in result.stderr
     assert 'attributes.age.missing = "as a value"' in result.stderr
     told = " ".join(Page((tmp_path / "out-steward.html").read_bytes()).text)
@@ -136,9 +136,27 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
     assert "age 37 43.5 sex 5 5.9" in " ".join(told.split())
     printed = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
     assert json.loads(printed.stdout)["dropped"] == {"rows": 37, "by_column": {"age": 37, "sex": 5}}
-    assert list(dropped_lines(95, 5, {"age": 5})) == ["Read 95 rows, dropped 5 with missing values: 5 lack age."]
+    assert list(dropped_lines(95, 5, {"age": 5})) == ["Used 95 of 100 rows; dropped 5 with missing values: 5 lack age."]
     assert not any("Warning" in line for line in dropped_lines(95, 5, {"age": 5}))
     assert any("Warning" in line for line in dropped_lines(94, 6, {"age": 6}))
+    assert list(dropped_lines(95, 0, {}, 11)) == ["Used all 95 rows; none has a missing value."]
+
+
+@pytest.mark.parametrize(("dropped", "is_few"), [(0, False), (1, True), (10, True), (11, False)])
+def test_fewer_dropped_rows_than_a_count_may_have_are_warned_of(tmp_path: Path, dropped: int, is_few: bool) -> None:
+    """A reader who knows how many rows there are computes how many were dropped; cms-11 speaks of excluded cases."""
+    rows = pd.concat([*([frame] * 10), pd.DataFrame({"age": [""] * dropped, "sex": "Male", "diagnosis": "Flu"})])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "release.toml").write_text(
+        "data.path = 'rows.csv'\nattributes.age.role = 'quasi-identifier'\nattributes.sex.role = 'quasi-identifier'\n"
+        "attributes.diagnosis.role = 'sensitive'\nprivacy.rules = 'cms-11'\nprivacy.diversity = 'distinct:2'\n"
+        "base.table = 'none'\n"
+    )
+    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
+    page = (tmp_path / "out-steward.html").read_text(encoding="utf-8")
+    for told in (result.stderr, page):
+        assert ("fewer than 11 rows are dropped. A reader who knows how many rows the table has" in told) == is_few
 
 
 def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
