@@ -43,7 +43,7 @@ from marginals.conditions import (
     kind_of_texts,
 )
 from marginals.errors import InputError
-from marginals.files import fresh_file
+from marginals.files import PRIVATE, fresh_file
 from marginals.output import OutputFile
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.engines import beyond_duckdb, connected, has_duckdb, refusal_of, require_duckdb, texts_query
@@ -328,7 +328,7 @@ def disclose_file(
     import duckdb
 
     memory = source.memory_in_bytes // 2
-    with fresh_file(target) as fresh, fresh.open("w", encoding="utf-8", newline="") as stream:
+    with fresh_file(target, PRIVATE) as fresh, fresh.open("w", encoding="utf-8", newline="") as stream:
         try:
             with connected(memory) as connection:
                 rows = _view_disclosed(connection, files, domain, rules, source.missing, memory)

@@ -16,14 +16,44 @@ from typing import BinaryIO
 from marginals.errors import InputError
 
 PUBLIC, PRIVATE = 0o666, 0o600
-"""Who may read and write a file: those whom the umask lets, or its owner alone."""
+"""Who may read and write a file: those whom the umask lets, or its owner alone, whatever the umask is."""
+
+
+def allowed(mode: int) -> int:
+    """What a mode is on the disk: all of it for the owner alone, else as far as the umask lets."""
+    return mode & 0o700 if not mode & 0o077 else mode & ~_umask()
+
+
+def _umask() -> int:
+    """The umask of this process, which another thread may need meanwhile, so it is not changed where Linux tells it."""
+    try:
+        return next(int(line[6:], 8) for line in _STATUS.read_text().splitlines() if line.startswith("Umask:"))
+    except (OSError, StopIteration, ValueError):
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return mask
+
+
+_STATUS = Path("/proc/self/status")
+
+
+def made_folder(folder: Path, mode: int = PUBLIC) -> None:
+    """Make a folder and those above it where they are missing. mode: of the files that they are for. Raises OSError."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir(mode=_folder_mode(mode), exist_ok=True)
+
+
+def _folder_mode(mode: int) -> int:
+    """Whoever may read the files may enter their folder."""
+    return allowed(mode | (mode & 0o444) >> 2)
 
 
 def replace_file(path: Path, content: bytes, mode: int = PUBLIC) -> None:
     """Make `path` a file of this content; a crash leaves the old file or none.
 
-    mode: who may read it, as far as the umask lets. Raises InputError, leaving no trace, where it cannot be written. A
-    device or pipe is written to as it is.
+    mode: who may read it, from the first byte on, whatever was there before; folders that are missing are made likewise.
+    Raises InputError, leaving no trace, where it cannot be written. A device or pipe is written to as it is.
     """
     with fresh_file(path, mode) as fresh:
         fresh.write_bytes(content)
@@ -44,7 +74,7 @@ def fresh_file(path: Path, mode: int = PUBLIC) -> Iterator[Path]:
                     shutil.copyfileobj(whole, device)
             return
         place = resolved(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        made_folder(place.parent, mode)
         remove_leftovers(place)
         with _waiting(place.parent, place) as fresh:
             yield fresh
@@ -78,10 +108,7 @@ def _put(fresh: Path, target: Path, mode: int) -> None:
     """Make a file that is whole the target."""
     with fresh.open("r+b") as stream:
         os.fsync(stream.fileno())
-    # So far only the owner may read it.
-    mask = os.umask(0)
-    os.umask(mask)
-    fresh.chmod(mode & ~mask)
+    fresh.chmod(allowed(mode))  # so far only the owner may read it
     if fresh.parent == target.parent:
         fresh.replace(target)
         return
@@ -97,8 +124,8 @@ def _put(fresh: Path, target: Path, mode: int) -> None:
         name.replace(target)
 
 
-def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
-    """Make `target` a folder of exactly these files, given by their paths in it.
+def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC) -> None:
+    """Make `target` a folder of exactly these files, given by their paths in it. mode: who may read them.
 
     The files are written and flushed to a new folder beside the target, which then takes its place; where the target is
     a link, beside what it links to. A crash leaves the old folder, none, or the new one, and what it leaves beside them
@@ -108,18 +135,19 @@ def replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
     if target.is_dir() and target.samefile(Path.cwd()):
         # It would be replaced under the feet of whoever stands in it.
         raise OSError(errno.EBUSY, "it is the current folder; name one of its own")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    made_folder(target.parent, mode)
     remove_leftovers(target)
     fresh = Path(tempfile.mkdtemp(prefix=prefix(target), dir=target.parent))
     try:
         for path, content in files.items():
             file = fresh / path
-            file.parent.mkdir(parents=True, exist_ok=True)
+            made_folder(file.parent, mode)
             with file.open("wb") as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
-        fresh.chmod(0o755)
+            file.chmod(allowed(mode))
+        fresh.chmod(_folder_mode(mode))  # so far only the owner may enter it
         _put_folder(fresh, target)
     finally:
         _remove(fresh)

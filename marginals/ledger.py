@@ -22,7 +22,7 @@ from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
 from marginals.errors import InputError, NothingPublishableError
-from marginals.files import PRIVATE, bounded_content, held, prefix, replace_file, replace_folder, resolved
+from marginals.files import PRIVATE, bounded_content, held, made_folder, prefix, replace_file, replace_folder, resolved
 from marginals.names import margin_in_words
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
@@ -259,7 +259,7 @@ class Ledger:
                     raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
                 files = entry.files(self.head, roles, bundle)
                 try:
-                    replace_folder(own, files)
+                    replace_folder(own, files, PRIVATE)
                     _put(folder / HEAD, {"number": entry.number, "entry": digest(files[ENTRY])})
                     yield
                 except BaseException:
@@ -314,9 +314,9 @@ def _name(number: int) -> str:
 
 
 def _made(folder: Path) -> None:
-    """Make the folder of a ledger, for its owner alone."""
-    if not folder.exists():
-        folder.mkdir(mode=0o700, parents=True)
+    """Make the folder of a ledger, for its owner alone; one that is there is empty, or is so already."""
+    made_folder(folder, PRIVATE)
+    if folder.stat().st_mode & _OTHERS:
         folder.chmod(0o700)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from marginals.errors import InputError
-from marginals.files import prefix, replace_file, resolved
+from marginals.files import PUBLIC, prefix, replace_file, resolved
 from marginals.tables.files import is_part
 
 Closed = Callable[[Path], str]
@@ -28,13 +28,14 @@ def nothing_closed(_folder: Path) -> str:
 class OutputFile:
     """A file that may be written.
 
-    reads: what it is made from, files, or folders and globs of a table. closed: which folders take no other files. Raises
-    InputError where it may not be written. A device or pipe is taken as it is.
+    reads: what it is made from, files, or folders and globs of a table. closed: which folders take no other files. mode: who
+    may read it. Raises InputError where it may not be written. A device or pipe is taken as it is.
     """
 
     path: Path
     reads: tuple[Path, ...] = ()
     closed: Closed = nothing_closed
+    mode: int = PUBLIC
 
     def __post_init__(self) -> None:
         with refusals(self.path):
@@ -56,7 +57,7 @@ class OutputFile:
 
     def write(self, content: bytes) -> None:
         """Make it a file of this content, whole or not at all. Raises InputError where it cannot be written."""
-        replace_file(self.path, content)
+        replace_file(self.path, content, self.mode)
 
 
 def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = nothing_closed) -> None:

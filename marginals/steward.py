@@ -17,7 +17,7 @@ from marginals.accuracy import Comparison, TableErrors
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import output_file, release_at
 from marginals.errors import InputError
-from marginals.files import PRIVATE, fresh_file, replace_file, resolved
+from marginals.files import PRIVATE, fresh_file, made_folder, replace_file, resolved
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
 from models.search.problem import KL, Objective, RefusedMove, SearchResult, Step
@@ -79,6 +79,9 @@ class StewardFile:
         page: in HTML, with the mark of such pages. It is for its owner alone to read. Raises InputError where it cannot be
         written.
         """
+        if resolved(self.path).parent == resolved(self.release).parent:
+            with refusals(self.path):
+                made_folder(resolved(self.release).parent)  # as for a release, which others may read
         with fresh_file(self.path, PRIVATE) as fresh:
             with fresh.open("wb") as stream:
                 stream.write(page)

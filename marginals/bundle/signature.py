@@ -19,7 +19,7 @@ from pathlib import Path
 
 from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError
-from marginals.files import open_regular, prefix, remove_leftovers, resolved
+from marginals.files import made_folder, open_regular, prefix, remove_leftovers, resolved
 from marginals.messages import printable
 
 SIGNATURE = "datapackage.json.minisig"
@@ -103,7 +103,7 @@ def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
 
     _can_be_asked(key)
     target = resolved(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    made_folder(target.parent)
     remove_leftovers(target)
     with TemporaryDirectory(prefix=prefix(target), dir=target.parent) as folder:
         signed, signature = Path(folder) / DESCRIPTOR, Path(folder) / SIGNATURE

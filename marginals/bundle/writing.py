@@ -34,7 +34,7 @@ from marginals.bundle.snapshot import (
     own_leftovers,
 )
 from marginals.errors import BundleError, InputError
-from marginals.files import open_regular, remove_leftovers, replace_file, replace_folder, resolved
+from marginals.files import PUBLIC, open_regular, remove_leftovers, replace_file, replace_folder, resolved
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
 from marginals.tables.attribute import COUNT
@@ -227,9 +227,12 @@ def holds_bundle(folder: Path) -> bool:
         return False
 
 
-def output_file(path: Path, reads: tuple[Path, ...] = ()) -> OutputFile:
-    """A file that may be written, and lies in no bundle. reads: what it is made from. Raises InputError where it may not."""
-    return OutputFile(path, reads, release_at)
+def output_file(path: Path, reads: tuple[Path, ...] = (), mode: int = PUBLIC) -> OutputFile:
+    """A file that may be written, and lies in no bundle. reads: what it is made from. mode: who may read it.
+
+    Raises InputError where it may not be written.
+    """
+    return OutputFile(path, reads, release_at, mode)
 
 
 def release_at(folder: Path) -> str:

@@ -20,6 +20,7 @@ import click
 
 from marginals.deadline import PROGRESS_IN_LINES, stopped_after, within
 from marginals.errors import InputError
+from marginals.files import PUBLIC
 from marginals.messages import printable, wrapped
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ class Target:
     path: Path | None
     force: bool
 
-    def opened(self, reads: tuple[Path, ...] = ()) -> "OutputFile | None":
-        """The file to write, None without a path. reads: what it is made from.
+    def opened(self, reads: tuple[Path, ...] = (), mode: int = PUBLIC) -> "OutputFile | None":
+        """The file to write, None without a path. reads: what it is made from. mode: who may read it.
 
         Raises InputError where the file may not be written, before any work is done for it.
         """
@@ -111,7 +112,7 @@ class Target:
             return None
         from marginals.bundle.writing import output_file
 
-        file = output_file(self.path, reads)
+        file = output_file(self.path, reads, mode)
         if not self.force:
             file.refuse_to_replace()
         return file

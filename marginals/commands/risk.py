@@ -30,6 +30,7 @@ from marginals.commands.options import (
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
+from marginals.files import PRIVATE
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -82,9 +83,12 @@ class _RiskOptions:
         return next((kind(value) for kind, value in kinds if value is not None), None)
 
     def outputs(self, reads: tuple[Path, ...]) -> "tuple[OutputFile | None, ...]":
-        """The files for rows, plot and page. Raises InputError where one may not be written, or two are the same."""
+        """The files for rows, plot and page, which their owner alone may read.
+
+        Raises InputError where one may not be written, or two are the same.
+        """
         targets = [self.target, *(Target(path, self.target.force) for path in (self.plot, self.page))]
-        files = tuple(target.opened(reads) for target in targets)
+        files = tuple(target.opened(reads, PRIVATE) for target in targets)
         paths = [file.path.resolve() for file in files if file is not None]
         if len(set(paths)) < len(paths):
             raise InputError("--out, --plot and --report must name files of their own")
@@ -246,14 +250,15 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     from marginals.disclosure import Shuffled
 
     configured = marginals.read_config(config)
-    file = target.opened(configured.reads)
+    file = target.opened(configured.reads, PRIVATE)
     assert file is not None, "click requires --out"
     written = disclose_table(configured, file, order or Shuffled())
     if as_json:
         print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
     else:
         click.echo(
-            f"Wrote {written.rows} rows to {file.path} ({written.engine}). Nothing was checked of their privacy."
+            f"Wrote {written.rows} rows to {file.path} ({written.engine}). Nothing was checked of their privacy, so only "
+            "you may read the file."
         )
 
 
@@ -314,7 +319,7 @@ def audit(
     if target.path is not None:
         raise InputError("--out goes with --init")
     reads = (*tables, *([spec] if spec else []))
-    file = Target(page, target.force).opened(reads)
+    file = Target(page, target.force).opened(reads, PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
     found = audited(
         *tables, spec=spec, seconds=deadline, small=small, protection=protection, sensitive=names, jobs=jobs

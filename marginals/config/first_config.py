@@ -36,7 +36,7 @@ from marginals.config.column_guess import (
     missing_tokens,
 )
 from marginals.errors import InputError
-from marginals.files import replace_file
+from marginals.files import PRIVATE, replace_file
 from marginals.messages import did_you_mean
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.tables.attribute import Attribute, Column, Role
@@ -89,13 +89,13 @@ class InitialConfig:
     def write(self, path: Path) -> list[Path]:
         """Write the config to `path` and the hierarchies beside it; returns all files, the config last.
 
-        Raises InputError for what cannot be written; the config is written last, so that there is none then.
+        Its owner alone may read them, since they name values of the table. Raises InputError for what cannot be written; the
+        config is written last, so that there is none then.
         """
         files = self.files(path)
         for file, content in files.items():
             try:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(file, content)
+                replace_file(file, content, PRIVATE)
             except OSError as error:
                 raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
         return list(files)

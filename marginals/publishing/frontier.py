@@ -14,6 +14,7 @@ import pandas as pd
 
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError, NothingPublishableError
+from marginals.files import PRIVATE
 from marginals.jobs import Jobs
 from marginals.pages.risk_page import plot_format, pyplot
 from marginals.publishing.policy import Policy
@@ -145,7 +146,7 @@ def plot_frontier(frame: pd.DataFrame, path: str | Path) -> None:
     ...     Path(folder, "policies.svg").read_bytes()[:5]
     b'<?xml'
     """
-    file = output_file(Path(path))
+    file = output_file(Path(path), mode=PRIVATE)
     form, plt = plot_format(file.path), pyplot()
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for (diversity, strategy), line in frame.groupby(["diversity", "strategy"], sort=False):

@@ -44,6 +44,9 @@ _COMMAND = "from marginals.commands.main import main; main(prog_name='marginals'
 
 _RUN = (sys.executable, "-P", "-c", _COMMAND)
 
+PUBLISH = "publish"
+"""The kind of job whose files are for others, too."""
+
 _PATIENCE = 5.0
 """Seconds that a process has to end in order after it was asked to."""
 
@@ -148,6 +151,7 @@ class Jobs:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            umask=-1 if kind == PUBLISH else 0o077,  # all but a release is for the steward alone
         )
         job = self._kept(kind, shown, process)
         threading.Thread(target=_watch, args=(job, process, then), daemon=True).start()

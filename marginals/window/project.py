@@ -19,6 +19,7 @@ from tomlkit.exceptions import TOMLKitError
 from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError
+from marginals.files import PRIVATE as PRIVATE_FILE
 from marginals.files import bounded_content, held, replace_file
 from marginals.tables.files import files_at
 from models.errors import MarginalsError
@@ -115,6 +116,8 @@ class Project:
         folder = self.folder / PRIVATE
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
+            if not folder.is_symlink() and folder.stat().st_mode & 0o077:
+                folder.chmod(0o700)
         except OSError as error:
             raise InputError(
                 f"{self.folder} cannot be written, and a window keeps its notes there: {error.strerror}"
@@ -302,18 +305,17 @@ class ConfigFile:
             before = {place: place.read_bytes() if place.exists() else None for place in places}
             try:
                 for place, content in places.items():
-                    place.parent.mkdir(exist_ok=True)
-                    replace_file(place, content)
+                    replace_file(place, content, PRIVATE_FILE)
                 self.read(text)
             except (MarginalsError, OSError):
                 for place, earlier in before.items():
                     if earlier is None:
                         place.unlink(missing_ok=True)
                     else:
-                        replace_file(place, earlier)
+                        replace_file(place, earlier, PRIVATE_FILE)
                 raise
             if text != now:
-                replace_file(self.path, text.encode())
+                replace_file(self.path, text.encode(), PRIVATE_FILE)
             return Edit(self.path.name, difference(now, text, self.path.name), tuple(files or {}))
 
 

@@ -12,6 +12,7 @@ from marginals.bundle.content import REPORT
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.writing import holds_bundle
 from marginals.errors import InputError
+from marginals.files import PUBLIC, allowed
 from marginals.tables.attribute import Role
 from marginals.tables.files import files_at
 from marginals.window.gate import REPORT_POLICY
@@ -194,6 +195,7 @@ def make_key(window: Window, _request: Request) -> Response:
     if job.state != "done":
         raise InputError("minisign made no key")
     (folder / _SECRET).chmod(0o600)
+    (folder / _PUBLIC).chmod(allowed(PUBLIC))
     window.say(
         f"{_SECRET} signs your releases: keep it to yourself, and keep a copy. {_PUBLIC} is for your readers.",
         job.shown,
